@@ -1,0 +1,18 @@
+// Runs every *.test.ts of the workspaces on node:test. Arguments narrow it to files whose path contains one of them:
+//   npm test -- normalize          only files with "normalize" in their path
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+const options = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
+const files = globSync('packages/*/{src,test}/**/*.test.ts').filter(
+  (file) => wanted.length === 0 || wanted.some((part) => file.includes(part)),
+);
+if (files.length === 0) {
+  console.error(`No test file matches ${wanted.join(', ')}.`);
+  process.exit(1);
+}
+const { status } = spawnSync(process.execPath, ['--test', '--test-concurrency=2', ...options, ...files.sort()], {
+  stdio: 'inherit',
+});
+process.exit(status ?? 1);

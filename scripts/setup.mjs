@@ -1,0 +1,69 @@
+// Makes a fresh clone ready to run. Plain JavaScript for any Node from 18 on: it runs before anything is installed.
+//   node scripts/setup.mjs          npm packages, the Node 26 that the scripts run on among them
+//   node scripts/setup.mjs --test   also the system programs that the tests talk to
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+// Program the tests need → the Debian package that brings it.
+const testPrograms = { strace: 'strace' };
+
+installPackages();
+if (process.argv.includes('--test')) installTestPrograms();
+
+function installPackages() {
+  const stamp = join(root, 'node_modules', '.tocsin-setup');
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  say('installing npm packages …');
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  writeFileSync(stamp, wanted);
+}
+
+function installTestPrograms() {
+  const packages = Object.keys(testPrograms)
+    .filter(isMissing)
+    .map((program) => testPrograms[program]);
+  if (packages.length === 0) return;
+  const canInstall = process.getuid?.() === 0 && !isMissing('apt-get');
+  if (!canInstall) {
+    say(
+      `missing system packages: ${packages.join(' ')}. Suites that need them are skipped; on Debian: apt-get install ${packages.join(' ')}`,
+    );
+    return;
+  }
+  say(`installing ${packages.join(' ')} …`);
+  run('apt-get', ['update', '-qq']);
+  run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], {
+    DEBIAN_FRONTEND: 'noninteractive',
+  });
+}
+
+function isMissing(program) {
+  return !(process.env.PATH ?? '').split(delimiter).some((folder) => folder && existsSync(join(folder, program)));
+}
+
+function run(command, args, env = {}) {
+  // Output goes to stderr: stdout belongs to the command that setup precedes.
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+    env: { ...process.env, ...env },
+    shell: process.platform === 'win32',
+  });
+  if (status === 0) return;
+  say(
+    `'${command} ${args.join(' ')}' failed${error ? `: ${error.message}` : ` with exit code ${status}`}. Fix the cause named above, then run this again.`,
+  );
+  process.exit(1);
+}
+
+function say(text) {
+  process.stderr.write(`setup: ${text}\n`);
+}
