@@ -1,0 +1,11 @@
+// API keys as callers see them, section 2.3 and section 5.
+
+export const keyPrefix = 'svc_';
+
+export const keyTypes = ['public_client', 'internal_service', 'site_server', 'headless_server'] as const;
+export type KeyType = (typeof keyTypes)[number];
+
+/** The types that may send notifications here. */
+export const notifyKeyTypes: readonly KeyType[] = ['public_client', 'internal_service'];
+
+export const keyHeaders = ['Authorization', 'X-API-Key', 'X-SERVICE-Key'] as const;

@@ -1,0 +1,127 @@
+import type { ErrorCode } from './errors.ts';
+import type { Category, kind, Qos, Severity } from './fields.ts';
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export type JsonObject = { [name: string]: JsonValue };
+
+/** What a caller may send; any other top-level field is kept and merged into the data. */
+export interface NotificationRequest {
+  title?: string;
+  body?: string;
+  source?: string;
+  category?: string;
+  severity?: string;
+  sendPush?: boolean;
+  sendEmail?: boolean;
+  sendMqtt?: boolean;
+  strictDelivery?: boolean;
+  deviceId?: string;
+  mqttQos?: Qos;
+  mqttConnection?: { mode: 'environment' | 'custom' };
+  mqttConfig?: MqttConfigRequest;
+  payload?: JsonObject;
+  data?: JsonObject;
+  [other: string]: unknown;
+}
+
+export interface MqttConfigRequest {
+  url?: string;
+  host?: string;
+  port?: number;
+  path?: string;
+  username?: string;
+  password?: string;
+  clientId?: string;
+  topic?: string;
+}
+
+/** The request after normalization: every field decided, nothing left to interpret. */
+export interface NormalizedRequest {
+  title: string;
+  body: string;
+  source: string;
+  category: Category;
+  severity: Severity | null;
+  sendPush: boolean;
+  /** null: the account's preference decides. */
+  sendEmail: boolean | null;
+  sendMqtt: boolean;
+  strictDelivery: boolean;
+  /** null: all active devices. */
+  deviceId: string | null;
+  mqttQos: Qos;
+  /** null: the service's own broker. */
+  customBroker: CustomBroker | null;
+  data: JsonObject;
+}
+
+/** A broker that the request brought along: used for this request, kept nowhere. */
+export interface CustomBroker {
+  host: string;
+  port: number;
+  path: string;
+  username: string | null;
+  password: string | null;
+  clientId: string | null;
+  /** null: one publish per device, on the service's topics. */
+  topic: string | null;
+}
+
+export type StoreReason = 'encryption_key_missing' | 'store_unavailable';
+export type MqttSkipReason = 'no_active_devices' | 'disabled_by_request';
+export type Warning =
+  | 'mqtt_publish_failed_partial'
+  | 'push_failed_partial'
+  | 'email_send_failed'
+  | 'redelivery_scheduled';
+
+/** What happened on each channel; part of the success answer and of the 502. */
+export interface ChannelReport {
+  stored: boolean;
+  storeReason?: StoreReason;
+  payloadPreview: {
+    type: typeof kind;
+    title: string;
+    body: string;
+    source: string;
+    category: Category;
+    severity: Severity | null;
+    dataKeys: string[];
+  };
+  pushSent: boolean;
+  pushAttempted: number;
+  pushEnabled: boolean;
+  emailEnabled: boolean;
+  emailSent: boolean;
+  mqttPublishedCount: number;
+  mqttFailedCount: number;
+  mqttSkipped: boolean;
+  mqttSkipReason?: MqttSkipReason;
+  mqttError: string | null;
+  warnings: Warning[];
+  mqttEnabled: boolean;
+}
+
+export interface SuccessAnswer extends ChannelReport {
+  ok: true;
+  kind: typeof kind;
+  id: string;
+  requestId: string;
+  timestamp: string;
+}
+
+export interface ErrorDetail {
+  field: string;
+  problem: string;
+}
+
+export interface ErrorAnswer extends Partial<ChannelReport> {
+  ok: false;
+  error: string;
+  code: ErrorCode;
+  details?: ErrorDetail[];
+  /** Only with 502: the notification stays stored under this id. */
+  id?: string;
+  requestId: string;
+  timestamp: string;
+}
