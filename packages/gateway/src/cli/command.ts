@@ -1,0 +1,114 @@
+// What a command is, and what every command can use.
+import type { ParseArgsConfig } from 'node:util';
+import { type Config, readConfig } from '../config.ts';
+import { Problem } from '../core/problem.ts';
+import type { Owner, Store } from '../gateway/ports.ts';
+import { openStore } from '../store/open-store.ts';
+
+type OptionConfigs = NonNullable<ParseArgsConfig['options']>;
+
+export interface Option {
+  /** `string` takes a value, `strings` may be repeated, `flag` stands alone. */
+  kind: 'string' | 'strings' | 'flag';
+  /** How the value is called in the help; absent for a flag. */
+  value?: string;
+  help: string;
+  required?: boolean;
+}
+
+export interface Arguments {
+  text(name: string): string | undefined;
+  texts(name: string): string[];
+  flag(name: string): boolean;
+  /** The argument without a dash, such as an id. */
+  positional: string;
+}
+
+export interface Output {
+  json: unknown;
+  text: string;
+  /** For stderr, with or without --json. */
+  warnings?: string[];
+  exitCode?: number;
+}
+
+export interface Command {
+  summary: string;
+  /** Name of the one argument without a dash; absent when there is none. */
+  positional?: string;
+  options?: Record<string, Option>;
+  /** No output: the command has said what it had to say itself. */
+  run(args: Arguments, environment: NodeJS.ProcessEnv): Promise<Output | undefined>;
+}
+
+/** `tocsin owner create`: a group of commands about one noun. */
+export interface CommandGroup {
+  summary: string;
+  commands: Record<string, Command>;
+}
+
+/** Wrong usage: told in one line, with exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export const ownerOption: Option = {
+  kind: 'string',
+  value: 'ID',
+  help: 'whose; may be left out while there is one owner',
+};
+
+export function toParseArgsOptions(options: Record<string, Option>): OptionConfigs {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { kind }]) => [
+      name,
+      { type: kind === 'flag' ? 'boolean' : 'string', multiple: kind === 'strings' } as const,
+    ]),
+  );
+}
+
+export async function withStore<T>(
+  environment: NodeJS.ProcessEnv,
+  use: (store: Store, config: Config) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(environment);
+  const store = await openStore(config);
+  try {
+    return await use(store, config);
+  } finally {
+    await store.close();
+  }
+}
+
+export async function resolveOwner(store: Store, id: string | undefined): Promise<Owner> {
+  if (id !== undefined) return (await store.findOwner(id)) ?? notFound('owner', id);
+  const [only, ...others] = await store.listOwners();
+  if (only === undefined) throw new Problem("There is no owner yet. Create one: 'tocsin owner create --name NAME'.");
+  if (others.length > 0)
+    throw new UsageError("There are several owners; say which with --owner ID ('tocsin owner list').");
+  return only;
+}
+
+export function notFound(noun: string, id: string): never {
+  throw new Problem(`There is no ${noun} ${id}. See 'tocsin ${noun} list'.`);
+}
+
+export function isoTime(ms: number): string;
+export function isoTime(ms: number | null): string | null;
+export function isoTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** Columns padded to their widest cell; an empty list says so in words. */
+export function table(header: string[], rows: string[][], whenEmpty: string): string {
+  if (rows.length === 0) return whenEmpty;
+  const widths = header.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  return [header, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] as number))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,100 @@
+import type { Device } from '../core/plan.ts';
+import type { StoredDevice } from '../gateway/ports.ts';
+import { createDevice, systemMakers as makers } from '../gateway/registration.ts';
+import {
+  type Command,
+  type CommandGroup,
+  isoTime,
+  notFound,
+  ownerOption,
+  resolveOwner,
+  table,
+  UsageError,
+  withStore,
+} from './command.ts';
+
+export const deviceCommands: CommandGroup = {
+  summary: 'Devices: what gets the MQTT messages of an owner',
+  commands: {
+    create: {
+      summary: 'Create a device; its password is shown once',
+      options: {
+        owner: ownerOption,
+        name: { kind: 'string', value: 'NAME', help: 'how the device is called', required: true },
+      },
+      run: (args, environment) =>
+        withStore(environment, async (store, config) => {
+          const name = args.text('name')?.trim() ?? '';
+          if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
+          const { id: ownerId } = await resolveOwner(store, args.text('owner'));
+          const { device, mqtt } = await createDevice(store, makers, {
+            ownerId,
+            name,
+            topicPrefix: config.mqttTopicPrefix,
+          });
+          return {
+            json: { ...deviceJson(device), mqtt },
+            text: [
+              `Created device ${device.id} (${device.name}). The password is shown only now:`,
+              '',
+              `  username  ${mqtt.username}`,
+              `  password  ${mqtt.password}`,
+              `  topic     ${mqtt.topic}`,
+            ].join('\n'),
+          };
+        }),
+    },
+    list: {
+      summary: 'List the devices of an owner',
+      options: { owner: ownerOption },
+      run: (args, environment) =>
+        withStore(environment, async (store) => {
+          const devices = await store.listDevices((await resolveOwner(store, args.text('owner'))).id);
+          return { json: devices.map(deviceJson), text: describe(devices) };
+        }),
+    },
+    pause: changing('Hold messages to a device back for now', { paused: true }),
+    resume: changing('Let messages through to a paused device again', { paused: false }),
+    activate: changing('Make an inactive device active', { state: 'active' }),
+    deactivate: changing('Take a device out of use', { state: 'inactive' }),
+    delete: {
+      summary: 'Delete a device',
+      positional: 'ID',
+      run: ({ positional }, environment) =>
+        withStore(environment, async (store) => {
+          if (!(await store.deleteDevice(positional))) notFound('device', positional);
+          return { json: { id: positional, deleted: true }, text: `Deleted device ${positional}.` };
+        }),
+    },
+  },
+};
+
+function changing(summary: string, change: Partial<Pick<Device, 'state' | 'paused'>>): Command {
+  return {
+    summary,
+    positional: 'ID',
+    run: ({ positional }, environment) =>
+      withStore(environment, async (store) => {
+        const device = (await store.changeDevice(positional, change)) ?? notFound('device', positional);
+        return { json: deviceJson(device), text: describe([device]) };
+      }),
+  };
+}
+
+export function deviceJson({ id, ownerId, name, state, paused, createdAt }: StoredDevice) {
+  return { id, owner: ownerId, name, state, paused, createdAt: isoTime(createdAt) };
+}
+
+function describe(devices: StoredDevice[]): string {
+  return table(
+    ['ID', 'NAME', 'STATE', 'PAUSED', 'CREATED'],
+    devices.map(({ id, name, state, paused, createdAt }) => [
+      id,
+      name,
+      state,
+      paused ? 'yes' : 'no',
+      isoTime(createdAt),
+    ]),
+    "No devices yet. Create one: 'tocsin device create --name NAME'.",
+  );
+}

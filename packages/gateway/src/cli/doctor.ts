@@ -1,0 +1,92 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+import { Problem } from '../core/problem.ts';
+import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
+import type { Command } from './command.ts';
+
+interface Finding {
+  check: string;
+  state: 'ok' | 'warning' | 'failed';
+  message: string;
+}
+
+export const doctorCommand: Command = {
+  summary: 'Check configuration and store, and say what to fix',
+  options: { deep: { kind: 'flag', help: 'also read and open every stored row' } },
+  run: async (args, environment) => {
+    const findings = await examine(environment, args.flag('deep'));
+    const marks = { ok: 'ok     ', warning: 'warning', failed: 'FAILED ' };
+    return {
+      json: { ok: findings.every(({ state }) => state !== 'failed'), findings },
+      text: findings.map(({ check, state, message }) => `${marks[state]}  ${check}: ${message}`).join('\n'),
+      exitCode: findings.some(({ state }) => state === 'failed') ? 1 : 0,
+    };
+  },
+};
+
+async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = readConfig(environment);
+  } catch (error) {
+    if (error instanceof Problem) return [{ check: 'configuration', state: 'failed', message: error.message }];
+    throw error;
+  }
+  return [
+    ...examineConfig(config),
+    ...examineKeyFile(config),
+    ...(await examineStore(config, deep)),
+    ...examineChannels(),
+  ];
+}
+
+function examineConfig({ unknownVariables }: Config): Finding[] {
+  const check = 'configuration';
+  if (unknownVariables.length === 0) return [{ check, state: 'ok', message: 'every variable is understood' }];
+  const message = `${unknownVariables.join(', ')} mean nothing to this version; misspelt?`;
+  return [{ check, state: 'warning', message }];
+}
+
+function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
+  const check = 'master key';
+  const file = join(dataDir, masterKeyFileName);
+  if (masterKey !== null) return [{ check, state: 'ok', message: 'comes from the environment' }];
+  if (!existsSync(file)) return [];
+  const mode = statSync(file).mode & 0o777;
+  if ((mode & 0o077) !== 0) {
+    return [{ check, state: 'failed', message: `others on this machine can read it: run 'chmod 600 ${file}'` }];
+  }
+  return [{ check, state: 'ok', message: `in ${file}; keep a copy of it apart from the backups of the database` }];
+}
+
+async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
+  const check = 'store';
+  const file = join(config.dataDir, databaseFileName);
+  if (!existsSync(file)) {
+    return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
+  }
+  try {
+    const store = await openStore(config);
+    try {
+      await store.check();
+      const damage = deep ? await store.verify() : [];
+      if (damage.length > 0) return damage.map((message) => ({ check, state: 'failed', message }));
+      const owners = (await store.listOwners()).length;
+      const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
+      return [{ check, state: 'ok', message: `${file}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` }];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return [{ check, state: 'failed', message: (error as Error).message }];
+  }
+}
+
+function examineChannels(): Finding[] {
+  return ['push', 'email', 'mqtt'].map((check) => ({
+    check,
+    state: 'warning',
+    message: 'this version has no provider for it; requests say so in their answer',
+  }));
+}

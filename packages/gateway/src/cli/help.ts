@@ -1,0 +1,43 @@
+import type { Command, CommandGroup } from './command.ts';
+
+export function topHelp(program: Record<string, Command | CommandGroup>): string {
+  return [
+    'tocsin: one POST rings push, email and MQTT.',
+    '',
+    'Usage: tocsin COMMAND [options]',
+    '',
+    columns(Object.entries(program).map(([name, { summary }]) => [name, summary])),
+    '',
+    "'tocsin COMMAND --help' says more. Every command takes --json and then prints one JSON value.",
+    'Settings come from the environment (TOCSIN_…); docs/operators.md lists them.',
+  ].join('\n');
+}
+
+export function groupHelp(noun: string, group: CommandGroup): string {
+  const rows = Object.entries(group.commands).map(([verb, command]): [string, string] => [
+    `${noun} ${verb}${command.positional === undefined ? '' : ` ${command.positional}`}`,
+    command.summary,
+  ]);
+  return [`${group.summary}.`, '', columns(rows), '', `'tocsin ${noun} VERB --help' lists the options.`].join('\n');
+}
+
+export function commandHelp(name: string, command: Command): string {
+  const rows = Object.entries(command.options ?? {}).map(
+    ([option, { value, help, required, kind }]): [string, string] => [
+      `--${option}${value === undefined ? '' : ` ${value}`}`,
+      `${help}${required ? ' (needed)' : ''}${kind === 'strings' ? ' (may be repeated)' : ''}`,
+    ],
+  );
+  return [
+    `${command.summary}.`,
+    '',
+    `Usage: tocsin ${name}${command.positional === undefined ? '' : ` ${command.positional}`} [options]`,
+    '',
+    columns([...rows, ['--json', 'print one JSON value instead of text']]),
+  ].join('\n');
+}
+
+function columns(rows: [string, string][]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}

@@ -1,0 +1,51 @@
+import type { Notification } from '../gateway/ports.ts';
+import { type CommandGroup, isoTime, ownerOption, resolveOwner, UsageError, withStore } from './command.ts';
+
+const defaultLimit = 50;
+const maxLimit = 1000;
+
+export const inboxCommands: CommandGroup = {
+  summary: 'Inbox: what has been received',
+  commands: {
+    list: {
+      summary: 'List notifications, opened, newest first',
+      options: {
+        owner: ownerOption,
+        limit: { kind: 'string', value: 'N', help: `how many, ${defaultLimit} unless given, ${maxLimit} at most` },
+        before: { kind: 'string', value: 'ID', help: 'only those older than this one: the next page' },
+      },
+      run: (args, environment) =>
+        withStore(environment, async (store) => {
+          const limit = Number(args.text('limit') ?? defaultLimit);
+          if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
+            throw new UsageError(`--limit must be a number from 1 to ${maxLimit}.`);
+          }
+          const { id: ownerId } = await resolveOwner(store, args.text('owner'));
+          const before = args.text('before');
+          const page = await store.listNotifications(ownerId, { limit, ...(before !== undefined && { before }) });
+          return {
+            json: page.notifications.map(toJson),
+            text: page.notifications.map(describe).join('\n\n') || 'Nothing here yet.',
+            warnings: page.damaged.map(
+              (id) => `Notification ${id} does not open: its row was altered or its key is gone.`,
+            ),
+          };
+        }),
+    },
+  },
+};
+
+function toJson({ id, createdAt, title, body, source, category, severity, data }: Notification) {
+  return { id, createdAt: isoTime(createdAt), title, body, source, category, severity, data };
+}
+
+function describe({ id, createdAt, title, body, source, category, severity, data }: Notification): string {
+  const kindOf = severity === null ? category : `${category}, ${severity}`;
+  const lines = [`${isoTime(createdAt)}  ${title}  [${kindOf}]  from ${source}`, `  ${id}`];
+  if (body !== '') lines.push(...body.split('\n').map((line) => `  ${line}`));
+  for (const [name, value] of Object.entries(data)) {
+    lines.push(`  ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  }
+  // What a stranger sent must not steer the terminal.
+  return lines.map((line) => line.replace(/\p{Cc}/gu, '\ufffd')).join('\n');
+}

@@ -1,0 +1,110 @@
+// The command line: finds the command, reads its arguments, prints what it gives back.
+import { parseArgs } from 'node:util';
+import packageJson from '../../package.json' with { type: 'json' };
+import { Problem } from '../core/problem.ts';
+import {
+  type Arguments,
+  type Command,
+  type CommandGroup,
+  type Output,
+  toParseArgsOptions,
+  UsageError,
+} from './command.ts';
+import { deviceCommands } from './device.ts';
+import { doctorCommand } from './doctor.ts';
+import { commandHelp, groupHelp, topHelp } from './help.ts';
+import { inboxCommands } from './inbox.ts';
+import { keyCommands } from './key.ts';
+import { ownerCommands } from './owner.ts';
+import { serveCommand } from './serve.ts';
+
+export const program: Record<string, Command | CommandGroup> = {
+  serve: serveCommand,
+  owner: ownerCommands,
+  key: keyCommands,
+  device: deviceCommands,
+  inbox: inboxCommands,
+  doctor: doctorCommand,
+};
+
+const usageExitCode = 2;
+const failureExitCode = 1;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(words: string[]): Promise<number> {
+  try {
+    return await dispatch(words);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`${error.message}\n`);
+      return usageExitCode;
+    }
+    process.stderr.write(error instanceof Problem ? `${error.message}\n` : `${(error as Error).stack}\n`);
+    return failureExitCode;
+  }
+}
+
+async function dispatch([noun, ...rest]: string[]): Promise<number> {
+  if (noun === undefined || noun === 'help' || noun === '--help' || noun === '-h') return print(topHelp(program));
+  if (noun === '--version' || noun === '-v') return print(packageJson.version);
+  const found = Object.hasOwn(program, noun) ? program[noun] : undefined;
+  if (found === undefined) throw new UsageError(`Unknown command '${noun}'. 'tocsin --help' lists the commands.`);
+  if (!('commands' in found)) return runCommand(noun, found, rest);
+  const [verb, ...args] = rest;
+  if (verb === undefined || verb === '--help' || verb === '-h') return print(groupHelp(noun, found));
+  const command = Object.hasOwn(found.commands, verb) ? found.commands[verb] : undefined;
+  if (command === undefined) {
+    throw new UsageError(`Unknown command '${noun} ${verb}'. Known: ${Object.keys(found.commands).join(', ')}.`);
+  }
+  return runCommand(`${noun} ${verb}`, command, args);
+}
+
+async function runCommand(name: string, command: Command, words: string[]): Promise<number> {
+  if (words.includes('--help') || words.includes('-h')) return print(commandHelp(name, command));
+  const args = readArguments(name, command, words);
+  const output = await command.run(args, process.env);
+  if (output === undefined) return 0;
+  return printOutput(output, args.flag('json'));
+}
+
+function readArguments(name: string, command: Command, words: string[]): Arguments {
+  const options = command.options ?? {};
+  const parsed = parse(name, { ...options, json: { kind: 'flag', help: '' } }, words);
+  const values = parsed.values as Record<string, string | string[] | boolean | undefined>;
+  for (const [option, { required }] of Object.entries(options)) {
+    if (required && values[option] === undefined) throw usage(name, `--${option} is needed`);
+  }
+  const wanted = command.positional === undefined ? 0 : 1;
+  if (parsed.positionals.length < wanted) throw usage(name, `${command.positional} is missing`);
+  if (parsed.positionals.length > wanted) throw usage(name, `'${parsed.positionals[wanted]}' is one argument too many`);
+  return {
+    text: (option) => values[option] as string | undefined,
+    texts: (option) => (values[option] as string[] | undefined) ?? [],
+    flag: (option) => values[option] === true,
+    positional: parsed.positionals[0] ?? '',
+  };
+}
+
+function parse(name: string, options: NonNullable<Command['options']>, words: string[]) {
+  try {
+    return parseArgs({ args: words, options: toParseArgsOptions(options), allowPositionals: true, strict: true });
+  } catch (error) {
+    throw usage(name, (error as Error).message.split('. ')[0] ?? '');
+  }
+}
+
+function usage(name: string, problem: string): UsageError {
+  return new UsageError(`${problem}. See 'tocsin ${name} --help'.`);
+}
+
+function printOutput({ json, text, warnings = [], exitCode = 0 }: Output, asJson: boolean): number {
+  for (const warning of warnings) process.stderr.write(`${warning}\n`);
+  print(asJson ? JSON.stringify(json) : text);
+  return exitCode;
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return 0;
+}

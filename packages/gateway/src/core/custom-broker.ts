@@ -1,0 +1,164 @@
+// `mqttConnection` and `mqttConfig`: the broker a request brings along, checked member by member. Problems never
+// repeat a value: it may be a credential.
+import { isIP } from 'node:net';
+import {
+  type CustomBroker,
+  connectionModes,
+  type ErrorDetail,
+  type JsonObject,
+  type JsonValue,
+  limits,
+  mqttConfigDefaults,
+  mqttConfigSpellings,
+} from '@tocsin/contract';
+import { type AddressPolicy, isAddressAllowed } from './address-policy.ts';
+import { parseJson } from './parse-body.ts';
+
+type Member = keyof typeof mqttConfigSpellings;
+
+export function readCustomBroker(
+  connection: JsonValue | undefined,
+  config: JsonValue | undefined,
+  policy: AddressPolicy,
+  problems: ErrorDetail[],
+): CustomBroker | null {
+  const mode = readMode(connection, problems);
+  if (mode !== 'custom') return null;
+  const members = readObject(config);
+  if (members === undefined || Object.keys(members).length === 0) {
+    problems.push({ field: 'mqttConfig', problem: 'is needed with mqttConnection.mode "custom", as an object' });
+    return null;
+  }
+  const found: ErrorDetail[] = [];
+  const broker = readBroker(members, policy, found);
+  problems.push(...found);
+  return found.length > 0 ? null : broker;
+}
+
+function readMode(connection: JsonValue | undefined, problems: ErrorDetail[]): string | undefined {
+  if (connection === undefined || connection === null || connection === '') return undefined;
+  const members = readObject(connection);
+  if (members === undefined) {
+    problems.push({ field: 'mqttConnection', problem: 'must be an object' });
+    return undefined;
+  }
+  const mode = members.mode ?? 'environment';
+  const known = connectionModes.find((name) => name === mode);
+  if (known === undefined) {
+    problems.push({ field: 'mqttConnection.mode', problem: `must be ${connectionModes.join(' or ')}` });
+  }
+  return known;
+}
+
+function readObject(value: JsonValue | undefined): JsonObject | undefined {
+  if (typeof value === 'string') return parseJson(value);
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : undefined;
+}
+
+function readBroker(config: JsonObject, policy: AddressPolicy, problems: ErrorDetail[]): CustomBroker {
+  const members = readMembers(config, problems);
+  const text = (name: Member): string | null => readText(members, name, problems);
+  const address = readAddress(
+    { url: text('url'), host: text('host'), port: text('port'), path: text('path'), protocol: text('protocol') },
+    policy,
+    problems,
+  );
+  return {
+    ...address,
+    username: text('username'),
+    password: text('password'),
+    clientId: text('clientId'),
+    topic: readTopic(text('topic'), problems),
+  };
+}
+
+/** Folds the accepted spellings into one name each; anything else is refused with the list of what is known. */
+function readMembers(config: JsonObject, problems: ErrorDetail[]): Map<Member, JsonValue> {
+  const canonical = new Map<string, Member>();
+  for (const [name, spellings] of Object.entries(mqttConfigSpellings) as [Member, readonly string[]][]) {
+    for (const spelling of [name, ...spellings]) canonical.set(spelling, name);
+  }
+  const members = new Map<Member, JsonValue>();
+  for (const [spelling, value] of Object.entries(config)) {
+    const name = canonical.get(spelling);
+    if (name === undefined) {
+      problems.push({
+        field: 'mqttConfig',
+        problem: `has an unknown member; known are ${[...canonical.keys()].join(', ')}`,
+      });
+    } else if (value !== null && value !== '' && (!members.has(name) || spelling === name)) {
+      members.set(name, value);
+    }
+  }
+  return members;
+}
+
+function readText(members: Map<Member, JsonValue>, name: Member, problems: ErrorDetail[]): string | null {
+  const value = members.get(name);
+  if (value === undefined) return null;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' && name === 'port') return String(value);
+  problems.push({ field: `mqttConfig.${name}`, problem: 'must be text' });
+  return null;
+}
+
+function readAddress(
+  given: Record<'url' | 'host' | 'port' | 'path' | 'protocol', string | null>,
+  policy: AddressPolicy,
+  problems: ErrorDetail[],
+): Pick<CustomBroker, 'host' | 'port' | 'path'> {
+  const nowhere = { host: '', port: 0, path: '' };
+  const refuse = (member: string, problem: string): typeof nowhere => {
+    problems.push({ field: `mqttConfig.${member}`, problem });
+    return nowhere;
+  };
+  if (given.protocol !== null && !/^wss(:(\/\/)?)?$/i.test(given.protocol.trim()))
+    return refuse('protocol', 'must be wss');
+  if (given.url === null && given.host === null) return refuse('host', 'is needed, or url');
+  if (given.url !== null && given.host !== null) return refuse('url', 'cannot be combined with host');
+  const member = given.url !== null ? 'url' : 'host';
+  const url = given.url !== null ? parseUrl(given.url) : composeUrl(given.host as string, given.port, given.path);
+  if (url?.protocol !== 'wss:') return refuse(member, 'must be a wss:// address');
+  if (url.username !== '' || url.password !== '')
+    return refuse(member, 'must not hold credentials; use username and password');
+  if (url.port === '0') return refuse('port', 'must be from 1 to 65535');
+  if (!isHostAllowed(url.hostname, policy)) return refuse(member, 'must be a public address');
+  return {
+    host: url.hostname,
+    port: url.port === '' ? 443 : Number(url.port),
+    path: url.pathname + url.search,
+  };
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.parse(text.trim());
+}
+
+/** Only a bare host may come in, so that a slash, an @ or a port in it cannot move the address elsewhere. */
+function composeUrl(host: string, port: string | null, path: string | null): URL | null {
+  const bare = host.trim();
+  if (!/^(\[[0-9A-Fa-f:.]+\]|[^\s/\\?#@:[\]]+)$/.test(bare)) return null;
+  if (port !== null && !/^\d{1,5}$/.test(port.trim())) return null;
+  const suffix = path === null ? mqttConfigDefaults.path : path.startsWith('/') ? path : `/${path}`;
+  return URL.parse(`wss://${bare}:${port?.trim() ?? mqttConfigDefaults.port}${suffix}`);
+}
+
+/** The URL parser has turned every notation of an IPv4 address (0x7f.1, 2130706433, 127.1) into four decimal parts. */
+function isHostAllowed(hostname: string, policy: AddressPolicy): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (isIP(host) !== 0) return isAddressAllowed(host, policy);
+  if (host === 'localhost' || host.endsWith('.localhost')) return isAddressAllowed('127.0.0.1', policy);
+  return host !== '';
+}
+
+function readTopic(topic: string | null, problems: ErrorDetail[]): string | null {
+  if (topic === null) return null;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: MQTT forbids U+0000 in a topic (section 4.7.3).
+  const isPublishable = !/[+#\u0000]/.test(topic) && !topic.startsWith('$');
+  if (isPublishable && Buffer.byteLength(topic) <= limits.customTopicBytes) return topic;
+  problems.push({
+    field: 'mqttConfig.topic',
+    problem: `must have no wildcard, not start with $ and fit into ${limits.customTopicBytes} bytes`,
+  });
+  return null;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { JsonObject } from '@tocsin/contract';
+import fixtures from '@tocsin/contract/fixtures/requests.json' with { type: 'json' };
+import fc from 'fast-check';
+import { parseNetwork } from './address-policy.ts';
+import { normalize } from './normalize.ts';
+import { bodyFormat, parseBody } from './parse-body.ts';
+import { Refusal } from './refusal.ts';
+
+const strict = { allowed: [] };
+
+interface Case {
+  name: string;
+  contentType: string | null;
+  body: string;
+  normalized?: JsonObject;
+  error?: { status: number; code: string; fields?: string[] };
+}
+
+function read(contentType: string | null, body: string | Buffer, policy: Parameters<typeof normalize>[1] = strict) {
+  return normalize(parseBody(bodyFormat(contentType ?? undefined, undefined), Buffer.from(body)), policy);
+}
+
+function refusalOf(run: () => unknown): Refusal {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(error instanceof Refusal, `${error}`);
+    return error;
+  }
+  return assert.fail('it was not refused');
+}
+
+suite('Normalization', () => {
+  for (const { name, contentType, body, normalized, error } of fixtures.cases as Case[]) {
+    test(name, () => {
+      if (error === undefined) {
+        const request = read(contentType, body);
+        // As JSON, since the merged data has no prototype and the fixture's has.
+        assert.deepEqual(JSON.parse(JSON.stringify(request)), { ...fixtures.defaults, ...normalized });
+      } else {
+        const refusal = refusalOf(() => read(contentType, body));
+        assert.equal(refusal.code, error.code);
+        if (error.fields)
+          assert.deepEqual(
+            refusal.details.map(({ field }) => field),
+            error.fields,
+          );
+      }
+    });
+  }
+
+  test('Merged data has no prototype', () => {
+    assert.equal(Object.getPrototypeOf(read(null, '{"title":"x","a":1}').data), null);
+  });
+
+  test('Invalid UTF-8 is refused in every format', () => {
+    const bytes = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+    for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
+      assert.equal(refusalOf(() => read(type, bytes)).code, 'invalid_body');
+    }
+  });
+
+  test('A compressed body is refused, an identity encoding is not', () => {
+    for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'x', 'identity, gzip']) {
+      assert.equal(refusalOf(() => bodyFormat('application/json', encoding)).code, 'unsupported_content_type');
+    }
+    assert.equal(bodyFormat('application/json', 'identity'), 'json');
+  });
+
+  test('A network that the operator allows may hold a custom broker', () => {
+    const body = '{"title":"x","mqttConnection":{"mode":"custom"},"mqttConfig":{"host":"127.0.0.1"}}';
+    assert.equal(refusalOf(() => read(null, body)).code, 'invalid_body');
+    const allowed = [parseNetwork('127.0.0.1/32')].filter((network) => network !== undefined);
+    assert.equal(read(null, body, { allowed }).customBroker?.host, '127.0.0.1');
+    assert.equal(refusalOf(() => read(null, body.replace('127.0.0.1', '127.0.0.2'), { allowed })).code, 'invalid_body');
+  });
+
+  test('What a refusal says never repeats what was sent', () => {
+    const secret = 'canary-secret';
+    const body = JSON.stringify({
+      title: { [secret]: secret },
+      mqttConnection: { mode: 'custom' },
+      mqttConfig: { url: `ws://${secret}`, password: { [secret]: 1 }, [secret]: secret },
+    });
+    const refusal = refusalOf(() => read(null, body));
+    assert.ok(refusal.details.length >= 3);
+    assert.ok(!JSON.stringify([refusal.message, refusal.details]).includes(secret));
+  });
+
+  test('Any JSON object gives a request within the limits, or a refusal', () => {
+    const names = [
+      'title',
+      'body',
+      'message',
+      'text',
+      'payload',
+      'data',
+      'severity',
+      'sendPush',
+      'mqttQos',
+      '__proto__',
+      'x',
+    ];
+    const anyObject = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue({ maxDepth: 4 }));
+    fc.assert(
+      fc.property(anyObject, (object) => {
+        try {
+          const request = read('application/json', JSON.stringify(object));
+          assert.ok([...request.title].length <= 140 && request.title === request.title.trimStart());
+          assert.ok([...request.body].length <= 2000);
+          assert.ok([...request.source].length <= 200);
+          assert.ok(!('mqttConfig' in request.data) && !Object.hasOwn(request.data, '__proto__'));
+        } catch (error) {
+          assert.ok(error instanceof Refusal, `${error}`);
+        }
+      }),
+      { numRuns: 5000 },
+    );
+    assert.equal(Object.keys(Object.prototype).length, 0);
+  });
+});

@@ -1,0 +1,51 @@
+// Section 5.3 to 5.5: may a page of this origin use a key that is bound to domains?
+
+/** Always accepted, whatever the key allows. */
+const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
+
+const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/** `Origin` decides where present, else `Referer`; a request with neither comes from a server and is accepted. */
+export function isOriginAllowed(
+  headers: { origin: string | undefined; referer: string | undefined },
+  allowedDomains: readonly string[],
+): boolean {
+  if (allowedDomains.length === 0) return true;
+  const claimed = headers.origin?.trim() || headers.referer?.trim();
+  if (!claimed) return true;
+  const url = URL.parse(claimed);
+  if (url === null || url.hostname === '') return false;
+  const host = canonicalHost(url.hostname);
+  if (localHosts.has(host)) return true;
+  const port = url.port || defaultPorts[url.protocol] || '';
+  return allowedDomains.some((entry) => matches(entry, host, port));
+}
+
+/** An entry as it is kept: lower case, punycode, `*.` and a port where given; undefined when it is no domain. */
+export function parseAllowedDomain(text: string): string | undefined {
+  const bare = text
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .replace(/\/$/, '');
+  const entry = splitEntry(bare);
+  if (entry === undefined || /[\s/\\?#@*]/.test(entry.host)) return undefined;
+  const url = URL.parse(`https://${entry.host}`);
+  if (url === null) return undefined;
+  return entry.wildcard + canonicalHost(url.hostname) + (entry.port === '' ? '' : `:${Number(entry.port)}`);
+}
+
+function matches(allowed: string, host: string, port: string): boolean {
+  const entry = splitEntry(allowed);
+  if (entry === undefined || (entry.port !== '' && entry.port !== port)) return false;
+  // The dot is part of what is compared, so *.example.com admits neither example.com nor badexample.com.
+  return entry.wildcard === '' ? host === entry.host : host.endsWith(`.${entry.host}`) && host !== `.${entry.host}`;
+}
+
+function splitEntry(text: string): { wildcard: string; host: string; port: string } | undefined {
+  const [, wildcard = '', host, port = ''] = /^(\*\.)?(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  return host === undefined ? undefined : { wildcard, host, port };
+}
+
+function canonicalHost(hostname: string): string {
+  return hostname.toLowerCase().replace(/\.$/, '');
+}

@@ -1,0 +1,31 @@
+/**
+ * Ids that grow with time (RFC 9562, version 7), strictly within one process: rows are appended to the index instead of
+ * scattered over it, and the order of ids is the order of acceptance. Node's randomUUIDv7 is random within a millisecond.
+ */
+export function createUuidV7Source(now: () => number, randomUuid: () => string): () => string {
+  let lastMs = 0;
+  let sequence = 0;
+  return () => {
+    const ms = now();
+    const random = randomUuid();
+    if (ms > lastMs) {
+      lastMs = ms;
+      sequence = Number.parseInt(random.slice(0, 3), 16) >> 1;
+    } else {
+      sequence += 1;
+      if (sequence > 0xfff) {
+        lastMs += 1;
+        sequence = 0;
+      }
+    }
+    const time = lastMs.toString(16).padStart(12, '0');
+    // The random tail of a version 4 UUID already carries the variant bits.
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
+  };
+}
+
+/** The smallest id that a notification of this time can have; ids below it are older. */
+export function firstIdAt(ms: number): string {
+  const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}

@@ -1,0 +1,38 @@
+// An empty store gets its first owner, key and device, so that a fresh clone rings with one pasted line.
+import type { Store } from './ports.ts';
+import {
+  type CreatedDevice,
+  type CreatedKey,
+  createDevice,
+  createKey,
+  createOwner,
+  type Makers,
+} from './registration.ts';
+
+export interface FirstRun {
+  ownerId: string;
+  key: CreatedKey;
+  device: CreatedDevice;
+}
+
+/** null when there are owners already. */
+export async function prepareFirstRun(
+  store: Store,
+  makers: Makers,
+  options: { firstKey: string | null; topicPrefix: string },
+): Promise<FirstRun | null> {
+  if ((await store.listOwners()).length > 0) return null;
+  const owner = await createOwner(store, makers, { name: 'First owner', email: null, emailAlerts: false });
+  const key = await createKey(store, makers, {
+    ownerId: owner.id,
+    type: 'public_client',
+    label: 'First key',
+    value: options.firstKey,
+  });
+  const device = await createDevice(store, makers, {
+    ownerId: owner.id,
+    name: 'First device',
+    topicPrefix: options.topicPrefix,
+  });
+  return { ownerId: owner.id, key, device };
+}

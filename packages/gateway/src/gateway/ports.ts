@@ -1,0 +1,135 @@
+// What the use cases need from the outside. Implementations live in store/ and channels/.
+import type { Category, JsonObject, KeyType, Severity } from '@tocsin/contract';
+import type { ChannelResult } from '../core/answer.ts';
+import type { Device, Plan, PushTarget, Recipients } from '../core/plan.ts';
+import type { Rate } from '../core/rate.ts';
+
+export interface NotificationContent {
+  title: string;
+  body: string;
+  source: string;
+  category: Category;
+  severity: Severity | null;
+  data: JsonObject;
+}
+
+export interface Notification extends NotificationContent {
+  id: string;
+  ownerId: string;
+  createdAt: number;
+}
+
+export interface NotificationPage {
+  notifications: Notification[];
+  /** Ids of rows that do not open: they were altered, or the key they were sealed with is gone. */
+  damaged: string[];
+  /** Where the next page starts; undefined on the last. */
+  next: string | undefined;
+}
+
+export interface Owner {
+  id: string;
+  name: string;
+  email: string | null;
+  emailAlerts: boolean;
+  createdAt: number;
+}
+
+export interface ApiKey {
+  id: string;
+  ownerId: string;
+  digest: string;
+  type: KeyType;
+  label: string | null;
+  allowedDomains: readonly string[];
+  requireSignature: boolean;
+  rateLimit: Rate | null;
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  /** The value has the shape of a generated key but not its checksum: it was imported. */
+  irregular: boolean;
+}
+
+export interface StoredDevice extends Device {
+  ownerId: string;
+  name: string;
+  createdAt: number;
+}
+
+/** The store did not do what was asked, and may do so later: locked, full, gone, or too slow. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** The data key of an owner is missing or does not open with the master key. */
+export class EncryptionKeyMissing extends Error {
+  override readonly name = 'EncryptionKeyMissing';
+}
+
+/** A key with this value is there already. */
+export class KeyExists extends Error {
+  override readonly name = 'KeyExists';
+}
+
+/** The part of the store that serving a request needs. */
+export interface NotificationStore {
+  /** Resolves once the sealed row is durable. Rejects with StoreUnavailable or EncryptionKeyMissing. */
+  save(notification: Notification): Promise<void>;
+}
+
+export interface DirectoryStore {
+  findKey(digest: string): Promise<ApiKey | null>;
+  recipientsOf(ownerId: string): Promise<Recipients>;
+  /** Grows with every change of owners, keys or devices, whichever process made it. */
+  readChanges(): Promise<{ generation: number; hasIrregularKeys: boolean }>;
+}
+
+export interface SignatureStore {
+  /** True the first time; false when this owner's signature was used before and has not expired. */
+  claimSignature(ownerId: string, signature: string, expiresAt: number): Promise<boolean>;
+}
+
+/** Everything a store does; the contract suite in `test/store-contract.ts` says how. */
+export interface Store extends NotificationStore, DirectoryStore, SignatureStore {
+  createOwner(owner: Owner): Promise<void>;
+  listOwners(): Promise<Owner[]>;
+  findOwner(id: string): Promise<Owner | null>;
+  updateOwner(owner: Owner): Promise<boolean>;
+  deleteOwner(id: string): Promise<boolean>;
+
+  /** Rejects with KeyExists where the value is taken. */
+  createKey(key: ApiKey): Promise<void>;
+  listKeys(ownerId: string): Promise<ApiKey[]>;
+  revokeKey(id: string, at: number): Promise<ApiKey | null>;
+
+  createDevice(device: StoredDevice, secretDigest: string): Promise<void>;
+  listDevices(ownerId: string): Promise<StoredDevice[]>;
+  changeDevice(id: string, change: Partial<Pick<Device, 'state' | 'paused'>>): Promise<StoredDevice | null>;
+  deleteDevice(id: string): Promise<boolean>;
+
+  /** Newest first; `before` is `next` of the page that precedes. */
+  listNotifications(ownerId: string, page: { limit: number; before?: string }): Promise<NotificationPage>;
+  /** Deletes what is older than `before`, and signatures that expired by `now`; says how many notifications went. */
+  purge(before: number, now: number): Promise<number>;
+  /** Resolves when the store can be read and written now. */
+  check(): Promise<void>;
+  /** Reads everything and says what is damaged; empty when all is well. */
+  verify(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export interface SendOptions {
+  qos: 0 | 1 | 2;
+}
+
+/** A way to reach people. `send` gives one outcome per target, in order, and never rejects. */
+export interface Channel<Target> {
+  send(notification: Notification, targets: readonly Target[], options: SendOptions): Promise<ChannelResult>;
+}
+
+export interface Channels {
+  push: Channel<PushTarget>;
+  email: Channel<Plan['email']['targets'][number]>;
+  mqtt: Channel<Plan['mqtt']['targets'][number]>;
+}

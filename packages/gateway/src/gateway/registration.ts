@@ -1,0 +1,92 @@
+// Owners, keys and devices come into being here, whoever asks: the command line, the first run, the console.
+import { randomInt } from 'node:crypto';
+import type { KeyType } from '@tocsin/contract';
+import { createKey as createKeyValue, digestOf, hasWrongChecksum, randomBase62 } from '../core/key-format.ts';
+import type { Rate } from '../core/rate.ts';
+import type { ApiKey, Owner, Store, StoredDevice } from './ports.ts';
+
+export interface Makers {
+  now: () => number;
+  randomIndex: (below: number) => number;
+}
+
+export const systemMakers: Makers = { now: Date.now, randomIndex: (below) => randomInt(below) };
+
+export interface CreatedKey {
+  key: ApiKey;
+  /** Shown once; only its digest is kept. */
+  value: string;
+}
+
+export interface CreatedDevice {
+  device: StoredDevice;
+  /** What the device signs in with; the password is shown once. */
+  mqtt: { username: string; password: string; topic: string; urls: string[] };
+}
+
+export async function createOwner(
+  store: Store,
+  makers: Makers,
+  profile: Pick<Owner, 'name' | 'email' | 'emailAlerts'>,
+): Promise<Owner> {
+  const owner: Owner = { id: newId('own', makers), createdAt: makers.now(), ...profile };
+  await store.createOwner(owner);
+  return owner;
+}
+
+export async function createKey(
+  store: Store,
+  makers: Makers,
+  wanted: {
+    ownerId: string;
+    type: KeyType;
+    label?: string | null;
+    allowedDomains?: readonly string[];
+    requireSignature?: boolean;
+    rateLimit?: Rate | null;
+    expiresAt?: number | null;
+    /** null: a new random one. */
+    value?: string | null;
+  },
+): Promise<CreatedKey> {
+  const value = wanted.value ?? createKeyValue(makers.randomIndex);
+  const key: ApiKey = {
+    id: newId('key', makers),
+    ownerId: wanted.ownerId,
+    digest: digestOf(value),
+    type: wanted.type,
+    label: wanted.label ?? null,
+    allowedDomains: wanted.allowedDomains ?? [],
+    requireSignature: wanted.requireSignature ?? false,
+    rateLimit: wanted.rateLimit ?? null,
+    createdAt: makers.now(),
+    expiresAt: wanted.expiresAt ?? null,
+    revokedAt: null,
+    irregular: hasWrongChecksum(value),
+  };
+  await store.createKey(key);
+  return { key, value };
+}
+
+export async function createDevice(
+  store: Store,
+  makers: Makers,
+  wanted: { ownerId: string; name: string; topicPrefix: string },
+): Promise<CreatedDevice> {
+  const device: StoredDevice = {
+    id: newId('dev', makers),
+    ownerId: wanted.ownerId,
+    name: wanted.name,
+    state: 'active',
+    paused: false,
+    createdAt: makers.now(),
+  };
+  const password = randomBase62(32, makers.randomIndex);
+  await store.createDevice(device, digestOf(password));
+  const topic = `${wanted.topicPrefix}/${device.ownerId}/${device.id}/notifications`;
+  return { device, mqtt: { username: device.id, password, topic, urls: [] } };
+}
+
+function newId(prefix: string, { randomIndex }: Makers): string {
+  return `${prefix}_${randomBase62(16, randomIndex)}`;
+}

@@ -1,0 +1,34 @@
+import type { Store } from './ports.ts';
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+
+/** Deletes what is older than the retention, now and every hour. Returns the function that ends it. */
+export function startRetention(parts: {
+  store: Pick<Store, 'purge'>;
+  retentionDays: number;
+  now: () => number;
+  onPurged: (count: number) => void;
+  onFailed: (error: unknown) => void;
+}): () => Promise<void> {
+  let running = Promise.resolve();
+  const purge = async (): Promise<void> => {
+    // 0 keeps notifications for ever; used signatures still expire.
+    const before = parts.retentionDays === 0 ? 0 : parts.now() - parts.retentionDays * dayMs;
+    try {
+      const count = await parts.store.purge(before, parts.now());
+      if (count > 0) parts.onPurged(count);
+    } catch (error) {
+      parts.onFailed(error);
+    }
+  };
+  const run = (): void => {
+    running = running.then(purge);
+  };
+  run();
+  const timer = setInterval(run, hourMs);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

@@ -1,0 +1,123 @@
+// The public API: one resource, /. It answers requests and never listens; `main.ts` puts it on a socket.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type ErrorCode, kind, openApiDocument } from '@tocsin/contract';
+import type { AddressPolicy } from '../core/address-policy.ts';
+import { normalize } from '../core/normalize.ts';
+import { bodyFormat, parseBody } from '../core/parse-body.ts';
+import { Refusal } from '../core/refusal.ts';
+import type { Accept } from '../gateway/accept.ts';
+import { type Authenticator, authenticate } from './authenticate.ts';
+import { ClientGone, readBody } from './body.ts';
+import { clientAddress, limitUnit, type Networks } from './client-address.ts';
+import { corsHeaders, preflightHeaders } from './cors.ts';
+import { errorAnswer, toRefusal } from './errors.ts';
+import { endpointMetadata } from './metadata.ts';
+
+export interface AppParts {
+  accept: Accept;
+  authenticator: Authenticator;
+  addressPolicy: AddressPolicy;
+  trustedProxies: Networks;
+  maxBodyBytes: number;
+  version: string;
+  newRequestId: () => string;
+  now: () => number;
+  log: RequestLog;
+}
+
+export interface RequestLog {
+  answered(line: { requestId: string; method: string; status: number; code?: ErrorCode; ms: number }): void;
+  failed(line: { requestId: string; error: unknown }): void;
+}
+
+/** What is known of a request before it is answered; the headers go onto any answer. */
+interface Context {
+  requestId: string;
+  headers: Record<string, string>;
+}
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+const allowedMethods = 'GET, HEAD, POST, OPTIONS';
+
+export function createApp(parts: AppParts): RequestListener {
+  const metadata = JSON.stringify(endpointMetadata(parts.version, parts.maxBodyBytes));
+  const openApi = JSON.stringify(openApiDocument(parts.version));
+
+  function route(request: IncomingMessage, context: Context): Answer | Promise<Answer> {
+    const { path, query } = splitTarget(request.url ?? '/');
+    if (path !== '/') throw new Refusal('not_found');
+    switch (request.method) {
+      case 'POST':
+        return notify(request, context);
+      case 'GET':
+      case 'HEAD':
+        return { status: 200, body: query.get('format') === 'openapi' ? openApi : metadata };
+      case 'OPTIONS':
+        return { status: 204, headers: { ...preflightHeaders, Allow: allowedMethods } };
+      default:
+        throw new Refusal('method_not_allowed', { headers: { Allow: allowedMethods } });
+    }
+  }
+
+  /** The order of these steps is the order in which a request is refused. */
+  async function notify(request: IncomingMessage, context: Context): Promise<Answer> {
+    const { headers } = request;
+    const rawBody = await readBody(request, parts.maxBodyBytes);
+    const key = await authenticate(parts.authenticator, {
+      headers,
+      rawBody,
+      limitUnit: () => limitUnit(clientAddress(request, parts.trustedProxies)),
+    });
+    context.headers = await parts.authenticator.limits.countRequest(key);
+    const fields = parseBody(bodyFormat(headers['content-type'], headers['content-encoding']), rawBody);
+    const accepted = await parts.accept(key.ownerId, normalize(fields, parts.addressPolicy));
+    const timestamp = new Date(parts.now()).toISOString();
+    const { requestId } = context;
+    return { status: 200, body: JSON.stringify({ ok: true, kind, ...accepted, requestId, timestamp }) };
+  }
+
+  return async (request, response) => {
+    const startedAt = performance.now();
+    const context: Context = { requestId: parts.newRequestId(), headers: {} };
+    const { requestId } = context;
+    const finish = (answer: Answer, code?: ErrorCode): void => {
+      send(request, response, context, answer);
+      const outcome = { requestId, method: request.method ?? '', status: answer.status };
+      parts.log.answered({ ...outcome, ...(code !== undefined && { code }), ms: performance.now() - startedAt });
+    };
+    try {
+      finish(await route(request, context));
+    } catch (error) {
+      if (error instanceof ClientGone) return;
+      const refusal = toRefusal(error);
+      if (refusal.code === 'internal') parts.log.failed({ requestId, error });
+      const { status, body } = errorAnswer(refusal, requestId, parts.now());
+      finish({ status, headers: refusal.headers, body: JSON.stringify(body) }, refusal.code);
+    }
+  };
+}
+
+/** The path as it was sent, not tidied up: /. and // are other resources than /. A proxy may send the whole address. */
+function splitTarget(target: string): { path: string; query: URLSearchParams } {
+  const [, path = '', query = ''] = /^(?:https?:\/\/[^/?]*)?([^?]*)\??(.*)$/is.exec(target) ?? [];
+  return { path: path || '/', query: new URLSearchParams(query) };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, context: Context, answer: Answer): void {
+  const { status, headers, body } = answer;
+  const length =
+    body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+  response.writeHead(status, {
+    ...corsHeaders,
+    'X-Request-Id': context.requestId,
+    ...length,
+    ...context.headers,
+    ...headers,
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}

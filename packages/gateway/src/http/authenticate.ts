@@ -1,0 +1,114 @@
+// Section 5: which key, whose, and may it be used here?
+import type { IncomingHttpHeaders } from 'node:http';
+import { isSignatureValid, notifyKeyTypes, signatureWindowMs } from '@tocsin/contract';
+import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
+import { isOriginAllowed } from '../core/origin-policy.ts';
+import { Refusal } from '../core/refusal.ts';
+import type { Directory } from '../gateway/directory.ts';
+import { type ApiKey, type SignatureStore, StoreUnavailable } from '../gateway/ports.ts';
+import type { Limits } from './limits.ts';
+
+export interface Authenticator {
+  directory: Directory;
+  store: SignatureStore;
+  limits: Limits;
+  /** The wall clock: expiry and signatures are judged by it. */
+  now: () => number;
+}
+
+export interface Credentials {
+  headers: IncomingHttpHeaders;
+  rawBody: Buffer;
+  /** Asked for only when an authentication fails or the store has to be consulted. */
+  limitUnit: () => string;
+}
+
+export async function authenticate(parts: Authenticator, credentials: Credentials): Promise<ApiKey> {
+  try {
+    const value = suppliedKey(credentials.headers);
+    const key = await findKey(parts, value, credentials);
+    checkKey(key, parts.now());
+    checkOrigin(key, credentials.headers);
+    await checkSignature(parts, key, value, credentials);
+    return key;
+  } catch (error) {
+    const isFailure = error instanceof Refusal && error.code !== 'authentication_unavailable';
+    if (isFailure && error.code !== 'rate_limited') await parts.limits.countFailure(credentials.limitUnit());
+    throw error;
+  }
+}
+
+/** Node joins repeated headers with a comma, which no key contains. */
+function suppliedKey(headers: IncomingHttpHeaders): string {
+  const found = new Set<string>();
+  for (const value of split(headers.authorization)) {
+    const bearer = /^bearer +(\S+)$/i.exec(value)?.[1];
+    if (bearer !== undefined) found.add(bearer);
+  }
+  for (const name of ['x-api-key', 'x-service-key']) for (const value of split(headers[name])) found.add(value);
+  const [key] = found;
+  if (key === undefined) throw new Refusal('authorization_required');
+  if (found.size > 1) {
+    const details = [{ field: 'Authorization', problem: 'two different keys were supplied; send one' }];
+    throw new Refusal('authorization_required', { details });
+  }
+  return key;
+}
+
+function split(header: string | string[] | undefined): string[] {
+  if (header === undefined) return [];
+  return String(header)
+    .split(',')
+    .map((value) => value.trim())
+    .filter((value) => value !== '');
+}
+
+/**
+ * An address that failed too often is not worth a look into the store, but keys that were accepted lately keep working:
+ * one broken client behind a shared address must not silence the others.
+ */
+async function findKey({ directory, limits }: Authenticator, value: string, credentials: Credentials): Promise<ApiKey> {
+  const digest = digestOf(value);
+  const known = directory.recallKey(digest);
+  if (known !== undefined) return known;
+  await limits.checkFailures(credentials.limitUnit());
+  const isTypo = hasWrongChecksum(value) && !(await directory.hasIrregularKeys());
+  const key = isTypo ? null : await directory.findKey(digest);
+  if (key === null) throw new Refusal('invalid_api_key');
+  return key;
+}
+
+function checkKey(key: ApiKey, now: number): void {
+  const isExpired = key.expiresAt !== null && key.expiresAt <= now;
+  if (key.revokedAt !== null || isExpired) throw new Refusal('invalid_api_key');
+  if (!notifyKeyTypes.includes(key.type)) throw new Refusal('key_type_not_allowed', { suffix: key.type });
+}
+
+function checkOrigin(key: ApiKey, { origin, referer }: IncomingHttpHeaders): void {
+  if (!isOriginAllowed({ origin, referer }, key.allowedDomains)) throw new Refusal('origin_not_allowed');
+}
+
+async function checkSignature(
+  { store, now }: Authenticator,
+  key: ApiKey,
+  apiKey: string,
+  { headers, rawBody }: Credentials,
+): Promise<void> {
+  const timestamp = headers['x-timestamp'];
+  const signature = headers['x-signature'];
+  if (timestamp === undefined && signature === undefined && !key.requireSignature) return;
+  if (typeof timestamp !== 'string' || typeof signature !== 'string') throw new Refusal('invalid_signature');
+  if (!isSignatureValid({ apiKey, timestamp, rawBody, signature }, now())) throw new Refusal('invalid_signature');
+  const expiresAt = Number(timestamp) + 2 * signatureWindowMs;
+  if (!(await claim(store, key.ownerId, signature, expiresAt))) throw new Refusal('invalid_signature');
+}
+
+/** Whether it was used before cannot be told while the store is away, so the request is not let in on trust. */
+async function claim(store: SignatureStore, ownerId: string, signature: string, expiresAt: number): Promise<boolean> {
+  try {
+    return await store.claimSignature(ownerId, signature, expiresAt);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw new Refusal('authentication_unavailable');
+    throw error;
+  }
+}

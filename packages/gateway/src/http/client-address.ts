@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+import { isInNetworks, type parseNetwork } from '../core/address-policy.ts';
+
+export type Networks = NonNullable<ReturnType<typeof parseNetwork>>[];
+
+/**
+ * Who is calling: the peer, or, where the peer is a trusted proxy, the last address in X-Forwarded-For that is not one.
+ * Anything further left was written by the client and proves nothing.
+ */
+export function clientAddress(request: IncomingMessage, trustedProxies: Networks): string {
+  const peer = request.socket.remoteAddress ?? '';
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
+  let address = peer;
+  while (forwarded.length > 0 && isTrusted(address, trustedProxies)) {
+    const previous = (forwarded.pop() as string).trim();
+    if (!ipaddr.isValid(previous)) break;
+    address = previous;
+  }
+  return address;
+}
+
+/** The unit that limits count: one IPv4 address, or the /64 network that one IPv6 customer gets. */
+export function limitUnit(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
+}
+
+function isTrusted(address: string, trustedProxies: Networks): boolean {
+  return trustedProxies.length > 0 && ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), trustedProxies);
+}

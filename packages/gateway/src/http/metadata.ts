@@ -1,0 +1,22 @@
+import { contentTypes, keyHeaders, limits, notifyKeyTypes, signatureHeaders } from '@tocsin/contract';
+
+/** What GET / says: what a caller needs to know, no credential and no host. */
+export function endpointMetadata(version: string, maxBodyBytes: number) {
+  return {
+    ok: true,
+    kind: 'endpoint_metadata',
+    service: 'Tocsin',
+    version,
+    methods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+    contentTypes,
+    authentication: {
+      headers: keyHeaders,
+      recommended: 'Authorization: Bearer <API_KEY>',
+      keyTypes: notifyKeyTypes,
+      signature: { headers: Object.values(signatureHeaders), algorithm: 'HMAC-SHA256' },
+    },
+    limits: { ...limits, requestBytes: maxBodyBytes },
+    channels: ['push', 'email', 'mqtt'],
+    links: { openapi: '/?format=openapi' },
+  };
+}

@@ -1,0 +1,81 @@
+// The socket side of the public API: what happens to clients that are slow, or do not speak HTTP.
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Refusal } from '../core/refusal.ts';
+import { corsHeaders } from './cors.ts';
+import { errorAnswer } from './errors.ts';
+
+export interface ServerOptions {
+  app: RequestListener;
+  maxBodyBytes: number;
+  newRequestId: () => string;
+  timeouts?: ServerTimeouts;
+}
+
+export interface ServerTimeouts {
+  headersMs: number;
+  requestMs: number;
+}
+
+const defaultTimeouts: ServerTimeouts = { headersMs: 10_000, requestMs: 15_000 };
+
+export function createApiServer({
+  app,
+  maxBodyBytes,
+  newRequestId,
+  timeouts = defaultTimeouts,
+}: ServerOptions): Server {
+  const { headersMs, requestMs } = timeouts;
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(1000, headersMs),
+      // Longer than the idle time-out of common load balancers, which otherwise race our close with a request.
+      keepAliveTimeout: 75_000,
+      // Two Authorization headers become visible as two, instead of the first winning silently.
+      joinDuplicateHeaders: true,
+    },
+    app,
+  );
+  // A client that asks first is not told to go ahead with a body that will be refused.
+  server.on('checkContinue', (request, response) => {
+    if (!(Number(request.headers['content-length']) > maxBodyBytes)) response.writeContinue();
+    app(request, response);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket, refusalFor(error), newRequestId()));
+  return server;
+}
+
+function refusalFor(error: NodeJS.ErrnoException): Refusal {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('request_timeout');
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not a valid HTTP request';
+  return new Refusal('invalid_body', { details: [{ field: 'request', problem }] });
+}
+
+/** The request never became one that the app sees, so the answer is written by hand. */
+function refuse(socket: Duplex, refusal: Refusal, requestId: string): void {
+  if (!socket.writable || hasAnswered(socket)) {
+    socket.destroy();
+    return;
+  }
+  const { status, body } = errorAnswer(refusal, requestId, Date.now());
+  const text = JSON.stringify(body);
+  const headers = {
+    ...corsHeaders,
+    'X-Request-Id': requestId,
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(text)),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`, () =>
+    socket.destroy(),
+  );
+}
+
+/** Node keeps the response under way on the socket; a second answer into its middle would only confuse the client. */
+function hasAnswered(socket: Duplex): boolean {
+  return (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
+}

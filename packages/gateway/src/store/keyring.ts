@@ -1,0 +1,86 @@
+// Every owner's rows are sealed with a data key of the owner's own, which is kept wrapped by the master key. Losing one
+// owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import type { CompiledQuery } from 'kysely';
+import { EncryptionKeyMissing } from '../gateway/ports.ts';
+import { type Place, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import type { Database } from './database.ts';
+
+const maxRemembered = 10_000;
+
+export class Keyring {
+  readonly #database: Database;
+  readonly #master: SealingKey;
+  readonly #remembered = new Map<string, SealingKey[]>();
+
+  constructor(database: Database, master: SealingKey) {
+    this.#database = database;
+    this.#master = master;
+  }
+
+  /** A first data key for a new owner, and the query that stores it wrapped. */
+  create(ownerId: string, now: number): { key: SealingKey; insert: CompiledQuery } {
+    const version = 1;
+    const bytes = randomBytes(32);
+    const wrapped = seal(this.#master, wrappedPlace(ownerId, version), bytes);
+    return {
+      key: { version, key: createSecretKey(bytes) },
+      insert: this.#database.build
+        .insertInto('data_keys')
+        .values({ owner_id: ownerId, version, wrapped, created_at: now })
+        .compile(),
+    };
+  }
+
+  /** The newest key of an owner, for sealing. */
+  async current(ownerId: string): Promise<SealingKey> {
+    const keys = this.#remembered.get(ownerId) ?? (await this.#load(ownerId));
+    return keys[0] ?? missing(ownerId);
+  }
+
+  /** Opens a value that was sealed with any of the owner's keys. */
+  async unseal(place: Place, sealed: Uint8Array): Promise<Buffer> {
+    const version = sealedKeyVersion(sealed);
+    const keys = this.#remembered.get(place.ownerId) ?? (await this.#load(place.ownerId));
+    const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(place.ownerId);
+    return unseal(key, place, sealed);
+  }
+
+  forget(ownerId: string): void {
+    this.#remembered.delete(ownerId);
+  }
+
+  async #load(ownerId: string): Promise<SealingKey[]> {
+    const rows = await this.#database.read(
+      this.#database.build
+        .selectFrom('data_keys')
+        .select(['version', 'wrapped'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('version', 'desc')
+        .compile(),
+    );
+    const keys = rows.map(({ version, wrapped }) => ({ version, key: this.#unwrap(ownerId, version, wrapped) }));
+    if (keys.length === 0) return missing(ownerId);
+    if (this.#remembered.size >= maxRemembered) {
+      this.#remembered.delete(this.#remembered.keys().next().value as string);
+    }
+    this.#remembered.set(ownerId, keys);
+    return keys;
+  }
+
+  #unwrap(ownerId: string, version: number, wrapped: Uint8Array): KeyObject {
+    try {
+      return createSecretKey(unseal(this.#master, wrappedPlace(ownerId, version), wrapped));
+    } catch (error) {
+      throw new EncryptionKeyMissing(`the data key of ${ownerId} does not open with this master key`, { cause: error });
+    }
+  }
+}
+
+function wrappedPlace(ownerId: string, version: number): Place {
+  return { table: 'data_keys', ownerId, rowId: String(version), column: 'wrapped' };
+}
+
+function missing(ownerId: string): never {
+  throw new EncryptionKeyMissing(`there is no data key for ${ownerId}`);
+}

@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import type { Recipients } from '../core/plan.ts';
+import type { Owner, Store } from '../gateway/ports.ts';
+import type { Database } from './database.ts';
+import type { Keyring } from './keyring.ts';
+import { openValue, sealValue } from './sealed-columns.ts';
+import type { Tables } from './tables.ts';
+
+type Profile = Pick<Owner, 'name' | 'email' | 'emailAlerts'>;
+
+export type OwnerStore = Pick<
+  Store,
+  'createOwner' | 'listOwners' | 'findOwner' | 'updateOwner' | 'deleteOwner' | 'readChanges' | 'recipientsOf'
+>;
+
+/** Goes into the same transaction as every change that a cache elsewhere must notice. */
+export function bumpGeneration(database: Database) {
+  return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
+}
+
+export function createOwnerStore(
+  database: Database,
+  keyring: Keyring,
+  devices: Pick<Store, 'listDevices'>,
+): OwnerStore {
+  const { build } = database;
+
+  async function open(row: Tables['owners']): Promise<Owner> {
+    const profile = await openValue<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
+    return { id: row.id, createdAt: row.created_at, ...profile };
+  }
+
+  async function findOwner(id: string): Promise<Owner | null> {
+    const [row] = await database.read(build.selectFrom('owners').selectAll().where('id', '=', id).compile());
+    return row === undefined ? null : open(row);
+  }
+
+  return {
+    findOwner,
+
+    async createOwner({ id, createdAt, ...profile }) {
+      const { key, insert } = keyring.create(id, createdAt);
+      const sealed = sealValue(key, 'owners', id, id, profile);
+      await database.write([
+        insert,
+        build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
+        bumpGeneration(database),
+      ]);
+    },
+
+    async listOwners() {
+      const rows = await database.read(
+        build.selectFrom('owners').selectAll().orderBy('created_at').orderBy('id').compile(),
+      );
+      return Promise.all(rows.map(open));
+    },
+
+    async updateOwner({ id, createdAt: _, ...profile }) {
+      const sealed = sealValue(await keyring.current(id), 'owners', id, id, profile);
+      const [updated] = await database.write([
+        build.updateTable('owners').set({ sealed }).where('id', '=', id).compile(),
+        bumpGeneration(database),
+      ]);
+      return updated?.changes === 1;
+    },
+
+    async deleteOwner(id) {
+      const ofOwner = (['api_keys', 'devices', 'notifications', 'used_signatures', 'data_keys'] as const).map((table) =>
+        build.deleteFrom(table).where('owner_id', '=', id).compile(),
+      );
+      const [deleted] = await database.write([
+        build.deleteFrom('owners').where('id', '=', id).compile(),
+        ...ofOwner,
+        bumpGeneration(database),
+      ]);
+      keyring.forget(id);
+      return deleted?.changes === 1;
+    },
+
+    async recipientsOf(ownerId): Promise<Recipients> {
+      const [owner, ownDevices] = await Promise.all([findOwner(ownerId), devices.listDevices(ownerId)]);
+      return {
+        email: owner?.email ?? null,
+        emailAlerts: owner?.emailAlerts ?? false,
+        devices: ownDevices.map(({ id, state, paused }) => ({ id, state, paused })),
+        pushTargets: [],
+      };
+    },
+
+    async readChanges() {
+      const irregular = build.selectFrom('api_keys').select('id').where('irregular', '=', 1).limit(1);
+      const [row] = await database.read(
+        build
+          .selectFrom('changes')
+          .select('generation')
+          .select((eb) => eb.exists(irregular).as('irregular'))
+          .where('id', '=', 1)
+          .compile(),
+      );
+      if (row === undefined) throw new Error('The table "changes" has lost its row.');
+      return { generation: row.generation, hasIrregularKeys: Boolean(row.irregular) };
+    },
+  };
+}

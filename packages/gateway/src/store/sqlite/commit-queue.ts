@@ -1,0 +1,131 @@
+// Gathers writes while the previous batch is being committed, so that one fsync serves many requests.
+import { StoreUnavailable } from '../../gateway/ports.ts';
+import type { SealingKey } from '../cipher.ts';
+import type { PlainNotification, QueryResult } from '../database.ts';
+import { busyTimeoutMs } from './connection.ts';
+import { isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
+import { type ThreadClient, toError } from './thread-client.ts';
+
+const maxBatch = 1024;
+/** Content that may wait in memory for a disk that hangs; beyond it new requests are told at once. */
+const maxWaitingCharacters = 64 * 1024 * 1024;
+
+interface Job {
+  since: number;
+  size: number;
+  row: (RowToAppend & { key: SealingKey }) | null;
+  statements: Statement[];
+  resolve(results: QueryResult<unknown>[]): void;
+  reject(error: Error): void;
+}
+
+export class CommitQueue {
+  readonly #thread: ThreadClient;
+  readonly #deadlineMs: number;
+  #waiting: Job[] = [];
+  #waitingCharacters = 0;
+  #committing: Job[] = [];
+  #isScheduled = false;
+  #watchdog: NodeJS.Timeout | null = null;
+
+  /** No caller waits longer than the deadline, whatever the disk does. */
+  constructor(thread: ThreadClient, deadlineMs: number) {
+    this.#thread = thread;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  async append(notification: PlainNotification, key: SealingKey): Promise<void> {
+    const keyName = `${notification.ownerId}/${key.version}`;
+    await this.#add({ ...notification, keyName, key }, [], notification.content.length);
+  }
+
+  write(statements: Statement[]): Promise<QueryResult<unknown>[]> {
+    return this.#add(null, statements, 0);
+  }
+
+  #add(row: Job['row'], statements: Statement[], size: number): Promise<QueryResult<unknown>[]> {
+    if (this.#waitingCharacters + size > maxWaitingCharacters) {
+      return Promise.reject(new StoreUnavailable('too much is waiting to be written'));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ since: performance.now(), size, row, statements, resolve, reject });
+      this.#waitingCharacters += size;
+      this.#watchdog ??= setTimeout(() => this.#expire(), this.#deadlineMs);
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#committing.length > 0 || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    // After this turn of the event loop: requests that arrived together are committed together.
+    setImmediate(() => {
+      this.#isScheduled = false;
+      void this.#commit();
+    });
+  }
+
+  async #commit(): Promise<void> {
+    if (this.#waiting.length === 0) return;
+    const batch = this.#waiting.splice(0, maxBatch);
+    this.#committing = batch;
+    for (const job of batch) this.#waitingCharacters -= job.size;
+    try {
+      const reply = await this.#thread.ask(toRequest(batch));
+      const results = reply.jobs.values();
+      for (const job of batch) {
+        const result = job.row === null ? results.next().value : [];
+        if (result === undefined) job.reject(new Error('the database thread left a job unanswered'));
+        else if (isFailure(result)) job.reject(toError(result));
+        else job.resolve(result);
+      }
+    } catch (error) {
+      for (const job of batch) job.reject(error as Error);
+    } finally {
+      this.#committing = [];
+      if (this.#waiting.length === 0 && this.#watchdog !== null) {
+        clearTimeout(this.#watchdog);
+        this.#watchdog = null;
+      }
+      this.#schedule();
+    }
+  }
+
+  /** What the thread was already given may still be written; its caller is told that it is not known to be. */
+  #expire(): void {
+    const now = performance.now();
+    const isLate = (job: Job): boolean => now - job.since >= this.#deadlineMs;
+    const error = new StoreUnavailable(`the database did not answer within ${this.#deadlineMs} ms`);
+    for (const job of [...this.#committing, ...this.#waiting]) if (isLate(job)) job.reject(error);
+    for (const job of this.#waiting) if (isLate(job)) this.#waitingCharacters -= job.size;
+    this.#waiting = this.#waiting.filter((job) => !isLate(job));
+    const oldest = Math.min(
+      ...[...this.#committing, ...this.#waiting].filter((job) => !isLate(job)).map((job) => job.since),
+    );
+    this.#watchdog = Number.isFinite(oldest)
+      ? setTimeout(() => this.#expire(), oldest + this.#deadlineMs - now + 1)
+      : null;
+  }
+}
+
+function toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
+  const rows: RowToAppend[] = [];
+  const keys: (Request & { kind: 'commit' })['keys'] = new Map();
+  const jobs: Statement[][] = [];
+  for (const { row, statements } of batch) {
+    if (row === null) {
+      jobs.push(statements);
+    } else {
+      const { key, ...plain } = row;
+      rows.push(plain);
+      if (!keys.has(row.keyName)) keys.set(row.keyName, key);
+    }
+  }
+  return { kind: 'commit', waitMs: waitFor(batch), rows, keys, jobs };
+}
+
+/** Whoever has waited for a locked database already does not wait the whole time again. */
+function waitFor(batch: readonly Job[]): number {
+  const age = performance.now() - (batch[0]?.since ?? 0);
+  return age < busyTimeoutMs / 4 ? busyTimeoutMs : Math.max(1, Math.round(busyTimeoutMs - age));
+}

@@ -1,0 +1,88 @@
+// One SQLite connection with the settings that the promises of the store rest on.
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { QueryResult } from '../database.ts';
+import type { Failure, Statement, ThreadOptions } from './protocol.ts';
+
+export const busyTimeoutMs = 2000;
+
+/** Primary result codes, https://sqlite.org/rescode.html */
+const code = { busy: 5, locked: 6, constraint: 19, sqlError: 1, misuse: 21, range: 25 } as const;
+
+export class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor({ file, role }: ThreadOptions) {
+    this.#db = new DatabaseSync(file, { readOnly: role === 'reader', timeout: busyTimeoutMs });
+    try {
+      if (role === 'writer') this.#db.exec('PRAGMA journal_mode = WAL');
+      // FULL: a commit returns after fsync. NORMAL, the default of some drivers, survives a crash but not a power cut.
+      this.#db.exec(`PRAGMA synchronous = FULL;
+        PRAGMA busy_timeout = ${busyTimeoutMs};
+        PRAGMA wal_autocheckpoint = 4000;
+        PRAGMA journal_size_limit = 67108864;
+        PRAGMA cache_size = -32768;`);
+      this.#assertSetting('journal_mode', 'wal');
+      this.#assertSetting('synchronous', 2);
+      this.#assertSetting('busy_timeout', busyTimeoutMs);
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  #assertSetting(name: string, wanted: string | number): void {
+    const actual = Object.values(this.#db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    if (actual !== wanted) throw new Error(`SQLite runs with ${name} = ${actual} instead of ${wanted}`);
+  }
+
+  get isInTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  run({ sql, parameters }: Statement): QueryResult<unknown> {
+    const statement = this.prepare(sql);
+    const values = parameters as SQLInputValue[];
+    if (statement.columns().length > 0) return { rows: statement.all(...values), changes: 0 };
+    return { rows: [], changes: Number(statement.run(...values).changes) };
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+}
+
+export function toFailure(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  const primary = primaryCode(error);
+  if (primary === undefined || primary === code.sqlError || primary === code.misuse || primary === code.range) {
+    return { failure: 'fault', message };
+  }
+  return { failure: primary === code.constraint ? 'conflict' : 'unavailable', message };
+}
+
+/** True when only another process is in the way; anything else that fails may have left the connection in doubt. */
+export function isContention(error: unknown): boolean {
+  const primary = primaryCode(error);
+  return primary === code.busy || primary === code.locked;
+}
+
+/** The low byte of an extended code says what happened, the rest how. */
+function primaryCode(error: unknown): number | undefined {
+  const extended = (error as { errcode?: unknown }).errcode;
+  return typeof extended === 'number' ? extended & 0xff : undefined;
+}

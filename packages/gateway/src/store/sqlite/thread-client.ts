@@ -1,0 +1,89 @@
+// The main thread's end of a database thread: requests out, answers in, a deadline on each.
+import { Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../../gateway/ports.ts';
+import { type Envelope, isFailure, type Replies, type Reply, type Request, type ThreadOptions } from './protocol.ts';
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+export class ConstraintViolated extends Error {
+  override readonly name = 'ConstraintViolated';
+}
+
+export class ThreadClient {
+  readonly #options: ThreadOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #nextId = 1;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+  }
+
+  ask<R extends Request>(request: R, deadlineMs?: number): Promise<Replies[R['kind']]> {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      const timer =
+        deadlineMs === undefined
+          ? undefined
+          : setTimeout(() => {
+              this.#waiting.delete(id);
+              reject(new StoreUnavailable(`the database did not answer within ${deadlineMs} ms`));
+            }, deadlineMs);
+      this.#waiting.set(id, {
+        resolve: (value) => {
+          clearTimeout(timer);
+          resolve(value as Replies[R['kind']]);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      });
+      this.#running().postMessage({ id, ...request } satisfies Envelope<Request>);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#worker === null) return;
+    await this.ask({ kind: 'close' });
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker.terminate();
+  }
+
+  /** A thread that died is replaced with the next request. */
+  #running(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: this.#options });
+    worker.on('message', (reply: Envelope<Reply>) => this.#settle(reply));
+    worker.on('error', (error) => this.#lose(worker, error as Error));
+    worker.on('exit', () => this.#lose(worker, new Error('it exited')));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #settle(reply: Envelope<Reply>): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (isFailure(reply)) waiting?.reject(toError(reply));
+    else waiting?.resolve((reply as { value: unknown }).value);
+  }
+
+  #lose(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    for (const waiting of this.#waiting.values()) {
+      waiting.reject(new StoreUnavailable(`the database thread ended: ${error.message}`));
+    }
+    this.#waiting.clear();
+  }
+}
+
+export function toError({ failure, message }: { failure: string; message: string }): Error {
+  if (failure === 'unavailable') return new StoreUnavailable(message);
+  if (failure === 'conflict') return new ConstraintViolated(message);
+  return new Error(message);
+}
