@@ -1,0 +1,112 @@
+// The public API in this process, on a real store and a real socket, with a clock and channels that a test can set.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createChannels } from '../../src/channels/registry.ts';
+import { parseNetwork } from '../../src/core/address-policy.ts';
+import type { Outcome } from '../../src/core/answer.ts';
+import { parseRate } from '../../src/core/rate.ts';
+import { createUuidV7Source } from '../../src/core/uuid-v7.ts';
+import { createAccept } from '../../src/gateway/accept.ts';
+import { createDirectory } from '../../src/gateway/directory.ts';
+import type { Channel, Channels, Store } from '../../src/gateway/ports.ts';
+import { createKey, createOwner, systemMakers } from '../../src/gateway/registration.ts';
+import { type AppParts, createApp } from '../../src/http/app.ts';
+import { createLimits } from '../../src/http/limits.ts';
+import { createApiServer, type ServerTimeouts } from '../../src/http/server.ts';
+import { openStore } from '../../src/store/open-store.ts';
+
+export interface LocalGateway {
+  api: string;
+  app: RequestListener;
+  store: Store;
+  ownerId: string;
+  key: string;
+  clock: { now: number };
+  /** What went wrong inside, under the ids that the answers carried. */
+  failures: unknown[];
+  stop(): Promise<void>;
+}
+
+export interface LocalOptions {
+  channels?: Partial<Channels>;
+  rateLimit?: string;
+  maxBodyBytes?: number;
+  trustedProxies?: string[];
+  timeouts?: ServerTimeouts;
+  /** Stands between the API and the store. */
+  wrapStore?: (store: Store) => Store;
+}
+
+export async function startLocalGateway(options: LocalOptions = {}): Promise<LocalGateway> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+  const store = await openStore({ dataDir, masterKey: null });
+  const owner = await createOwner(store, systemMakers, { name: 'Test owner', email: null, emailAlerts: false });
+  const { value: key } = await createKey(store, systemMakers, { ownerId: owner.id, type: 'public_client' });
+  const clock = { now: Date.now() };
+  const failures: unknown[] = [];
+  const parts = appParts(options.wrapStore?.(store) ?? store, clock, options, failures);
+  const app = createApp(parts);
+  const server = createApiServer({ ...parts, app, ...(options.timeouts && { timeouts: options.timeouts }) });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    api: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    app,
+    store,
+    ownerId: owner.id,
+    key,
+    clock,
+    failures,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await store.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function appParts(store: Store, clock: { now: number }, options: LocalOptions, failures: unknown[]): AppParts {
+  const now = (): number => clock.now;
+  const directory = createDirectory(store, () => performance.now());
+  const limits = createLimits(options.rateLimit === undefined ? null : (parseRate(options.rateLimit) ?? null));
+  return {
+    accept: createAccept({
+      store,
+      directory,
+      channels: { ...createChannels(), ...options.channels },
+      newId: createUuidV7Source(now, randomUUID),
+      now,
+      onStoreFailure: () => undefined,
+    }),
+    authenticator: { directory, store, limits, now },
+    addressPolicy: { allowed: [] },
+    trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),
+    maxBodyBytes: options.maxBodyBytes ?? 262_144,
+    version: '0.0.0-test',
+    newRequestId: () => `req_${randomUUID()}`,
+    now,
+    log: { answered: () => undefined, failed: ({ error }) => failures.push(error) },
+  };
+}
+
+/** A channel that notes what it is given and ends as the test says. */
+export class RecordingChannel<Target> implements Channel<Target> {
+  readonly sent: { notification: Parameters<Channel<Target>['send']>[0]; target: Target; qos: number }[] = [];
+  readonly #outcomes: Outcome[];
+
+  /** The outcomes of the first target, the second, and so on; `sent` for those beyond. */
+  constructor(...outcomes: Outcome[]) {
+    this.#outcomes = outcomes;
+  }
+
+  async send(...[notification, targets, { qos }]: Parameters<Channel<Target>['send']>) {
+    for (const target of targets) this.sent.push({ notification, target, qos });
+    return { attempted: true, outcomes: targets.map((_, index) => this.#outcomes[index] ?? { kind: 'sent' as const }) };
+  }
+}

@@ -1,0 +1,38 @@
+// Bytes on a socket, for what no HTTP client would send.
+import { connect } from 'node:net';
+import type { AnswerBody } from './requests.ts';
+
+export interface RawAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: AnswerBody | null;
+}
+
+/** Sends the pieces and reads until the server closes the connection; the pieces should ask it to. */
+export async function rawRequest(api: string, ...pieces: (string | Buffer)[]): Promise<RawAnswer> {
+  const { hostname, port } = new URL(api);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // A server that refuses early may reset the connection while the rest is still being sent.
+  socket.on('error', () => socket.destroy());
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  for (const piece of pieces) socket.write(piece);
+  await closed;
+  return parse(Buffer.concat(chunks));
+}
+
+/** The first answer of those that came. */
+function parse(bytes: Buffer): RawAnswer {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  const body = bytes.toString('utf8', headEnd + 4, headEnd + 4 + Number(headers['content-length'] ?? 0));
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    body: body === '' ? null : (JSON.parse(body) as AnswerBody),
+  };
+}
