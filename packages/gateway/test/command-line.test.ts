@@ -1,0 +1,339 @@
+// The command line as an operator uses it, against real files.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Installation, launcher } from './support/gateway-process.ts';
+import { notify } from './support/requests.ts';
+
+const run = promisify(execFile);
+
+suite('The command line', () => {
+  let installation: Installation;
+  before(async () => {
+    installation = await Installation.create();
+  });
+  after(() => installation.remove());
+
+  /** Runs a command that must fail, and gives back what it said. */
+  async function failing(exitCode: number, ...args: string[]): Promise<string> {
+    const result = await installation.run(args);
+    assert.equal(result.exitCode, exitCode, `${args.join(' ')}: ${result.stdout}${result.stderr}`);
+    assert.equal(result.stdout, '');
+    assert.doesNotMatch(result.stderr, /\n {4}at /, 'a person sees no stack');
+    return result.stderr;
+  }
+
+  test('helps at every level', async () => {
+    const top = await installation.run(['--help']);
+    assert.equal(top.exitCode, 0);
+    for (const noun of ['serve', 'owner', 'key', 'device', 'inbox', 'doctor']) {
+      assert.match(top.stdout, new RegExp(`^  ${noun} `, 'm'));
+      const help = await installation.run([noun, '--help']);
+      assert.equal(help.exitCode, 0);
+      assert.match(help.stdout, /\w/);
+    }
+    const create = await installation.run(['key', 'create', '--help']);
+    for (const option of [
+      '--owner',
+      '--type',
+      '--domain',
+      '--label',
+      '--expires',
+      '--require-signature',
+      '--value',
+      '--json',
+    ]) {
+      assert.ok(create.stdout.includes(option), option);
+    }
+    assert.match((await installation.run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('answers wrong usage with exit code 2 and one line that says what to do', async () => {
+    assert.match(await failing(2, 'frobnicate'), /Unknown command 'frobnicate'.*--help/);
+    assert.match(await failing(2, 'owner', 'frobnicate'), /Known: create, list/);
+    assert.match(await failing(2, 'owner', 'create'), /--name is needed/);
+    assert.match(await failing(2, 'owner', 'create', '--nam', 'x'), /--nam/);
+    assert.match(await failing(2, 'owner', 'show'), /ID is missing/);
+    assert.match(await failing(2, 'owner', 'list', 'x'), /'x' is one argument too many/);
+    assert.match(await failing(2, 'owner', 'create', '--name', 'x', '--email', 'a@b, c@d'), /one plain address/);
+    assert.match(await failing(2, 'owner', 'create', '--name', 'x', '--email-alerts', 'maybe'), /on or off/);
+    assert.match(await failing(2, 'owner', 'create', '--name', 'x', '--email-alerts', 'on'), /--email/);
+    assert.match(await failing(2, 'key', 'create', '--type', 'admin'), /public_client/);
+    assert.match(await failing(2, 'key', 'create', '--domain', 'a b'), /is not a domain/);
+    assert.match(await failing(2, 'key', 'create', '--expires', 'yesterday'), /time to come/);
+    assert.match(await failing(2, 'key', 'create', '--rate-limit', 'many'), /100\/m/);
+    assert.match(await failing(2, 'key', 'create', '--value', 'secret'), /svc_/);
+    assert.match(await failing(2, 'inbox', 'list', '--limit', '0'), /1 to 1000/);
+  });
+
+  test('answers a failure with exit code 1 and says what is missing', async () => {
+    assert.match(await failing(1, 'key', 'create'), /no owner yet.*tocsin owner create/);
+    assert.match(await failing(1, 'owner', 'show', 'own_none'), /no owner own_none/);
+    assert.match(await failing(1, 'key', 'revoke', 'key_none'), /no key key_none/);
+    assert.match(await failing(1, 'device', 'pause', 'dev_none'), /no device dev_none/);
+  });
+
+  test('creates, shows, changes and deletes owners', async () => {
+    const ann = await installation.json('owner', 'create', '--name', 'Ann', '--email', 'ann@example.com');
+    assert.match(ann.id as string, /^own_[0-9A-Za-z]{16}$/);
+    assert.equal((ann as Record<string, unknown>).emailAlerts, true);
+    assert.deepEqual(await installation.json('owner', 'show', ann.id as string), ann);
+    const changed = await installation.json(
+      'owner',
+      'set',
+      ann.id as string,
+      '--email-alerts',
+      'off',
+      '--name',
+      'Ann B.',
+    );
+    assert.deepEqual(changed, { ...ann, name: 'Ann B.', emailAlerts: false });
+    const withoutMail = await installation.json<Record<string, unknown>>(
+      'owner',
+      'set',
+      ann.id as string,
+      '--email',
+      '',
+    );
+    assert.equal(withoutMail.email, null);
+    assert.match((await installation.run(['owner', 'list'])).stdout, /Ann B\./);
+    assert.deepEqual(await installation.json('owner', 'delete', ann.id as string), { id: ann.id, deleted: true });
+    assert.deepEqual(await installation.json('owner', 'list'), []);
+  });
+
+  test('creates keys with every option, shows the value once, lists and revokes them', async () => {
+    const owner = await installation.json('owner', 'create', '--name', 'Bob');
+    const options = [
+      '--type',
+      'internal_service',
+      '--domain',
+      'Example.com',
+      '--domain',
+      '*.example.org',
+      '--label',
+      'CI',
+    ];
+    const more = ['--expires', '30d', '--require-signature', '--rate-limit', '5/s'];
+    const { key, ...made } = await installation.json<Record<string, unknown>>('key', 'create', ...options, ...more);
+    assert.match(key as string, /^svc_[0-9A-Za-z]{38}$/);
+    const { id, createdAt, expiresAt, ...rest } = made;
+    assert.match(id as string, /^key_/);
+    assert.equal(Date.parse(expiresAt as string) - Date.parse(createdAt as string) <= 30 * 86_400_000, true);
+    assert.deepEqual(rest, {
+      owner: owner.id,
+      type: 'internal_service',
+      state: 'valid',
+      label: 'CI',
+      domains: ['example.com', '*.example.org'],
+      requireSignature: true,
+      rateLimit: '5/s',
+      revokedAt: null,
+    });
+    assert.deepEqual(await installation.json('key', 'list'), [made]);
+    assert.doesNotMatch((await installation.run(['key', 'list'])).stdout, new RegExp(key as string));
+    const revoked = await installation.json('key', 'revoke', id as string);
+    assert.equal(revoked.state, 'revoked');
+    const imported = await installation.json('key', 'create', '--value', 'svc_imported-from-before');
+    assert.equal(imported.key, 'svc_imported-from-before');
+    assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-before'), /exists already/);
+  });
+
+  test('creates devices with what they sign in with, and changes their state', async () => {
+    const made = await installation.json<Record<string, unknown>>('device', 'create', '--name', 'Phone');
+    const { mqtt, ...device } = made;
+    const { username, password, topic } = mqtt as Record<string, string>;
+    assert.equal(username, device.id);
+    assert.match(password as string, /^[0-9A-Za-z]{32}$/);
+    assert.equal(topic, `tocsin/${device.owner}/${device.id}/notifications`);
+    assert.deepEqual(await installation.json('device', 'list'), [device]);
+    for (const [verb, change] of [
+      ['pause', { paused: true }],
+      ['resume', { paused: false }],
+      ['deactivate', { state: 'inactive' }],
+      ['activate', { state: 'active' }],
+    ] as const) {
+      assert.deepEqual(await installation.json('device', verb, device.id as string), { ...device, ...change });
+    }
+    await installation.json('device', 'delete', device.id as string);
+    assert.deepEqual(await installation.json('device', 'list'), []);
+  });
+
+  test('asks which owner is meant once there are several', async () => {
+    const second = await installation.json('owner', 'create', '--name', 'Second');
+    assert.match(await failing(2, 'inbox', 'list'), /several owners.*--owner/);
+    assert.deepEqual(await installation.json('inbox', 'list', '--owner', second.id as string), []);
+    await installation.json('owner', 'delete', second.id as string);
+  });
+
+  test('doctor says what is well and what is not, and fails when something is broken', async () => {
+    const well = await installation.json<{ ok: boolean; findings: { check: string; state: string }[] }>(
+      'doctor',
+      '--deep',
+    );
+    assert.equal(well.ok, true);
+    assert.equal(well.findings.find(({ check }) => check === 'store')?.state, 'ok');
+    const misspelt = await installation.run(['doctor'], { TOCSIN_RETENTION_DAY: '3' });
+    assert.match(misspelt.stdout, /warning +configuration: TOCSIN_RETENTION_DAY/);
+    const broken = await installation.run(['doctor'], { TOCSIN_PORT: 'x' });
+    assert.equal(broken.exitCode, 1);
+    assert.match(broken.stdout, /FAILED +configuration:[\s\S]*TOCSIN_PORT must be a port/);
+    const wrongKey = await installation.run(['doctor'], { TOCSIN_MASTER_KEY: 'a'.repeat(64) });
+    assert.equal(wrongKey.exitCode, 1);
+    assert.match(wrongKey.stdout, /FAILED +store: The master key is not the one/);
+  });
+
+  test('reports every problem of the configuration at once', async () => {
+    const { exitCode, stderr } = await installation.run(['owner', 'list'], {
+      TOCSIN_PORT: '70000',
+      TOCSIN_LOG_LEVEL: 'loud',
+      TOCSIN_RATE_LIMIT: 'lots',
+      TOCSIN_TRUSTED_PROXIES: 'nowhere',
+      TOCSIN_MASTER_KEY: 'short',
+    });
+    assert.equal(exitCode, 1);
+    for (const name of [
+      'TOCSIN_PORT',
+      'TOCSIN_LOG_LEVEL',
+      'TOCSIN_RATE_LIMIT',
+      'TOCSIN_TRUSTED_PROXIES',
+      'TOCSIN_MASTER_KEY',
+    ]) {
+      assert.ok(stderr.includes(`- ${name} must be`), name);
+    }
+    assert.ok(!stderr.includes('short'), 'a secret is not repeated');
+  });
+});
+
+suite('The first run', () => {
+  test('prints one line with a curl command that works when pasted, and the inbox shows what it sent', async () => {
+    const installation = await Installation.create();
+    try {
+      const gateway = await installation.serve();
+      const { firstRun } = gateway.line;
+      assert.ok(firstRun);
+      const { stdout } = await run('sh', ['-c', `${firstRun.curl} -s`]);
+      const answer = JSON.parse(stdout) as { ok: boolean; stored: boolean; id: string };
+      assert.equal(answer.ok, true);
+      assert.equal(answer.stored, true);
+      const [newest] = await installation.json<{ id: string; title: string }[]>('inbox', 'list');
+      assert.equal(newest?.id, answer.id);
+      assert.equal(newest?.title, 'Hello from Tocsin');
+      assert.equal((await stat(join(installation.dataDir, 'master.key'))).mode & 0o777, 0o600);
+      assert.equal(await gateway.stop(), 0);
+      const again = await installation.serve();
+      assert.equal(again.line.firstRun, undefined);
+      assert.equal((await notify({ api: again.api, key: firstRun.key }, { title: 'x' })).body.stored, true);
+    } finally {
+      await installation.remove();
+    }
+  });
+
+  test('creates nothing when it is turned off', async () => {
+    const installation = await Installation.create({ TOCSIN_FIRST_RUN: 'off' });
+    try {
+      assert.equal((await installation.serve()).line.firstRun, undefined);
+      assert.deepEqual(await installation.json('owner', 'list'), []);
+    } finally {
+      await installation.remove();
+    }
+  });
+
+  test('gives the first key the value it is told, also from a file', async () => {
+    const installation = await Installation.create();
+    try {
+      const file = join(installation.dataDir, 'first-key');
+      await writeFile(file, 'svc_a-key-chosen-beforehand\n');
+      const gateway = await installation.serve({ TOCSIN_FIRST_KEY_FILE: file });
+      assert.equal(gateway.key, 'svc_a-key-chosen-beforehand');
+      assert.equal((await notify(gateway, { title: 'x' })).status, 200);
+    } finally {
+      await installation.remove();
+    }
+  });
+
+  test('says which port is taken and what to set', async () => {
+    const installation = await Installation.create();
+    try {
+      const gateway = await installation.serve();
+      const port = new URL(gateway.api).port;
+      const { exitCode, stderr } = await installation.run(['serve'], { TOCSIN_PORT: port });
+      assert.equal(exitCode, 1);
+      assert.match(stderr, new RegExp(`Port ${port} is taken.*TOCSIN_PORT`));
+    } finally {
+      await installation.remove();
+    }
+  });
+
+  test('keeps health and readiness on the console', async () => {
+    const installation = await Installation.create();
+    try {
+      const gateway = await installation.serve();
+      assert.deepEqual(await (await fetch(new URL('/healthz', gateway.line.console))).json(), { ok: true });
+      const ready = await fetch(new URL('/readyz', gateway.line.console));
+      assert.equal(ready.status, 200);
+      assert.deepEqual(await ready.json(), { ok: true, store: 'ok' });
+    } finally {
+      await installation.remove();
+    }
+  });
+
+  test('stops in order on SIGTERM: what was under way is answered and stored, and the exit code is 0', async () => {
+    const installation = await Installation.create();
+    try {
+      const gateway = await installation.serve();
+      const requests = Array.from({ length: 50 }, (_, index) => notify(gateway, { title: `${index}` }));
+      await requests[0];
+      const stopped = gateway.stop();
+      const answers = await Promise.allSettled(requests);
+      assert.equal(await stopped, 0);
+      const stored = await installation.json<{ id: string }[]>('inbox', 'list', '--limit', '1000');
+      const ids = new Set(stored.map(({ id }) => id));
+      for (const answer of answers) {
+        if (answer.status === 'fulfilled') assert.ok(ids.has(answer.value.body.id));
+      }
+      assert.ok(ids.size >= 1);
+    } finally {
+      await installation.remove();
+    }
+  });
+});
+
+suite('The launcher', () => {
+  test('says in one line what to do on a Node that is too old and alone', async () => {
+    // A copy apart from the project, told that the Node it runs on is an old one.
+    const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    try {
+      await copyFile(launcher, join(folder, 'tocsin.mjs'));
+      await writeFile(join(folder, 'old.cjs'), "Object.defineProperty(process.versions, 'node', { value: '20.1.0' });");
+      const failure = await run(process.execPath, ['--require', './old.cjs', 'tocsin.mjs', '--version'], {
+        cwd: folder,
+      }).then(
+        () => assert.fail('it ran'),
+        (error: { code: number; stderr: string }) => error,
+      );
+      assert.equal(failure.code, 1);
+      assert.match(failure.stderr, /^Tocsin needs Node 26 or newer .*npm ci.*\n$/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('runs itself again on the Node that npm brought', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    try {
+      const preload = join(folder, 'old.cjs');
+      await writeFile(preload, "Object.defineProperty(process.versions, 'node', { value: '20.1.0' });");
+      const { stdout } = await run(process.execPath, ['--require', preload, launcher, '--version']);
+      const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')) as {
+        version: string;
+      };
+      assert.equal(stdout, `${version}\n`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

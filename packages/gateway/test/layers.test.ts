@@ -1,0 +1,73 @@
+// Imports run one way. ARCHITECTURE.md draws this table; here it is enforced.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** Layer → the layers it may import from, besides itself. A layer is a folder of src, or a file at its top. */
+const allowed: Record<string, string[]> = {
+  core: [],
+  gateway: ['core'],
+  store: ['core', 'gateway'],
+  channels: ['core', 'gateway'],
+  http: ['core', 'gateway'],
+  console: ['core', 'gateway'],
+  'config.ts': ['core'],
+  'log.ts': ['config.ts', 'http'],
+  'main.ts': ['core', 'gateway', 'store', 'channels', 'http', 'console', 'config.ts', 'log.ts'],
+  cli: ['core', 'gateway', 'store', 'config.ts', 'log.ts', 'main.ts'],
+};
+
+const packages = fileURLToPath(new URL('../../', import.meta.url));
+const gatewaySource = resolve(packages, 'gateway/src');
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const specifiers = text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'|new URL\('([^']+\.ts)'/g);
+  return [...specifiers].map(([, imported, url]) => (imported ?? url) as string);
+}
+
+const layerOf = (file: string): string => relative(gatewaySource, file).split('/')[0] as string;
+const sources = (folder: string): string[] =>
+  globSync(`${folder}/**/*.ts`).filter((file) => !file.endsWith('.test.ts'));
+
+suite('The layers', () => {
+  for (const file of sources(gatewaySource)) {
+    test(`hold in ${relative(packages, file)}`, () => {
+      const layer = layerOf(file);
+      const below = allowed[layer];
+      assert.ok(below, `${layer} is not in the table of layers`);
+      for (const specifier of importsOf(file)) {
+        if (!specifier.startsWith('.') || specifier.endsWith('package.json')) continue;
+        const target = layerOf(resolve(dirname(file), specifier));
+        assert.ok(target === layer || below.includes(target), `${layer} must not import ${specifier}`);
+      }
+    });
+  }
+
+  test('contract imports nothing of ours, and core touches nothing outside', () => {
+    for (const file of sources(resolve(packages, 'contract/src'))) {
+      for (const specifier of importsOf(file)) assert.match(specifier, /^(\.\/|node:crypto$)/, `${file}: ${specifier}`);
+    }
+    const pure = /^(\.|@tocsin\/contract$|ipaddr\.js$|node:(buffer|crypto|net|util|zlib)$)/;
+    for (const file of sources(resolve(gatewaySource, 'core'))) {
+      for (const specifier of importsOf(file)) assert.match(specifier, pure, `${file}: ${specifier}`);
+    }
+  });
+
+  test('nothing but the servers opens a socket', () => {
+    const socketModules = /^node:(net|tls|http|https|http2|dgram)$|^ws$/;
+    const servers = new Set(['http/server.ts']);
+    for (const file of sources(gatewaySource)) {
+      if (servers.has(relative(gatewaySource, file))) continue;
+      // Types and address checks open nothing.
+      const text = readFileSync(file, 'utf8')
+        .replaceAll(/import type [^;]+;/g, '')
+        .replaceAll(/import \{ isIP \} from 'node:net';/g, '');
+      for (const [, specifier = ''] of text.matchAll(/from '([^']+)'/g)) {
+        assert.doesNotMatch(specifier, socketModules, `${relative(packages, file)} imports ${specifier}`);
+      }
+    }
+  });
+});

@@ -1,0 +1,327 @@
+// What every store must do. Each backend runs this suite: see store-sqlite.test.ts.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, suite, test } from 'node:test';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import {
+  type ApiKey,
+  EncryptionKeyMissing,
+  KeyExists,
+  type Notification,
+  type Owner,
+  type Store,
+  type StoredDevice,
+} from '../src/gateway/ports.ts';
+
+/** A fresh, empty store, and a way to open the same one again, as another process would. */
+export interface StoreFixture {
+  open(): Promise<Store>;
+  remove(): Promise<void>;
+}
+
+const dayMs = 86_400_000;
+
+export function runStoreContract(name: string, createFixture: () => Promise<StoreFixture>): void {
+  suite(`The ${name} store`, () => {
+    let fixture: StoreFixture;
+    let store: Store;
+    let opened: Store[];
+    let time: number;
+    let newId: () => string;
+
+    beforeEach(async () => {
+      fixture = await createFixture();
+      opened = [];
+      store = await openAnother();
+      time = 1_800_000_000_000;
+      newId = createUuidV7Source(() => time, randomUUID);
+    });
+    afterEach(async () => {
+      await Promise.all(opened.map((each) => each.close()));
+      await fixture.remove();
+    });
+
+    async function openAnother(): Promise<Store> {
+      const another = await fixture.open();
+      opened.push(another);
+      return another;
+    }
+
+    async function reopen(): Promise<void> {
+      await store.close();
+      opened = opened.filter((each) => each !== store);
+      store = await openAnother();
+    }
+
+    const owner = (id: string): Owner => ({
+      id,
+      name: `Name of ${id}`,
+      email: `${id}@example.com`,
+      emailAlerts: true,
+      createdAt: time,
+    });
+    const key = (id: string, ownerId: string): ApiKey => ({
+      id,
+      ownerId,
+      digest: `digest-of-${id}`,
+      type: 'public_client',
+      label: `Label of ${id}`,
+      allowedDomains: ['example.com', '*.example.org'],
+      requireSignature: true,
+      rateLimit: { requests: 10, seconds: 60 },
+      createdAt: time,
+      expiresAt: time + 1000,
+      revokedAt: null,
+      irregular: false,
+    });
+    const device = (id: string, ownerId: string): StoredDevice => ({
+      id,
+      ownerId,
+      name: `Name of ${id}`,
+      state: 'active',
+      paused: false,
+      createdAt: time,
+    });
+    const notification = (ownerId: string, title: string): Notification => ({
+      id: newId(),
+      ownerId,
+      createdAt: time,
+      title,
+      body: 'Body with ünïcödé 🔔 and \u0000',
+      source: 'test',
+      category: 'task',
+      severity: 'critical',
+      data: { nested: { list: [1, 'two', null, true] }, text: 'x' },
+    });
+
+    test('gives back an owner as it was created, also to another process and after a restart', async () => {
+      const ann = owner('own_ann');
+      await store.createOwner(ann);
+      assert.deepEqual(await store.findOwner('own_ann'), ann);
+      assert.deepEqual(await (await openAnother()).findOwner('own_ann'), ann);
+      await reopen();
+      assert.deepEqual(await store.listOwners(), [ann]);
+      assert.equal(await store.findOwner('own_nobody'), null);
+    });
+
+    test('lists owners in the order of their creation', async () => {
+      for (const id of ['own_c', 'own_a', 'own_b']) {
+        await store.createOwner(owner(id));
+        time += 1;
+      }
+      assert.deepEqual(
+        (await store.listOwners()).map(({ id }) => id),
+        ['own_c', 'own_a', 'own_b'],
+      );
+    });
+
+    test('changes an owner, and says when there is none', async () => {
+      await store.createOwner(owner('own_ann'));
+      const changed = { ...owner('own_ann'), name: 'Ann', email: null, emailAlerts: false };
+      assert.equal(await store.updateOwner(changed), true);
+      assert.deepEqual(await store.findOwner('own_ann'), changed);
+      await assert.rejects(store.updateOwner(owner('own_nobody')), EncryptionKeyMissing);
+    });
+
+    test('deletes an owner with everything that is theirs, and nothing of others', async () => {
+      for (const id of ['own_ann', 'own_bob']) {
+        await store.createOwner(owner(id));
+        await store.createKey(key(`key_${id}`, id));
+        await store.createDevice(device(`dev_${id}`, id), 'digest');
+        await store.save(notification(id, 'x'));
+        await store.claimSignature(id, 'signature', time + 1);
+      }
+      assert.equal(await store.deleteOwner('own_ann'), true);
+      assert.equal(await store.deleteOwner('own_ann'), false);
+      assert.equal(await store.findOwner('own_ann'), null);
+      assert.deepEqual(await store.listKeys('own_ann'), []);
+      assert.deepEqual(await store.listDevices('own_ann'), []);
+      assert.equal(await store.findKey('digest-of-key_own_ann'), null);
+      assert.deepEqual((await store.listNotifications('own_ann', { limit: 10 })).notifications, []);
+      await assert.rejects(store.save(notification('own_ann', 'late')), EncryptionKeyMissing);
+      assert.equal((await store.listKeys('own_bob')).length, 1);
+      assert.equal((await store.listDevices('own_bob')).length, 1);
+      assert.equal((await store.listNotifications('own_bob', { limit: 10 })).notifications.length, 1);
+    });
+
+    test('gives back a key as it was created, by owner and by digest', async () => {
+      await store.createOwner(owner('own_ann'));
+      const made = key('key_1', 'own_ann');
+      await store.createKey(made);
+      assert.deepEqual(await store.findKey('digest-of-key_1'), made);
+      assert.deepEqual(await store.listKeys('own_ann'), [made]);
+      assert.equal(await store.findKey('digest-of-key_2'), null);
+    });
+
+    test('refuses a second key with the same value, and keeps the first', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createOwner(owner('own_bob'));
+      await store.createKey(key('key_1', 'own_ann'));
+      const twin = { ...key('key_2', 'own_bob'), digest: 'digest-of-key_1' };
+      await assert.rejects(store.createKey(twin), KeyExists);
+      assert.equal((await store.findKey('digest-of-key_1'))?.ownerId, 'own_ann');
+    });
+
+    test('revokes a key once, and keeps the first time', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createKey(key('key_1', 'own_ann'));
+      assert.equal((await store.revokeKey('key_1', 111))?.revokedAt, 111);
+      assert.equal((await store.revokeKey('key_1', 222))?.revokedAt, 111);
+      assert.equal((await store.findKey('digest-of-key_1'))?.revokedAt, 111);
+      assert.equal(await store.revokeKey('key_none', 1), null);
+    });
+
+    test('changes and deletes devices, and says when there is none', async () => {
+      await store.createOwner(owner('own_ann'));
+      const phone = device('dev_1', 'own_ann');
+      await store.createDevice(phone, 'digest');
+      assert.deepEqual(await store.listDevices('own_ann'), [phone]);
+      assert.deepEqual(await store.changeDevice('dev_1', { paused: true }), { ...phone, paused: true });
+      assert.deepEqual(await store.changeDevice('dev_1', { state: 'inactive' }), {
+        ...phone,
+        paused: true,
+        state: 'inactive',
+      });
+      assert.deepEqual(await store.changeDevice('dev_1', { paused: false, state: 'active' }), phone);
+      assert.equal(await store.changeDevice('dev_none', { paused: true }), null);
+      assert.equal(await store.deleteDevice('dev_1'), true);
+      assert.equal(await store.deleteDevice('dev_1'), false);
+      assert.deepEqual(await store.listDevices('own_ann'), []);
+    });
+
+    test('says who can be reached and how', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createDevice(device('dev_1', 'own_ann'), 'digest');
+      assert.deepEqual(await store.recipientsOf('own_ann'), {
+        email: 'own_ann@example.com',
+        emailAlerts: true,
+        devices: [{ id: 'dev_1', state: 'active', paused: false }],
+        pushTargets: [],
+      });
+    });
+
+    test('counts the generation up with every change that a cache must notice, in every process', async () => {
+      const other = await openAnother();
+      let last = (await other.readChanges()).generation;
+      const grows = async (change: () => Promise<unknown>): Promise<void> => {
+        await change();
+        const { generation } = await other.readChanges();
+        assert.ok(generation > last, change.toString());
+        last = generation;
+      };
+      await grows(() => store.createOwner(owner('own_ann')));
+      await grows(() => store.createKey(key('key_1', 'own_ann')));
+      await grows(() => store.revokeKey('key_1', 1));
+      await grows(() => store.createDevice(device('dev_1', 'own_ann'), 'digest'));
+      await grows(() => store.changeDevice('dev_1', { paused: true }));
+      await grows(() => store.deleteDevice('dev_1'));
+      await grows(() => store.updateOwner(owner('own_ann')));
+      await store.save(notification('own_ann', 'x'));
+      await store.check();
+      assert.equal((await other.readChanges()).generation, last);
+      await grows(() => store.deleteOwner('own_ann'));
+    });
+
+    test('knows whether irregular keys were imported', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createKey(key('key_1', 'own_ann'));
+      assert.equal((await store.readChanges()).hasIrregularKeys, false);
+      await store.createKey({ ...key('key_2', 'own_ann'), irregular: true });
+      assert.equal((await store.readChanges()).hasIrregularKeys, true);
+    });
+
+    test('gives back notifications as they were saved, newest first, page by page', async () => {
+      await store.createOwner(owner('own_ann'));
+      const saved: Notification[] = [];
+      for (let count = 0; count < 7; count += 1) {
+        saved.unshift(notification('own_ann', `Number ${count}`));
+        await store.save(saved[0] as Notification);
+      }
+      const first = await store.listNotifications('own_ann', { limit: 3 });
+      assert.deepEqual(first.notifications, saved.slice(0, 3));
+      const second = await store.listNotifications('own_ann', { limit: 3, before: first.next as string });
+      assert.deepEqual(second.notifications, saved.slice(3, 6));
+      const third = await store.listNotifications('own_ann', { limit: 3, before: second.next as string });
+      assert.deepEqual(third.notifications, saved.slice(6));
+      assert.equal(third.next, undefined);
+      assert.deepEqual([...first.damaged, ...second.damaged, ...third.damaged], []);
+    });
+
+    test('shows an owner nothing of another', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createOwner(owner('own_bob'));
+      await store.save(notification('own_ann', 'for Ann'));
+      assert.deepEqual((await store.listNotifications('own_bob', { limit: 10 })).notifications, []);
+    });
+
+    test('saves many at once, from two processes, each exactly once', async () => {
+      await store.createOwner(owner('own_ann'));
+      const other = await openAnother();
+      const all = Array.from({ length: 1500 }, (_, index) => notification('own_ann', `${index}`));
+      await Promise.all(all.map((each, index) => (index % 2 === 0 ? store : other).save(each)));
+      const ids: string[] = [];
+      let before: string | undefined;
+      do {
+        const page = await store.listNotifications('own_ann', { limit: 400, ...(before !== undefined && { before }) });
+        ids.push(...page.notifications.map(({ id }) => id));
+        before = page.next;
+      } while (before !== undefined);
+      assert.deepEqual(
+        ids,
+        all
+          .map(({ id }) => id)
+          .sort()
+          .reverse(),
+      );
+    });
+
+    test('says that the key is missing for an owner without one', async () => {
+      await assert.rejects(store.save(notification('own_nobody', 'x')), EncryptionKeyMissing);
+    });
+
+    test('takes a signature once per owner, also across processes and a restart', async () => {
+      await store.createOwner(owner('own_ann'));
+      assert.equal(await store.claimSignature('own_ann', 's1', time + 1000), true);
+      assert.equal(await store.claimSignature('own_ann', 's1', time + 1000), false);
+      assert.equal(await (await openAnother()).claimSignature('own_ann', 's1', time + 1000), false);
+      assert.equal(await store.claimSignature('own_ann', 's2', time + 1000), true);
+      assert.equal(await store.claimSignature('own_bob', 's1', time + 1000), true);
+      await reopen();
+      assert.equal(await store.claimSignature('own_ann', 's1', time + 1000), false);
+    });
+
+    test('purges what is older than the retention, of every owner, and expired signatures', async () => {
+      const start = time;
+      for (const id of ['own_ann', 'own_bob']) {
+        await store.createOwner(owner(id));
+        time = start;
+        newId = createUuidV7Source(() => time, randomUUID);
+        for (let count = 0; count < 1100; count += 1) void store.save(notification(id, 'old'));
+        time = start + 10 * dayMs;
+        await store.save(notification(id, 'new'));
+      }
+      await store.claimSignature('own_ann', 'old', start);
+      await store.claimSignature('own_ann', 'new', start + 10 * dayMs);
+      assert.equal(await store.purge(start + 5 * dayMs, start + 5 * dayMs), 2200);
+      assert.equal(await store.purge(start + 5 * dayMs, start + 5 * dayMs), 0);
+      for (const id of ['own_ann', 'own_bob']) {
+        const { notifications } = await store.listNotifications(id, { limit: 10 });
+        assert.deepEqual(
+          notifications.map(({ title }) => title),
+          ['new'],
+        );
+      }
+      assert.equal(await store.claimSignature('own_ann', 'old', time), true);
+      assert.equal(await store.claimSignature('own_ann', 'new', time), false);
+    });
+
+    test('finds nothing wrong with itself', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createKey(key('key_1', 'own_ann'));
+      await store.createDevice(device('dev_1', 'own_ann'), 'digest');
+      for (let count = 0; count < 5; count += 1) await store.save(notification('own_ann', 'x'));
+      await store.check();
+      assert.deepEqual(await store.verify(), []);
+    });
+  });
+}

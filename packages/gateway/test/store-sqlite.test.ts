@@ -1,0 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '../src/store/open-store.ts';
+import { runStoreContract } from './store-contract.ts';
+
+runStoreContract('SQLite', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+  return {
+    open: () => openStore({ dataDir, masterKey: null }),
+    remove: () => rm(dataDir, { recursive: true, force: true }),
+  };
+});
