@@ -1,0 +1,36 @@
+// A helper process of the bench: one of its own modules, spoken to with messages. It ends when the bench does.
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export class Child {
+  readonly #process: ChildProcess;
+  readonly #name: string;
+
+  constructor(module: string) {
+    this.#name = module;
+    this.#process = fork(fileURLToPath(new URL(module, import.meta.url)), {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid as number;
+  }
+
+  /** The next message of the process, after sending it one where there is something to send. */
+  ask<Reply>(message?: object): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const onExit = (code: number | null): void => reject(new Error(`${this.#name} ended with ${code}`));
+      this.#process.once('exit', onExit);
+      this.#process.once('message', (reply) => {
+        this.#process.off('exit', onExit);
+        resolve(reply as Reply);
+      });
+      if (message !== undefined) this.#process.send(message, (error) => error !== null && reject(error));
+    });
+  }
+
+  end(): void {
+    this.#process.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,157 @@
+// The load generator, in a process of its own: closed loop, one request at a time on every connection. It writes bytes
+// that were built once and looks at no more of an answer than it must, so that the servers get the processors.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+export interface LoadJob {
+  port: number;
+  /** The whole request, head and body. */
+  request: string;
+  /** An answer without this text is an error, whatever its status. */
+  mustContain: string;
+  connections: number;
+  seconds: number;
+}
+
+export interface LoadResult {
+  requests: number;
+  requestsPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  errors: number;
+  firstError: string | null;
+  /** Share of one processor that the generator itself took. */
+  generatorCpu: number;
+}
+
+/** How long the last answers may take after the time is over. */
+const patienceMs = 10_000;
+const readBufferBytes = 16 * 1024;
+const headEnd = Buffer.from('\r\n\r\n');
+const lengthHeader = Buffer.from('Content-Length: ');
+const statusOffset = 'HTTP/1.1 '.length;
+
+class Load {
+  readonly #job: LoadJob;
+  readonly #request: Buffer;
+  readonly #needle: Buffer;
+  readonly #latencies: number[] = [];
+  readonly #sockets = new Set<Socket>();
+  readonly #finished = Promise.withResolvers<void>();
+  #endsAt = 0;
+  #errors = 0;
+  #firstError: string | null = null;
+
+  constructor(job: LoadJob) {
+    this.#job = job;
+    this.#request = Buffer.from(job.request);
+    this.#needle = Buffer.from(job.mustContain);
+  }
+
+  async run(): Promise<LoadResult> {
+    const starts = await Promise.all(Array.from({ length: this.#job.connections }, () => this.#open()));
+    const milliseconds = this.#job.seconds * 1000;
+    this.#endsAt = performance.now() + milliseconds;
+    const cpuBefore = process.cpuUsage();
+    for (const start of starts) start();
+    const giveUp = setTimeout(() => this.#giveUp(), milliseconds + patienceMs);
+    await this.#finished.promise;
+    clearTimeout(giveUp);
+    const cpu = process.cpuUsage(cpuBefore);
+    const sorted = Float64Array.from(this.#latencies).sort();
+    return {
+      requests: sorted.length,
+      requestsPerSecond: sorted.length / this.#job.seconds,
+      p50Ms: percentile(sorted, 0.5),
+      p99Ms: percentile(sorted, 0.99),
+      maxMs: percentile(sorted, 1),
+      errors: this.#errors,
+      firstError: this.#firstError,
+      generatorCpu: (cpu.user + cpu.system) / 1000 / milliseconds,
+    };
+  }
+
+  /** Resolves with the function that sends the first request: all connections start together. */
+  async #open(): Promise<() => void> {
+    let sentAt = 0;
+    let pending: Buffer | null = null;
+    const send = (): void => {
+      sentAt = performance.now();
+      socket.write(this.#request);
+    };
+    const receive = (bytes: Buffer): void => {
+      const received: Buffer = pending === null ? bytes : Buffer.concat([pending, bytes]);
+      const length = answerLength(received);
+      if (length === undefined || received.length < length) {
+        // The read buffer is used again for the next read.
+        pending = Buffer.from(received);
+        return;
+      }
+      pending = null;
+      const now = performance.now();
+      if (!this.#isExpected(received, length)) this.#fail(received.toString('utf8', 0, 600));
+      // What came too late does not count into the rate, nor does its wait.
+      else if (now <= this.#endsAt) this.#latencies.push(now - sentAt);
+      if (now < this.#endsAt) send();
+      else socket.end();
+    };
+    const socket = connect({
+      host: '127.0.0.1',
+      port: this.#job.port,
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafe(readBufferBytes),
+        callback: (count, buffer) => {
+          receive((buffer as Buffer).subarray(0, count));
+          return true;
+        },
+      },
+    });
+    this.#sockets.add(socket);
+    await once(socket, 'connect');
+    socket.on('error', (error) => this.#fail(String(error)));
+    socket.on('close', () => {
+      if (performance.now() < this.#endsAt) this.#fail('the server closed a connection');
+      this.#sockets.delete(socket);
+      if (this.#sockets.size === 0) this.#finished.resolve();
+    });
+    return send;
+  }
+
+  #isExpected(answer: Buffer, length: number): boolean {
+    const isOk =
+      answer[statusOffset] === 0x32 && answer[statusOffset + 1] === 0x30 && answer[statusOffset + 2] === 0x30;
+    return isOk && answer.length === length && answer.includes(this.#needle);
+  }
+
+  #fail(what: string): void {
+    this.#errors += 1;
+    this.#firstError ??= what;
+  }
+
+  #giveUp(): void {
+    this.#fail(`${this.#sockets.size} connections without an answer after ${patienceMs} ms`);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** The length of the whole answer; undefined while its head is incomplete. */
+function answerLength(bytes: Buffer): number | undefined {
+  const end = bytes.indexOf(headEnd);
+  if (end < 0) return undefined;
+  const at = bytes.indexOf(lengthHeader);
+  if (at < 0 || at > end) throw new Error(`An answer without Content-Length:\n${bytes.toString('utf8', 0, end)}`);
+  let length = 0;
+  for (let index = at + lengthHeader.length; bytes[index] !== 0x0d; index += 1) {
+    length = length * 10 + (bytes[index] as number) - 0x30;
+  }
+  return end + headEnd.length + length;
+}
+
+function percentile(sorted: Float64Array, share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+process.on('message', async (job: LoadJob) => process.send?.(await new Load(job).run()));
+process.on('disconnect', () => process.exit());
