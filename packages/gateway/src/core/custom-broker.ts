@@ -15,6 +15,13 @@ import { type AddressPolicy, isAddressAllowed } from './address-policy.ts';
 import { parseJson } from './parse-body.ts';
 
 type Member = keyof typeof mqttConfigSpellings;
+type Members = Map<Member, JsonValue>;
+
+const memberBySpelling: ReadonlyMap<string, Member> = new Map(
+  (Object.entries(mqttConfigSpellings) as [Member, readonly string[]][]).flatMap(([name, spellings]) =>
+    [name, ...spellings].map((spelling) => [spelling, name] as const),
+  ),
+);
 
 export function readCustomBroker(
   connection: JsonValue | undefined,
@@ -29,8 +36,14 @@ export function readCustomBroker(
     problems.push({ field: 'mqttConfig', problem: 'is needed with mqttConnection.mode "custom", as an object' });
     return null;
   }
+  const known = readMembers(members);
+  if (known === undefined) {
+    const spellings = [...memberBySpelling.keys()].join(', ');
+    problems.push({ field: 'mqttConfig', problem: `has an unknown member; known are ${spellings}` });
+    return null;
+  }
   const found: ErrorDetail[] = [];
-  const broker = readBroker(members, policy, found);
+  const broker = readBroker(known, policy, found);
   problems.push(...found);
   return found.length > 0 ? null : broker;
 }
@@ -55,8 +68,7 @@ function readObject(value: JsonValue | undefined): JsonObject | undefined {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : undefined;
 }
 
-function readBroker(config: JsonObject, policy: AddressPolicy, problems: ErrorDetail[]): CustomBroker {
-  const members = readMembers(config, problems);
+function readBroker(members: Members, policy: AddressPolicy, problems: ErrorDetail[]): CustomBroker {
   const text = (name: Member): string | null => readText(members, name, problems);
   const address = readAddress(
     { url: text('url'), host: text('host'), port: text('port'), path: text('path'), protocol: text('protocol') },
@@ -72,28 +84,18 @@ function readBroker(config: JsonObject, policy: AddressPolicy, problems: ErrorDe
   };
 }
 
-/** Folds the accepted spellings into one name each; anything else is refused with the list of what is known. */
-function readMembers(config: JsonObject, problems: ErrorDetail[]): Map<Member, JsonValue> {
-  const canonical = new Map<string, Member>();
-  for (const [name, spellings] of Object.entries(mqttConfigSpellings) as [Member, readonly string[]][]) {
-    for (const spelling of [name, ...spellings]) canonical.set(spelling, name);
-  }
-  const members = new Map<Member, JsonValue>();
+/** Folds the accepted spellings into one name each; undefined when there is a member that is not known. */
+function readMembers(config: JsonObject): Members | undefined {
+  const members: Members = new Map();
   for (const [spelling, value] of Object.entries(config)) {
-    const name = canonical.get(spelling);
-    if (name === undefined) {
-      problems.push({
-        field: 'mqttConfig',
-        problem: `has an unknown member; known are ${[...canonical.keys()].join(', ')}`,
-      });
-    } else if (value !== null && value !== '' && (!members.has(name) || spelling === name)) {
-      members.set(name, value);
-    }
+    const name = memberBySpelling.get(spelling);
+    if (name === undefined) return undefined;
+    if (value !== null && value !== '' && (!members.has(name) || spelling === name)) members.set(name, value);
   }
   return members;
 }
 
-function readText(members: Map<Member, JsonValue>, name: Member, problems: ErrorDetail[]): string | null {
+function readText(members: Members, name: Member, problems: ErrorDetail[]): string | null {
   const value = members.get(name);
   if (value === undefined) return null;
   if (typeof value === 'string') return value;

@@ -164,8 +164,10 @@ function readMetadata(fields: JsonObject, name: 'payload' | 'data'): Metadata {
   return { members: isEmpty ? {} : { [name]: value as JsonValue }, isEmpty };
 }
 
+/** The first of the two objects that has members is extended in place: copying many keys is what a hostile body is for. */
 function mergeData(fields: JsonObject, payload: Metadata, data: Metadata, used: ReadonlySet<string>): JsonObject {
-  const merged: JsonObject = Object.assign(Object.create(null), data.members, payload.members);
+  const merged: JsonObject = Object.setPrototypeOf(data.isEmpty ? payload.members : data.members, null);
+  if (!data.isEmpty) Object.assign(merged, payload.members);
   for (const name of Object.keys(fields)) {
     if (controlNames.has(name) || used.has(name)) continue;
     const value = fields[name] as JsonValue;

@@ -3,6 +3,7 @@ import type { Plan } from '../core/plan.ts';
 import type { Channel, Channels, Notification, SendOptions } from './ports.ts';
 
 const nothingToDo: ChannelResult = { attempted: false, outcomes: [] };
+const nobodyToTell: DeliveryResult = { push: nothingToDo, email: nothingToDo, mqtt: nothingToDo };
 
 /** Tells every target of the plan, all channels at once. */
 export async function deliver(
@@ -11,6 +12,7 @@ export async function deliver(
   plan: Plan,
   options: SendOptions,
 ): Promise<DeliveryResult> {
+  if (plan.push.targets.length + plan.email.targets.length + plan.mqtt.targets.length === 0) return nobodyToTell;
   const send = <T>(channel: Channel<T>, targets: readonly T[]): ChannelResult | Promise<ChannelResult> =>
     targets.length === 0 ? nothingToDo : channel.send(notification, targets, options);
   const [push, email, mqtt] = await Promise.all([

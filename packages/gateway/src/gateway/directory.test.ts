@@ -113,7 +113,7 @@ suite('The directory', () => {
     await settled();
     clock.now += 500;
     await assert.rejects(
-      directory.findKey('d'),
+      async () => directory.findKey('d'),
       (error) => error instanceof Refusal && error.code === 'authentication_unavailable',
     );
     store.isDown = false;

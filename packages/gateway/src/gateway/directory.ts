@@ -9,11 +9,14 @@ const refreshAfterMs = 200;
 const trustedForMs = 800;
 const maxEntries = 10_000;
 
+/** What is remembered and fresh is there at once, without a promise: this is the hot path. */
+type Now<T> = T | Promise<T>;
+
 export interface Directory {
-  findKey(digest: string): Promise<ApiKey | null>;
+  findKey(digest: string): Now<ApiKey | null>;
   /** The key only if it is remembered and still trusted; the store is not asked. */
   recallKey(digest: string): ApiKey | undefined;
-  recipientsOf(ownerId: string): Promise<Recipients>;
+  recipientsOf(ownerId: string): Now<Recipients>;
   /** Whether imported keys exist that look like mistyped ones. */
   hasIrregularKeys(): Promise<boolean>;
 }
@@ -58,7 +61,12 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
     await done;
   }
 
-  async function recall<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): Promise<T | null> {
+  function recall<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): Now<T | null> {
+    const remembered = monotonicNow() - confirmedAt < refreshAfterMs ? known.get(id) : undefined;
+    return remembered ?? ask(known, id, load);
+  }
+
+  async function ask<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): Promise<T | null> {
     try {
       await makeFresh();
       const remembered = known.get(id);
@@ -77,8 +85,7 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
   return {
     findKey: (digest) => recall(keys, digest, () => store.findKey(digest)),
     recallKey: (digest) => (monotonicNow() - confirmedAt < trustedForMs ? keys.get(digest) : undefined),
-    recipientsOf: async (ownerId) =>
-      (await recall(recipients, ownerId, () => store.recipientsOf(ownerId))) as Recipients,
+    recipientsOf: (ownerId) => recall(recipients, ownerId, () => store.recipientsOf(ownerId)) as Now<Recipients>,
     hasIrregularKeys: async () => {
       await recall(new Map(), '', async () => null);
       return hasIrregularKeys;

@@ -26,10 +26,11 @@ export interface Credentials {
 export async function authenticate(parts: Authenticator, credentials: Credentials): Promise<ApiKey> {
   try {
     const value = suppliedKey(credentials.headers);
-    const key = await findKey(parts, value, credentials);
+    const digest = digestOf(value);
+    const key = parts.directory.recallKey(digest) ?? (await findKey(parts, value, digest, credentials));
     checkKey(key, parts.now());
     checkOrigin(key, credentials.headers);
-    await checkSignature(parts, key, value, credentials);
+    if (key.requireSignature || isSigned(credentials.headers)) await checkSignature(parts, key, value, credentials);
     return key;
   } catch (error) {
     const isFailure = error instanceof Refusal && error.code !== 'authentication_unavailable';
@@ -67,10 +68,12 @@ function split(header: string | string[] | undefined): string[] {
  * An address that failed too often is not worth a look into the store, but keys that were accepted lately keep working:
  * one broken client behind a shared address must not silence the others.
  */
-async function findKey({ directory, limits }: Authenticator, value: string, credentials: Credentials): Promise<ApiKey> {
-  const digest = digestOf(value);
-  const known = directory.recallKey(digest);
-  if (known !== undefined) return known;
+async function findKey(
+  { directory, limits }: Authenticator,
+  value: string,
+  digest: string,
+  credentials: Credentials,
+): Promise<ApiKey> {
   await limits.checkFailures(credentials.limitUnit());
   const isTypo = hasWrongChecksum(value) && !(await directory.hasIrregularKeys());
   const key = isTypo ? null : await directory.findKey(digest);
@@ -88,6 +91,10 @@ function checkOrigin(key: ApiKey, { origin, referer }: IncomingHttpHeaders): voi
   if (!isOriginAllowed({ origin, referer }, key.allowedDomains)) throw new Refusal('origin_not_allowed');
 }
 
+function isSigned(headers: IncomingHttpHeaders): boolean {
+  return headers['x-signature'] !== undefined || headers['x-timestamp'] !== undefined;
+}
+
 async function checkSignature(
   { store, now }: Authenticator,
   key: ApiKey,
@@ -96,7 +103,6 @@ async function checkSignature(
 ): Promise<void> {
   const timestamp = headers['x-timestamp'];
   const signature = headers['x-signature'];
-  if (timestamp === undefined && signature === undefined && !key.requireSignature) return;
   if (typeof timestamp !== 'string' || typeof signature !== 'string') throw new Refusal('invalid_signature');
   if (!isSignatureValid({ apiKey, timestamp, rawBody, signature }, now())) throw new Refusal('invalid_signature');
   const expiresAt = Number(timestamp) + 2 * signatureWindowMs;

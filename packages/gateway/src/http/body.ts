@@ -26,7 +26,9 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
     });
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
     // Node reports a client that went away in the middle as an error, or only as a close.
-    const leave = (): void => reject(new ClientGone('the client closed the connection before the body was complete'));
+    const leave = (): void => {
+      if (!request.complete) reject(new ClientGone('the client closed the connection before the body was complete'));
+    };
     request.on('error', leave);
     request.on('close', leave);
   });

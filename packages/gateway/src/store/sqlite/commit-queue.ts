@@ -3,17 +3,21 @@ import { StoreUnavailable } from '../../gateway/ports.ts';
 import type { SealingKey } from '../cipher.ts';
 import type { PlainNotification, QueryResult } from '../database.ts';
 import { busyTimeoutMs } from './connection.ts';
-import { isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
+import { type CommitReply, isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
 import { type ThreadClient, toError } from './thread-client.ts';
 
 const maxBatch = 1024;
 /** Content that may wait in memory for a disk that hangs; beyond it new requests are told at once. */
 const maxWaitingCharacters = 64 * 1024 * 1024;
 
+const noStatements: Statement[] = [];
+const noResults: QueryResult<unknown>[] = [];
+
 interface Job {
   since: number;
   size: number;
-  row: (RowToAppend & { key: SealingKey }) | null;
+  /** Either a row to append, or statements to run. */
+  row: { row: RowToAppend; key: SealingKey } | null;
   statements: Statement[];
   resolve(results: QueryResult<unknown>[]): void;
   reject(error: Error): void;
@@ -26,7 +30,7 @@ export class CommitQueue {
   #waitingCharacters = 0;
   #committing: Job[] = [];
   #isScheduled = false;
-  #watchdog: NodeJS.Timeout | null = null;
+  #watchdog: NodeJS.Timeout | undefined;
 
   /** No caller waits longer than the deadline, whatever the disk does. */
   constructor(thread: ThreadClient, deadlineMs: number) {
@@ -34,9 +38,9 @@ export class CommitQueue {
     this.#deadlineMs = deadlineMs;
   }
 
-  async append(notification: PlainNotification, key: SealingKey): Promise<void> {
-    const keyName = `${notification.ownerId}/${key.version}`;
-    await this.#add({ ...notification, keyName, key }, [], notification.content.length);
+  async append({ ownerId, id, createdAt, content }: PlainNotification, key: SealingKey): Promise<void> {
+    const keyName = `${ownerId}/${key.version}`;
+    await this.#add({ row: { ownerId, id, createdAt, content, keyName }, key }, noStatements, content.length);
   }
 
   write(statements: Statement[]): Promise<QueryResult<unknown>[]> {
@@ -66,29 +70,26 @@ export class CommitQueue {
   }
 
   async #commit(): Promise<void> {
-    if (this.#waiting.length === 0) return;
     const batch = this.#waiting.splice(0, maxBatch);
     this.#committing = batch;
     for (const job of batch) this.#waitingCharacters -= job.size;
+    let answer: () => void;
     try {
       const reply = await this.#thread.ask(toRequest(batch));
-      const results = reply.jobs.values();
-      for (const job of batch) {
-        const result = job.row === null ? results.next().value : [];
-        if (result === undefined) job.reject(new Error('the database thread left a job unanswered'));
-        else if (isFailure(result)) job.reject(toError(result));
-        else job.resolve(result);
-      }
+      answer = () => settle(batch, reply);
     } catch (error) {
-      for (const job of batch) job.reject(error as Error);
-    } finally {
-      this.#committing = [];
-      if (this.#waiting.length === 0 && this.#watchdog !== null) {
-        clearTimeout(this.#watchdog);
-        this.#watchdog = null;
-      }
-      this.#schedule();
+      answer = () => rejectAll(batch, error as Error);
     }
+    this.#committing = [];
+    // The next batch goes to the disk while the callers of this one are answered.
+    if (this.#waiting.length > 0) void this.#commit();
+    else this.#stopWatchdog();
+    answer();
+  }
+
+  #stopWatchdog(): void {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = undefined;
   }
 
   /** What the thread was already given may still be written; its caller is told that it is not known to be. */
@@ -96,16 +97,28 @@ export class CommitQueue {
     const now = performance.now();
     const isLate = (job: Job): boolean => now - job.since >= this.#deadlineMs;
     const error = new StoreUnavailable(`the database did not answer within ${this.#deadlineMs} ms`);
-    for (const job of [...this.#committing, ...this.#waiting]) if (isLate(job)) job.reject(error);
-    for (const job of this.#waiting) if (isLate(job)) this.#waitingCharacters -= job.size;
+    const late = [...this.#committing, ...this.#waiting].filter(isLate);
+    this.#waitingCharacters -= this.#waiting.filter(isLate).reduce((sum, job) => sum + job.size, 0);
     this.#waiting = this.#waiting.filter((job) => !isLate(job));
-    const oldest = Math.min(
-      ...[...this.#committing, ...this.#waiting].filter((job) => !isLate(job)).map((job) => job.since),
-    );
-    this.#watchdog = Number.isFinite(oldest)
-      ? setTimeout(() => this.#expire(), oldest + this.#deadlineMs - now + 1)
-      : null;
+    rejectAll(late, error);
+    // Jobs are in the order of their arrival; those being committed were rejected just now or are the oldest.
+    const oldest = this.#committing.find((job) => !isLate(job)) ?? this.#waiting[0];
+    this.#watchdog = oldest && setTimeout(() => this.#expire(), oldest.since + this.#deadlineMs - now + 1);
   }
+}
+
+function settle(batch: readonly Job[], reply: CommitReply): void {
+  const results = reply.jobs.values();
+  for (const job of batch) {
+    const result = job.row === null ? results.next().value : noResults;
+    if (result === undefined) job.reject(new Error('the database thread left a job unanswered'));
+    else if (isFailure(result)) job.reject(toError(result));
+    else job.resolve(result);
+  }
+}
+
+function rejectAll(jobs: readonly Job[], error: Error): void {
+  for (const job of jobs) job.reject(error);
 }
 
 function toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
@@ -116,9 +129,8 @@ function toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
     if (row === null) {
       jobs.push(statements);
     } else {
-      const { key, ...plain } = row;
-      rows.push(plain);
-      if (!keys.has(row.keyName)) keys.set(row.keyName, key);
+      rows.push(row.row);
+      if (!keys.has(row.row.keyName)) keys.set(row.row.keyName, row.key);
     }
   }
   return { kind: 'commit', waitMs: waitFor(batch), rows, keys, jobs };
