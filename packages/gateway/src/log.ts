@@ -14,8 +14,9 @@ export interface Log extends RequestLog {
   flush(): void;
 }
 
-export function createLog(level: LogLevel): Log {
-  const destination = pino.destination({ dest: 2, sync: false });
+/** For people the lines are short text; for machines they are JSON. */
+export function createLog(level: LogLevel, isForPeople = false): Log {
+  const destination = isForPeople ? textDestination() : pino.destination({ dest: 2, sync: false });
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   return {
     answered: ({ requestId, method, status, code, ms }) => {
@@ -24,13 +25,28 @@ export function createLog(level: LogLevel): Log {
         logger[level]({ requestId, method, status, code, ms: Math.round(ms * 10) / 10 }, 'answered');
     },
     failed: ({ requestId, error }) => logger.error({ requestId, stack: stackOf(error) }, 'internal error'),
-    started: (urls) => logger.info(urls, 'ready'),
+    // People are welcomed on stdout.
+    started: (urls) => isForPeople || logger.info(urls, 'ready'),
     stopped: () => logger.info('stopped'),
     storeFailed: (reason, error) => logger.warn({ reason, cause: error.message }, 'notification not stored'),
     purged: (count) => logger.info({ count }, 'old notifications deleted'),
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
-    unknownVariables: (names) => logger.warn({ names }, 'these variables mean nothing to this version; misspelt?'),
+    unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),
     flush: () => destination.flushSync(),
+  };
+}
+
+function textDestination() {
+  return {
+    write(line: string): void {
+      const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const rest = Object.entries(fields).map(
+        ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+      );
+      const label = pino.levels.labels[level as number] ?? '';
+      process.stderr.write(`${[String(time).slice(11, 19), label, msg, ...rest].join(' ')}\n`);
+    },
+    flushSync: () => undefined,
   };
 }
 

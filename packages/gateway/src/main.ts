@@ -33,17 +33,18 @@ export interface Gateway {
 
 export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   if (config.unknownVariables.length > 0) log.unknownVariables(config.unknownVariables);
-  const store = await openStore(config);
+  const store = await openStore(config, 'create');
   try {
-    const firstRun = config.firstRun
-      ? await prepareFirstRun(store, systemMakers, { firstKey: config.firstKey, topicPrefix: config.mqttTopicPrefix })
-      : null;
     const api = createApi(config, store, log);
     const consoleApp = createConsole(store);
     const urls = {
       api: `${await listen(api, { host: config.host, port: config.port }, 'TOCSIN_PORT')}/`,
       console: `${await listenConsole(consoleApp, api, config)}/`,
     };
+    // After the ports are taken: a start that fails must not use up the one moment at which the first key is shown.
+    const firstRun = config.firstRun
+      ? await prepareFirstRun(store, systemMakers, { firstKey: config.firstKey, topicPrefix: config.mqttTopicPrefix })
+      : null;
     const stopRetention = startRetention({
       store,
       retentionDays: config.retentionDays,

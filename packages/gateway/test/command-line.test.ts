@@ -1,7 +1,9 @@
 // The command line as an operator uses it, against real files.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -55,7 +57,7 @@ suite('The command line', () => {
   test('answers wrong usage with exit code 2 and one line that says what to do', async () => {
     assert.match(await failing(2, 'frobnicate'), /Unknown command 'frobnicate'.*--help/);
     assert.match(await failing(2, 'owner', 'frobnicate'), /Known: create, list/);
-    assert.match(await failing(2, 'owner', 'create'), /--name is needed/);
+    assert.match(await failing(2, 'owner', 'create'), /--name is required/);
     assert.match(await failing(2, 'owner', 'create', '--nam', 'x'), /--nam/);
     assert.match(await failing(2, 'owner', 'show'), /ID is missing/);
     assert.match(await failing(2, 'owner', 'list', 'x'), /'x' is one argument too many/);
@@ -68,9 +70,14 @@ suite('The command line', () => {
     assert.match(await failing(2, 'key', 'create', '--rate-limit', 'many'), /100\/m/);
     assert.match(await failing(2, 'key', 'create', '--value', 'secret'), /svc_/);
     assert.match(await failing(2, 'inbox', 'list', '--limit', '0'), /1 to 1000/);
+    assert.match(await failing(2, 'inbox', 'list', '--before', 'x'), /id of a notification/);
   });
 
   test('answers a failure with exit code 1 and says what is missing', async () => {
+    assert.match(await failing(1, 'key', 'create'), /no Tocsin data in .*TOCSIN_DATA_DIR/);
+    assert.deepEqual(await readdir(installation.dataDir), [], 'a command that only looks creates nothing');
+    const { id } = await installation.json('owner', 'create', '--name', 'Passing');
+    await installation.json('owner', 'delete', id as string);
     assert.match(await failing(1, 'key', 'create'), /no owner yet.*tocsin owner create/);
     assert.match(await failing(1, 'owner', 'show', 'own_none'), /no owner own_none/);
     assert.match(await failing(1, 'key', 'revoke', 'key_none'), /no key key_none/);
@@ -164,7 +171,7 @@ suite('The command line', () => {
 
   test('asks which owner is meant once there are several', async () => {
     const second = await installation.json('owner', 'create', '--name', 'Second');
-    assert.match(await failing(2, 'inbox', 'list'), /several owners.*--owner/);
+    assert.match(await failing(2, 'inbox', 'list'), /several owners[\s\S]*--owner own_\w+ {2}Second/);
     assert.deepEqual(await installation.json('inbox', 'list', '--owner', second.id as string), []);
     await installation.json('owner', 'delete', second.id as string);
   });
@@ -177,7 +184,7 @@ suite('The command line', () => {
     assert.equal(well.ok, true);
     assert.equal(well.findings.find(({ check }) => check === 'store')?.state, 'ok');
     const misspelt = await installation.run(['doctor'], { TOCSIN_RETENTION_DAY: '3' });
-    assert.match(misspelt.stdout, /warning +configuration: TOCSIN_RETENTION_DAY/);
+    assert.match(misspelt.stdout, /warning +configuration: .*TOCSIN_RETENTION_DAY/);
     const broken = await installation.run(['doctor'], { TOCSIN_PORT: 'x' });
     assert.equal(broken.exitCode, 1);
     assert.match(broken.stdout, /FAILED +configuration:[\s\S]*TOCSIN_PORT must be a port/);
@@ -255,15 +262,20 @@ suite('The first run', () => {
     }
   });
 
-  test('says which port is taken and what to set', async () => {
+  test('says which port is taken and what to set, and still shows the first key on the start that works', async () => {
     const installation = await Installation.create();
+    const blocker = createServer().listen(0, '127.0.0.1');
     try {
-      const gateway = await installation.serve();
-      const port = new URL(gateway.api).port;
-      const { exitCode, stderr } = await installation.run(['serve'], { TOCSIN_PORT: port });
-      assert.equal(exitCode, 1);
-      assert.match(stderr, new RegExp(`Port ${port} is taken.*TOCSIN_PORT`));
+      await once(blocker, 'listening');
+      const port = String((blocker.address() as AddressInfo).port);
+      for (const variable of ['TOCSIN_PORT', 'TOCSIN_CONSOLE_PORT']) {
+        const { exitCode, stderr } = await installation.run(['serve'], { [variable]: port });
+        assert.equal(exitCode, 1);
+        assert.match(stderr, new RegExp(`Port ${port} is taken.*${variable}`));
+      }
+      assert.match((await installation.serve()).key, /^svc_/);
     } finally {
+      blocker.close();
       await installation.remove();
     }
   });

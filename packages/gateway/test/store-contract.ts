@@ -104,6 +104,23 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.findOwner('own_nobody'), null);
     });
 
+    test('creates a first owner once, however many try at the same moment', async () => {
+      const stores = [store, await openAnother(), await openAnother()];
+      const created = await Promise.all(stores.map((each, index) => each.createFirstOwner(owner(`own_${index}`))));
+      assert.equal(created.filter(Boolean).length, 1);
+      const [first, ...others] = await store.listOwners();
+      assert.deepEqual(others, []);
+      await store.save(notification(first?.id as string, 'x'));
+    });
+
+    test('stores nothing for an owner that another process has deleted', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.save(notification('own_ann', 'before'));
+      await (await openAnother()).deleteOwner('own_ann');
+      await assert.rejects(store.save(notification('own_ann', 'after')), EncryptionKeyMissing);
+      assert.deepEqual((await store.listNotifications('own_ann', { limit: 10 })).notifications, []);
+    });
+
     test('lists owners in the order of their creation', async () => {
       for (const id of ['own_c', 'own_a', 'own_b']) {
         await store.createOwner(owner(id));

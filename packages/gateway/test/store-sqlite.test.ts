@@ -7,7 +7,7 @@ import { runStoreContract } from './store-contract.ts';
 runStoreContract('SQLite', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   return {
-    open: () => openStore({ dataDir, masterKey: null }),
+    open: () => openStore({ dataDir, masterKey: null }, 'create'),
     remove: () => rm(dataDir, { recursive: true, force: true }),
   };
 });

@@ -70,9 +70,10 @@ export function toParseArgsOptions(options: Record<string, Option>): OptionConfi
 export async function withStore<T>(
   environment: NodeJS.ProcessEnv,
   use: (store: Store, config: Config) => Promise<T>,
+  mode: 'create' | 'existing' = 'existing',
 ): Promise<T> {
   const config = readConfig(environment);
-  const store = await openStore(config);
+  const store = await openStore(config, mode);
   try {
     return await use(store, config);
   } finally {
@@ -82,10 +83,13 @@ export async function withStore<T>(
 
 export async function resolveOwner(store: Store, id: string | undefined): Promise<Owner> {
   if (id !== undefined) return (await store.findOwner(id)) ?? notFound('owner', id);
-  const [only, ...others] = await store.listOwners();
+  const owners = await store.listOwners();
+  const [only, ...others] = owners;
   if (only === undefined) throw new Problem("There is no owner yet. Create one: 'tocsin owner create --name NAME'.");
-  if (others.length > 0)
-    throw new UsageError("There are several owners; say which with --owner ID ('tocsin owner list').");
+  if (others.length > 0) {
+    const list = owners.slice(0, 20).map((owner) => `  --owner ${owner.id}  ${owner.name}`);
+    throw new UsageError(`There are several owners; say which:\n${list.join('\n')}`);
+  }
   return only;
 }
 

@@ -20,29 +20,26 @@ export const deviceCommands: CommandGroup = {
       summary: 'Create a device; its password is shown once',
       options: {
         owner: ownerOption,
-        name: { kind: 'string', value: 'NAME', help: 'how the device is called', required: true },
+        name: { kind: 'string', value: 'NAME', help: 'the name of the device', required: true },
       },
-      run: (args, environment) =>
-        withStore(environment, async (store, config) => {
-          const name = args.text('name')?.trim() ?? '';
-          if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
+      run: async (args, environment) => {
+        const name = args.text('name')?.trim() ?? '';
+        if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
+        const { device, mqtt } = await withStore(environment, async (store, { mqttTopicPrefix: topicPrefix }) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          const { device, mqtt } = await createDevice(store, makers, {
-            ownerId,
-            name,
-            topicPrefix: config.mqttTopicPrefix,
-          });
-          return {
-            json: { ...deviceJson(device), mqtt },
-            text: [
-              `Created device ${device.id} (${device.name}). The password is shown only now:`,
-              '',
-              `  username  ${mqtt.username}`,
-              `  password  ${mqtt.password}`,
-              `  topic     ${mqtt.topic}`,
-            ].join('\n'),
-          };
-        }),
+          return createDevice(store, makers, { ownerId, name, topicPrefix });
+        });
+        return {
+          json: { ...deviceJson(device), mqtt },
+          text: [
+            `Created device ${device.id} (${device.name}). The password is shown only now:`,
+            '',
+            `  username  ${mqtt.username}`,
+            `  password  ${mqtt.password}`,
+            `  topic     ${mqtt.topic}`,
+          ].join('\n'),
+        };
+      },
     },
     list: {
       summary: 'List the devices of an owner',

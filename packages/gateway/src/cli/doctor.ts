@@ -44,7 +44,7 @@ async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<F
 function examineConfig({ unknownVariables }: Config): Finding[] {
   const check = 'configuration';
   if (unknownVariables.length === 0) return [{ check, state: 'ok', message: 'every variable is understood' }];
-  const message = `${unknownVariables.join(', ')} mean nothing to this version; misspelt?`;
+  const message = `not known to this version, so misspelt? ${unknownVariables.join(', ')}`;
   return [{ check, state: 'warning', message }];
 }
 
@@ -67,7 +67,7 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
     return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
   }
   try {
-    const store = await openStore(config);
+    const store = await openStore(config, 'existing');
     try {
       await store.check();
       const damage = deep ? await store.verify() : [];
@@ -87,6 +87,6 @@ function examineChannels(): Finding[] {
   return ['push', 'email', 'mqtt'].map((check) => ({
     check,
     state: 'warning',
-    message: 'this version has no provider for it; requests say so in their answer',
+    message: 'this version cannot send over it yet; answers report such targets as failed',
   }));
 }

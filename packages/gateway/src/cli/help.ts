@@ -25,7 +25,7 @@ export function commandHelp(name: string, command: Command): string {
   const rows = Object.entries(command.options ?? {}).map(
     ([option, { value, help, required, kind }]): [string, string] => [
       `--${option}${value === undefined ? '' : ` ${value}`}`,
-      `${help}${required ? ' (needed)' : ''}${kind === 'strings' ? ' (may be repeated)' : ''}`,
+      `${help}${required ? ' (required)' : ''}${kind === 'strings' ? ' (may be repeated)' : ''}`,
     ],
   );
   return [

@@ -1,3 +1,4 @@
+import { defaults } from '@tocsin/contract';
 import type { Notification } from '../gateway/ports.ts';
 import { type CommandGroup, isoTime, ownerOption, resolveOwner, UsageError, withStore } from './command.ts';
 
@@ -14,23 +15,28 @@ export const inboxCommands: CommandGroup = {
         limit: { kind: 'string', value: 'N', help: `how many, ${defaultLimit} unless given, ${maxLimit} at most` },
         before: { kind: 'string', value: 'ID', help: 'only those older than this one: the next page' },
       },
-      run: (args, environment) =>
-        withStore(environment, async (store) => {
-          const limit = Number(args.text('limit') ?? defaultLimit);
-          if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
-            throw new UsageError(`--limit must be a number from 1 to ${maxLimit}.`);
-          }
-          const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          const before = args.text('before');
-          const page = await store.listNotifications(ownerId, { limit, ...(before !== undefined && { before }) });
-          return {
-            json: page.notifications.map(toJson),
-            text: page.notifications.map(describe).join('\n\n') || 'Nothing here yet.',
-            warnings: page.damaged.map(
-              (id) => `Notification ${id} does not open: its row was altered or its key is gone.`,
-            ),
-          };
-        }),
+      run: async (args, environment) => {
+        const limit = Number(args.text('limit') ?? defaultLimit);
+        if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
+          throw new UsageError(`--limit must be a number from 1 to ${maxLimit}.`);
+        }
+        const before = args.text('before');
+        if (before !== undefined && !/^[0-9a-f-]{36}$/.test(before)) {
+          throw new UsageError('--before must be the id of a notification.');
+        }
+        const page = await withStore(environment, async (store) => {
+          const { id } = await resolveOwner(store, args.text('owner'));
+          return store.listNotifications(id, { limit, ...(before !== undefined && { before }) });
+        });
+        const whenEmpty = before === undefined ? 'Nothing here yet.' : 'Nothing older.';
+        return {
+          json: page.notifications.map(toJson),
+          text: page.notifications.map(describe).join('\n\n') || whenEmpty,
+          warnings: page.damaged.map(
+            (id) => `Notification ${id} does not open: its row was altered or its key is gone.`,
+          ),
+        };
+      },
     },
   },
 };
@@ -40,8 +46,8 @@ function toJson({ id, createdAt, title, body, source, category, severity, data }
 }
 
 function describe({ id, createdAt, title, body, source, category, severity, data }: Notification): string {
-  const kindOf = severity === null ? category : `${category}, ${severity}`;
-  const lines = [`${isoTime(createdAt)}  ${title}  [${kindOf}]  from ${source}`, `  ${id}`];
+  const origin = source === defaults.source ? '' : `  from ${source}`;
+  const lines = [`${isoTime(createdAt)}  [${severity ?? category}]  ${title}${origin}`, `  ${id}`];
   if (body !== '') lines.push(...body.split('\n').map((line) => `  ${line}`));
   for (const [name, value] of Object.entries(data)) {
     lines.push(`  ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);

@@ -1,4 +1,4 @@
-import { type KeyType, keyTypes } from '@tocsin/contract';
+import { type KeyType, keyTypes, notifyKeyTypes } from '@tocsin/contract';
 import { isImportable } from '../core/key-format.ts';
 import { parseAllowedDomain } from '../core/origin-policy.ts';
 import { Problem } from '../core/problem.ts';
@@ -32,29 +32,31 @@ export const keyCommands: CommandGroup = {
         'rate-limit': { kind: 'string', value: 'RATE', help: 'such as 100/m (s, m, h, d)' },
         value: { kind: 'string', value: 'svc_…', help: 'import this value instead of making one' },
       },
-      run: (args, environment) =>
-        withStore(environment, async (store) => {
-          const wanted = {
-            type: readType(args),
-            label: args.text('label') ?? null,
-            allowedDomains: readDomains(args),
-            requireSignature: args.flag('require-signature'),
-            rateLimit: readRate(args),
-            expiresAt: readExpiry(args, makers.now()),
-            value: readValue(args),
-          };
+      run: async (args, environment) => {
+        const wanted = {
+          type: readType(args),
+          label: args.text('label') ?? null,
+          allowedDomains: readDomains(args),
+          requireSignature: args.flag('require-signature'),
+          rateLimit: readRate(args),
+          expiresAt: readExpiry(args, makers.now()),
+          value: readValue(args),
+        };
+        const { key, value } = await withStore(environment, async (store) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          try {
-            const { key, value } = await createKey(store, makers, { ownerId, ...wanted });
-            return {
-              json: { ...toJson(key), key: value },
-              text: `Created key ${key.id} (${key.type}). It is shown only now:\n\n  ${value}`,
-            };
-          } catch (error) {
-            if (error instanceof KeyExists) throw new Problem('A key with this value exists already.');
-            throw error;
-          }
-        }),
+          return createKey(store, makers, { ownerId, ...wanted }).catch((error) => {
+            throw error instanceof KeyExists ? new Problem('A key with this value exists already.') : error;
+          });
+        });
+        return {
+          json: { ...toJson(key), key: value },
+          text:
+            wanted.value === null
+              ? `Created key ${key.id} (${key.type}). It is shown only now:\n\n  ${value}`
+              : `Imported key ${key.id} (${key.type}).`,
+          warnings: notifyKeyTypes.includes(key.type) ? [] : [`Note: POST / refuses keys of the type ${key.type}.`],
+        };
+      },
     },
     list: {
       summary: 'List the keys of an owner',
@@ -143,13 +145,16 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): 'valid' | 'revoked' | 'expir
 
 function describe(keys: ApiKey[]): string {
   return table(
-    ['ID', 'TYPE', 'STATE', 'LABEL', 'DOMAINS', 'CREATED'],
+    ['ID', 'TYPE', 'STATE', 'LABEL', 'DOMAINS', 'SIGNED', 'LIMIT', 'EXPIRES', 'CREATED'],
     keys.map((key) => [
       key.id,
       key.type,
       stateOf(key),
       key.label ?? '-',
       key.allowedDomains.join(' ') || '-',
+      key.requireSignature ? 'yes' : '-',
+      key.rateLimit === null ? '-' : formatRate(key.rateLimit),
+      isoTime(key.expiresAt) ?? '-',
       isoTime(key.createdAt),
     ]),
     "No keys yet. Create one: 'tocsin key create'.",

@@ -2,6 +2,8 @@
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { Problem } from '../core/problem.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../gateway/ports.ts';
+import { SealBroken } from '../store/cipher.ts';
 import {
   type Arguments,
   type Command,
@@ -40,9 +42,19 @@ async function main(words: string[]): Promise<number> {
       process.stderr.write(`${error.message}\n`);
       return usageExitCode;
     }
-    process.stderr.write(error instanceof Problem ? `${error.message}\n` : `${(error as Error).stack}\n`);
+    process.stderr.write(`${isForPeople(error) ? error.message : (error as Error).stack}\n`);
     return failureExitCode;
   }
+}
+
+/** What a store can say of itself is no fault of the program. */
+function isForPeople(error: unknown): error is Error {
+  return (
+    error instanceof Problem ||
+    error instanceof StoreUnavailable ||
+    error instanceof EncryptionKeyMissing ||
+    error instanceof SealBroken
+  );
 }
 
 async function dispatch([noun, ...rest]: string[]): Promise<number> {
@@ -73,7 +85,7 @@ function readArguments(name: string, command: Command, words: string[]): Argumen
   const parsed = parse(name, { ...options, json: { kind: 'flag', help: '' } }, words);
   const values = parsed.values as Record<string, string | string[] | boolean | undefined>;
   for (const [option, { required }] of Object.entries(options)) {
-    if (required && values[option] === undefined) throw usage(name, `--${option} is needed`);
+    if (required && values[option] === undefined) throw usage(name, `--${option} is required`);
   }
   const wanted = command.positional === undefined ? 0 : 1;
   if (parsed.positionals.length < wanted) throw usage(name, `${command.positional} is missing`);

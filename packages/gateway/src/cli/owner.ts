@@ -13,8 +13,8 @@ import {
 } from './command.ts';
 
 const profileOptions: Record<string, Option> = {
-  name: { kind: 'string', value: 'NAME', help: 'how the owner is called' },
-  email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes; "" removes it' },
+  name: { kind: 'string', value: 'NAME', help: "the owner's name" },
+  email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes' },
   'email-alerts': { kind: 'string', value: 'on|off', help: 'mail every notification unless a request says otherwise' },
 };
 
@@ -24,14 +24,13 @@ export const ownerCommands: CommandGroup = {
     create: {
       summary: 'Create an owner',
       options: { ...profileOptions, name: { ...(profileOptions.name as Option), required: true } },
-      run: (args, environment) =>
-        withStore(environment, async (store) => {
-          const email = readEmail(args) ?? null;
-          const profile = { name: readName(args) as string, email, emailAlerts: readAlerts(args) ?? email !== null };
-          checkAlerts(profile);
-          const owner = await createOwner(store, makers, profile);
-          return { json: toJson(owner), text: `Created owner ${owner.id} (${owner.name}).` };
-        }),
+      run: async (args, environment) => {
+        const email = readEmail(args) ?? null;
+        const profile = { name: readName(args) as string, email, emailAlerts: readAlerts(args) ?? email !== null };
+        checkAlerts(profile);
+        const owner = await withStore(environment, (store) => createOwner(store, makers, profile), 'create');
+        return { json: toJson(owner), text: `Created owner ${owner.id} (${owner.name}).` };
+      },
     },
     list: {
       summary: 'List all owners',
@@ -53,21 +52,25 @@ export const ownerCommands: CommandGroup = {
     set: {
       summary: 'Change an owner',
       positional: 'ID',
-      options: profileOptions,
-      run: (args, environment) =>
-        withStore(environment, async (store) => {
+      options: {
+        ...profileOptions,
+        email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes; "" removes it' },
+      },
+      run: (args, environment) => {
+        const [name, email, emailAlerts] = [readName(args), readEmail(args), readAlerts(args)];
+        return withStore(environment, async (store) => {
           const before = (await store.findOwner(args.positional)) ?? notFound('owner', args.positional);
-          const email = readEmail(args);
           const owner: Owner = {
             ...before,
-            name: readName(args) ?? before.name,
+            name: name ?? before.name,
             email: email === undefined ? before.email : email,
-            emailAlerts: readAlerts(args) ?? (email === null ? false : before.emailAlerts),
+            emailAlerts: emailAlerts ?? (email === null ? false : before.emailAlerts),
           };
           checkAlerts(owner);
           await store.updateOwner(owner);
           return { json: toJson(owner), text: describe([owner]) };
-        }),
+        });
+      },
     },
     delete: {
       summary: 'Delete an owner with all keys, devices and notifications',

@@ -10,9 +10,9 @@ export const serveCommand: Command = {
     const config = readConfig(environment);
     // Loaded only here: the other commands start in half the time without the servers.
     const [{ createLog }, { startGateway }] = await Promise.all([import('../log.ts'), import('../main.ts')]);
-    const log = createLog(config.logLevel);
-    const gateway = await startGateway(config, log);
     const isForPeople = process.stdout.isTTY && !args.flag('json');
+    const log = createLog(config.logLevel, isForPeople);
+    const gateway = await startGateway(config, log);
     process.stdout.write(`${isForPeople ? welcome(gateway) : JSON.stringify(readyLine(gateway))}\n`);
     await stopSignal();
     await gateway.stop();
@@ -51,18 +51,18 @@ function readyLine({ urls, firstRun }: Gateway) {
 }
 
 function welcome({ urls, firstRun }: Gateway): string {
-  const lines = ['', `  Tocsin listens on ${urls.api} (console on ${urls.console}). Ctrl-C stops it.`];
+  const lines = ['', `  Tocsin listens on ${urls.api}. Ctrl-C stops it.`];
   if (firstRun === null) {
     lines.push('', "  'npx tocsin key create' makes a key; 'npx tocsin inbox list' shows what came in.");
   } else {
     lines.push(
       '',
-      '  Ring it now:',
+      '  In another terminal, paste:',
       '',
       `  ${curlLine(urls.api, firstRun)}`,
       '',
-      '  The key in that line is shown only this once.',
-      "  'npx tocsin inbox list' shows what came in.",
+      "  then 'npx tocsin inbox list' shows what came in. The key in that line is shown only this once.",
+      `  A first device waits too: user ${firstRun.device.mqtt.username}, password ${firstRun.device.mqtt.password}.`,
     );
   }
   return `${lines.join('\n')}\n`;

@@ -5,6 +5,10 @@ import type { Store } from '../gateway/ports.ts';
 export function createConsole(store: Pick<Store, 'check'>): FastifyInstance {
   const app = Fastify({ logger: false });
 
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ ok: false, error: 'Not found', links: ['/healthz', '/readyz'] }),
+  );
+
   /** The process runs. */
   app.get('/healthz', async () => ({ ok: true }));
 

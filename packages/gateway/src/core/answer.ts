@@ -2,23 +2,31 @@
 import { type ChannelReport, kind, type NormalizedRequest, type StoreReason, type Warning } from '@tocsin/contract';
 import type { Plan } from './plan.ts';
 
-/** How an attempt to reach one target ended; `retry` and `rejected` differ in whether another try makes sense. */
-export type Outcome =
-  | { kind: 'sent' }
-  | { kind: 'retry'; error: string; retryAfterMs?: number }
-  | { kind: 'gone'; error: string }
-  | { kind: 'rejected'; error: string };
+/** How an attempt to reach one target ended. */
+export type Outcome = Sent | NotSent;
 
-/** One outcome per target of the plan, in its order; `attempted` is false where no provider was there to be asked. */
-export interface ChannelResult {
-  attempted: boolean;
-  outcomes: readonly Outcome[];
+export interface Sent {
+  kind: 'sent';
 }
 
+export interface NotSent {
+  /** `retry`: another try may work. `gone`: the target is no more. `rejected`: this message will never be taken. */
+  kind: 'retry' | 'gone' | 'rejected';
+  /** For the caller and the log: what happened, without secrets and without what the provider sent in reply. */
+  error: string;
+  /** With `retry`, where the provider said when. */
+  retryAfterMs?: number;
+  /** With `retry`: the provider itself cannot be reached, so other targets will fare alike. */
+  isUnreachable?: true;
+  /** The provider was not asked: there is none, or it is known to be down. */
+  wasAsked?: false;
+}
+
+/** One outcome per target of the plan, in its order. */
 export interface DeliveryResult {
-  push: ChannelResult;
-  email: ChannelResult;
-  mqtt: ChannelResult;
+  push: readonly Outcome[];
+  email: readonly Outcome[];
+  mqtt: readonly Outcome[];
 }
 
 export function report(
@@ -28,7 +36,7 @@ export function report(
   result: DeliveryResult,
 ): ChannelReport {
   const pushFailed = countFailed(result.push);
-  const emailSent = result.email.outcomes.some(isSent);
+  const emailSent = result.email.some(isSent);
   const mqttFailed = countFailed(result.mqtt);
   const warnings: Warning[] = [];
   if (mqttFailed > 0) warnings.push('mqtt_publish_failed_partial');
@@ -46,12 +54,12 @@ export function report(
       severity: request.severity,
       dataKeys: Object.keys(request.data),
     },
-    pushSent: result.push.outcomes.some(isSent),
-    pushAttempted: result.push.attempted ? result.push.outcomes.length : 0,
+    pushSent: result.push.some(isSent),
+    pushAttempted: result.push.filter(wasAsked).length,
     pushEnabled: plan.push.enabled,
     emailEnabled: plan.email.enabled,
     emailSent,
-    mqttPublishedCount: result.mqtt.outcomes.length - mqttFailed,
+    mqttPublishedCount: result.mqtt.length - mqttFailed,
     mqttFailedCount: mqttFailed,
     mqttSkipped: plan.mqtt.skipReason !== null,
     ...(plan.mqtt.skipReason !== null && { mqttSkipReason: plan.mqtt.skipReason }),
@@ -61,15 +69,19 @@ export function report(
   };
 }
 
-function isSent(outcome: Outcome): boolean {
+function isSent(outcome: Outcome): outcome is Sent {
   return outcome.kind === 'sent';
 }
 
-function countFailed(result: ChannelResult): number {
-  return result.outcomes.filter((outcome) => !isSent(outcome)).length;
+function wasAsked(outcome: Outcome): boolean {
+  return isSent(outcome) || outcome.wasAsked !== false;
 }
 
-function firstError(result: ChannelResult): string | null {
-  for (const outcome of result.outcomes) if (outcome.kind !== 'sent') return outcome.error;
+function countFailed(outcomes: readonly Outcome[]): number {
+  return outcomes.filter((outcome) => !isSent(outcome)).length;
+}
+
+function firstError(outcomes: readonly Outcome[]): string | null {
+  for (const outcome of outcomes) if (!isSent(outcome)) return outcome.error;
   return null;
 }

@@ -19,7 +19,7 @@ import {
 } from '@tocsin/contract';
 import type { AddressPolicy } from './address-policy.ts';
 import { readCustomBroker } from './custom-broker.ts';
-import { cleanJson, parseJson } from './parse-body.ts';
+import { cleanJson, emptyPayload, parseJson } from './parse-body.ts';
 import { Refusal } from './refusal.ts';
 
 const booleanWords: ReadonlyMap<JsonValue, boolean> = new Map<JsonValue, boolean>([
@@ -71,7 +71,7 @@ export function normalize(fields: JsonObject, addressPolicy: AddressPolicy): Nor
     !isAbsent(fields.severity) ||
     !payload.isEmpty ||
     !data.isEmpty;
-  if (!isMeaningful) throw new Refusal('empty_payload');
+  if (!isMeaningful) throw emptyPayload();
   return request;
 }
 

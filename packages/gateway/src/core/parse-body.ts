@@ -30,15 +30,20 @@ export function parseBody(format: BodyFormat, bytes: Buffer): JsonObject {
   const raw = bytes.toString('utf8');
   // A byte order mark is not part of the text (RFC 8259 section 8.1 lets a parser ignore it).
   const text = raw.charCodeAt(0) === 0xfeff ? raw.slice(1) : raw;
-  if (text.trim() === '') throw new Refusal('empty_payload');
+  if (text.trim() === '') throw emptyPayload();
   switch (format) {
     case 'json':
-      return checkedFields(parseJson(text) ?? refuse('body', 'must be one JSON object'));
+      return checkedFields(parseJson(text) ?? refuse('body', 'is not one valid JSON object'));
     case 'form':
       return checkedFields(parseJson(text) ?? parseForm(text));
     case 'text':
       return checkedFields(parseJson(text) ?? { body: text });
   }
+}
+
+export function emptyPayload(): Refusal {
+  const problem = 'send at least one of title, body, message, category, severity, payload, data';
+  return new Refusal('empty_payload', { details: [{ field: 'body', problem }] });
 }
 
 /** The JSON object that the text holds, or undefined when it holds anything else. */

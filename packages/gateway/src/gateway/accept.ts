@@ -41,7 +41,10 @@ export function createAccept(parts: AcceptParts): Accept {
       data: request.data,
     };
     const storeReason = await save(parts, notification);
-    const result = await deliver(parts.channels, notification, route, { qos: request.mqttQos });
+    const result = await deliver(parts.channels, notification, route, {
+      qos: request.mqttQos,
+      customBroker: request.customBroker,
+    });
     const answer = { id: notification.id, ...report(request, route, storeReason, result) };
     if (request.strictDelivery && answer.mqttFailedCount > 0) {
       throw new Refusal('mqtt_publish_failed', { report: answer });

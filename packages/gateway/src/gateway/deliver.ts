@@ -1,9 +1,12 @@
-import type { ChannelResult, DeliveryResult } from '../core/answer.ts';
+import type { DeliveryResult, Outcome } from '../core/answer.ts';
 import type { Plan } from '../core/plan.ts';
 import type { Channel, Channels, Notification, SendOptions } from './ports.ts';
 
-const nothingToDo: ChannelResult = { attempted: false, outcomes: [] };
-const nobodyToTell: DeliveryResult = { push: nothingToDo, email: nothingToDo, mqtt: nothingToDo };
+const noOutcomes: readonly Outcome[] = [];
+const nobodyToTell: DeliveryResult = { push: noOutcomes, email: noOutcomes, mqtt: noOutcomes };
+
+/** The whole request keeps to this, whatever the channels' own deadlines are. */
+const budgetMs = 10_000;
 
 /** Tells every target of the plan, all channels at once. */
 export async function deliver(
@@ -13,8 +16,9 @@ export async function deliver(
   options: SendOptions,
 ): Promise<DeliveryResult> {
   if (plan.push.targets.length + plan.email.targets.length + plan.mqtt.targets.length === 0) return nobodyToTell;
-  const send = <T>(channel: Channel<T>, targets: readonly T[]): ChannelResult | Promise<ChannelResult> =>
-    targets.length === 0 ? nothingToDo : channel.send(notification, targets, options);
+  const signal = AbortSignal.timeout(budgetMs);
+  const send = <T>(channel: Channel<T>, targets: readonly T[]): readonly Outcome[] | Promise<readonly Outcome[]> =>
+    targets.length === 0 ? noOutcomes : channel.send(notification, targets, options, signal);
   const [push, email, mqtt] = await Promise.all([
     send(channels.push, plan.push.targets),
     send(channels.email, plan.email.targets),

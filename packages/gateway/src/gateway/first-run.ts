@@ -4,8 +4,8 @@ import {
   type CreatedDevice,
   type CreatedKey,
   createDevice,
+  createFirstOwner,
   createKey,
-  createOwner,
   type Makers,
 } from './registration.ts';
 
@@ -21,8 +21,8 @@ export async function prepareFirstRun(
   makers: Makers,
   options: { firstKey: string | null; topicPrefix: string },
 ): Promise<FirstRun | null> {
-  if ((await store.listOwners()).length > 0) return null;
-  const owner = await createOwner(store, makers, { name: 'First owner', email: null, emailAlerts: false });
+  const owner = await createFirstOwner(store, makers, { name: 'First owner', email: null, emailAlerts: false });
+  if (owner === null) return null;
   const key = await createKey(store, makers, {
     ownerId: owner.id,
     type: 'public_client',

@@ -1,7 +1,7 @@
 // What the use cases need from the outside. Implementations live in store/ and channels/.
-import type { Category, JsonObject, KeyType, Severity } from '@tocsin/contract';
-import type { ChannelResult } from '../core/answer.ts';
-import type { Device, Plan, PushTarget, Recipients } from '../core/plan.ts';
+import type { Category, CustomBroker, JsonObject, KeyType, Qos, Severity } from '@tocsin/contract';
+import type { Outcome } from '../core/answer.ts';
+import type { Device, EmailTarget, MqttTarget, PushTarget, Recipients } from '../core/plan.ts';
 import type { Rate } from '../core/rate.ts';
 
 export interface NotificationContent {
@@ -93,6 +93,8 @@ export interface SignatureStore {
 /** Everything a store does; the contract suite in `test/store-contract.ts` says how. */
 export interface Store extends NotificationStore, DirectoryStore, SignatureStore {
   createOwner(owner: Owner): Promise<void>;
+  /** Creates the owner only where there is none yet, whoever else tries at the same moment; says whether it did. */
+  createFirstOwner(owner: Owner): Promise<boolean>;
   listOwners(): Promise<Owner[]>;
   findOwner(id: string): Promise<Owner | null>;
   updateOwner(owner: Owner): Promise<boolean>;
@@ -120,16 +122,26 @@ export interface Store extends NotificationStore, DirectoryStore, SignatureStore
 }
 
 export interface SendOptions {
-  qos: 0 | 1 | 2;
+  qos: Qos;
+  /** A broker that the request brought along; null: the service's own. */
+  customBroker: CustomBroker | null;
 }
 
-/** A way to reach people. `send` gives one outcome per target, in order, and never rejects. */
+/**
+ * A way to reach people. `send` gives one outcome per target, in order, and never rejects. When the signal aborts it
+ * settles at once: what is not known to be sent by then is a `retry`.
+ */
 export interface Channel<Target> {
-  send(notification: Notification, targets: readonly Target[], options: SendOptions): Promise<ChannelResult>;
+  send(
+    notification: Notification,
+    targets: readonly Target[],
+    options: SendOptions,
+    signal: AbortSignal,
+  ): Promise<readonly Outcome[]>;
 }
 
 export interface Channels {
   push: Channel<PushTarget>;
-  email: Channel<Plan['email']['targets'][number]>;
-  mqtt: Channel<Plan['mqtt']['targets'][number]>;
+  email: Channel<EmailTarget>;
+  mqtt: Channel<MqttTarget>;
 }

@@ -34,6 +34,16 @@ export async function createOwner(
   return owner;
 }
 
+/** null when there are owners already. */
+export async function createFirstOwner(
+  store: Store,
+  makers: Makers,
+  profile: Pick<Owner, 'name' | 'email' | 'emailAlerts'>,
+): Promise<Owner | null> {
+  const owner: Owner = { id: newId('own', makers), createdAt: makers.now(), ...profile };
+  return (await store.createFirstOwner(owner)) ? owner : null;
+}
+
 export async function createKey(
   store: Store,
   makers: Makers,

@@ -47,12 +47,13 @@ const corsHeaderList = Object.entries(corsHeaders).flat();
 const allowedMethods = 'GET, HEAD, POST, OPTIONS';
 
 export function createApp(parts: AppParts): RequestListener {
-  const metadata = JSON.stringify(endpointMetadata(parts.version, parts.maxBodyBytes));
-  const openApi = JSON.stringify(openApiDocument(parts.version));
+  const metadata = toText(endpointMetadata(parts.version, parts.maxBodyBytes));
+  const openApi = toText(openApiDocument(parts.version));
 
   function route(request: IncomingMessage, context: Context): Answer | Promise<Answer> {
     const { path, query } = splitTarget(request.url ?? '/');
-    if (path !== '/') throw new Refusal('not_found');
+    if (path !== '/')
+      throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the one resource here is /' }] });
     switch (request.method) {
       case 'POST':
         return notify(request, context);
@@ -80,7 +81,7 @@ export function createApp(parts: AppParts): RequestListener {
     const accepted = await parts.accept(key.ownerId, normalize(fields, parts.addressPolicy));
     const timestamp = new Date(parts.now()).toISOString();
     const { requestId } = context;
-    return { status: 200, body: JSON.stringify({ ok: true, kind, ...accepted, requestId, timestamp }) };
+    return { status: 200, body: toText({ ok: true, kind, ...accepted, requestId, timestamp }) };
   }
 
   return async (request, response) => {
@@ -99,9 +100,14 @@ export function createApp(parts: AppParts): RequestListener {
       const refusal = toRefusal(error);
       if (refusal.code === 'internal') parts.log.failed({ requestId, error });
       const { status, body } = errorAnswer(refusal, requestId, parts.now());
-      finish({ status, headers: refusal.headers, body: JSON.stringify(body) }, refusal.code);
+      finish({ status, headers: refusal.headers, body: toText(body) }, refusal.code);
     }
   };
+}
+
+/** With a line break at the end: most answers are read in a terminal. */
+function toText(body: object): string {
+  return `${JSON.stringify(body)}\n`;
 }
 
 /** The path as it was sent, not tidied up: /. and // are other resources than /. A proxy may send the whole address. */

@@ -48,7 +48,10 @@ function suppliedKey(headers: IncomingHttpHeaders): string {
   }
   for (const name of ['x-api-key', 'x-service-key']) for (const value of split(headers[name])) found.add(value);
   const [key] = found;
-  if (key === undefined) throw new Refusal('authorization_required');
+  if (key === undefined) {
+    const problem = `send one key, as 'Authorization: Bearer <API_KEY>', or in X-API-Key or X-SERVICE-Key`;
+    throw new Refusal('authorization_required', { details: [{ field: 'Authorization', problem }] });
+  }
   if (found.size > 1) {
     const details = [{ field: 'Authorization', problem: 'two different keys were supplied; send one' }];
     throw new Refusal('authorization_required', { details });
@@ -103,10 +106,18 @@ async function checkSignature(
 ): Promise<void> {
   const timestamp = headers['x-timestamp'];
   const signature = headers['x-signature'];
-  if (typeof timestamp !== 'string' || typeof signature !== 'string') throw new Refusal('invalid_signature');
-  if (!isSignatureValid({ apiKey, timestamp, rawBody, signature }, now())) throw new Refusal('invalid_signature');
+  if (typeof timestamp !== 'string' || typeof signature !== 'string') {
+    throw badSignature('X-Timestamp and X-Signature are both needed');
+  }
+  if (!isSignatureValid({ apiKey, timestamp, rawBody, signature }, now())) {
+    throw badSignature('does not match, or X-Timestamp is not the time in milliseconds within five minutes');
+  }
   const expiresAt = Number(timestamp) + 2 * signatureWindowMs;
-  if (!(await claim(store, key.ownerId, signature, expiresAt))) throw new Refusal('invalid_signature');
+  if (!(await claim(store, key.ownerId, signature, expiresAt))) throw badSignature('was used before');
+}
+
+function badSignature(problem: string): Refusal {
+  return new Refusal('invalid_signature', { details: [{ field: 'X-Signature', problem }] });
 }
 
 /** Whether it was used before cannot be told while the store is away, so the request is not let in on trust. */

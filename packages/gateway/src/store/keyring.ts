@@ -1,10 +1,10 @@
 // Every owner's rows are sealed with a data key of the owner's own, which is kept wrapped by the master key. Losing one
 // owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import type { CompiledQuery } from 'kysely';
 import { EncryptionKeyMissing } from '../gateway/ports.ts';
 import { type Place, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
 import type { Database } from './database.ts';
+import type { Tables } from './tables.ts';
 
 const maxRemembered = 10_000;
 
@@ -18,17 +18,14 @@ export class Keyring {
     this.#master = master;
   }
 
-  /** A first data key for a new owner, and the query that stores it wrapped. */
-  create(ownerId: string, now: number): { key: SealingKey; insert: CompiledQuery } {
+  /** A first data key for a new owner, and the row that keeps it wrapped. */
+  create(ownerId: string, now: number): { key: SealingKey; row: Tables['data_keys'] } {
     const version = 1;
     const bytes = randomBytes(32);
     const wrapped = seal(this.#master, wrappedPlace(ownerId, version), bytes);
     return {
       key: { version, key: createSecretKey(bytes) },
-      insert: this.#database.build
-        .insertInto('data_keys')
-        .values({ owner_id: ownerId, version, wrapped, created_at: now })
-        .compile(),
+      row: { owner_id: ownerId, version, wrapped, created_at: now },
     };
   }
 
@@ -44,6 +41,11 @@ export class Keyring {
     const keys = this.#remembered.get(place.ownerId) ?? (await this.#load(place.ownerId));
     const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(place.ownerId);
     return unseal(key, place, sealed);
+  }
+
+  /** Seals what has to open even where the data key of an owner is lost: without it nobody could be let in and told. */
+  get master(): SealingKey {
+    return this.#master;
   }
 
   forget(ownerId: string): void {

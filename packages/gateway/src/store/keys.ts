@@ -1,40 +1,35 @@
+// API keys. All that decides about a key lies in its sealed column, the digest included: whoever can write the database
+// but has no master key can neither bring a revoked key back nor point a digest at another owner.
 import { timingSafeEqual } from 'node:crypto';
-import type { KeyType } from '@tocsin/contract';
-import { type ApiKey, KeyExists, type Store } from '../gateway/ports.ts';
+import { type ApiKey, KeyExists, type Store, StoreUnavailable } from '../gateway/ports.ts';
+import { SealBroken } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';
-import { openValue, sealValue } from './sealed-columns.ts';
+import { openValueWith, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
-type Settings = Pick<ApiKey, 'label' | 'allowedDomains' | 'requireSignature' | 'rateLimit'>;
-type KeyRow = Omit<Tables['api_keys'], 'revoked_at'> & { revoked_at: number | null };
+type KeyRow = Tables['api_keys'];
 
 export type KeyStore = Pick<Store, 'createKey' | 'listKeys' | 'findKey' | 'revokeKey' | 'claimSignature'>;
 
 export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
   const { build } = database;
 
-  async function open(row: KeyRow): Promise<ApiKey> {
-    const settings = await openValue<Settings>(keyring, 'api_keys', row);
-    return {
-      id: row.id,
-      ownerId: row.owner_id,
-      digest: row.digest,
-      type: row.type as KeyType,
-      irregular: row.irregular === 1,
-      createdAt: row.created_at,
-      expiresAt: row.expires_at,
-      revokedAt: row.revoked_at,
-      ...settings,
-    };
+  function open(row: KeyRow): ApiKey {
+    const key = openValueWith<ApiKey>(keyring.master, 'api_keys', row);
+    const isSame =
+      key.digest.length === row.digest.length && timingSafeEqual(Buffer.from(key.digest), Buffer.from(row.digest));
+    if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
+    return key;
+  }
+
+  function sealKey(key: ApiKey): Buffer {
+    return sealValue(keyring.master, 'api_keys', key.ownerId, key.id, key);
   }
 
   return {
     async createKey(key) {
-      const { label, allowedDomains, requireSignature, rateLimit } = key;
-      const settings: Settings = { label, allowedDomains, requireSignature, rateLimit };
-      const sealed = sealValue(await keyring.current(key.ownerId), 'api_keys', key.ownerId, key.id, settings);
       const [inserted] = await database.write([
         build
           .insertInto('api_keys')
@@ -42,12 +37,9 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
             owner_id: key.ownerId,
             id: key.id,
             digest: key.digest,
-            type: key.type,
             irregular: key.irregular ? 1 : 0,
             created_at: key.createdAt,
-            expires_at: key.expiresAt,
-            revoked_at: key.revokedAt,
-            sealed,
+            sealed: sealKey(key),
           })
           .onConflict((conflict) => conflict.column('digest').doNothing())
           .compile(),
@@ -59,7 +51,7 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
     async listKeys(ownerId) {
       const query = build.selectFrom('api_keys').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return Promise.all(rows.map(open));
+      return rows.map(open);
     },
 
     async findKey(digest) {
@@ -67,24 +59,30 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
         build.selectFrom('api_keys').selectAll().where('digest', '=', digest).compile(),
       );
       if (row === undefined) return null;
-      const isSame =
-        row.digest.length === digest.length && timingSafeEqual(Buffer.from(row.digest), Buffer.from(digest));
-      return isSame ? open(row) : null;
+      try {
+        return open(row);
+      } catch (error) {
+        if (error instanceof SealBroken)
+          throw new StoreUnavailable(`key ${row.id} cannot be checked: ${error.message}`);
+        throw error;
+      }
     },
 
     async revokeKey(id, at) {
-      const [revoked] = await database.write([
-        // The first revocation keeps its time.
+      const [row] = await database.read(build.selectFrom('api_keys').selectAll().where('id', '=', id).compile());
+      if (row === undefined) return null;
+      const key = open(row);
+      // The first revocation keeps its time.
+      const revoked: ApiKey = { ...key, revokedAt: key.revokedAt ?? at };
+      await database.write([
         build
           .updateTable('api_keys')
-          .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(at)) }))
+          .set({ sealed: sealKey(revoked) })
           .where('id', '=', id)
-          .returningAll()
           .compile(),
         bumpGeneration(database),
       ]);
-      const row = revoked?.rows[0] as KeyRow | undefined;
-      return row === undefined ? null : open(row);
+      return revoked;
     },
 
     async claimSignature(ownerId, signature, expiresAt) {

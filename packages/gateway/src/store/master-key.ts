@@ -1,6 +1,7 @@
 // The master key wraps the owners' data keys. It comes from the environment, or from a file made at the first start.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { masterKeyLength, parseMasterKey } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import type { SealingKey } from './cipher.ts';
@@ -30,19 +31,27 @@ function readKeyFile(file: string): KeyObject | undefined {
   return key;
 }
 
+/** The file appears whole or not at all: a stop half-way, or another process that starts now, never meets an empty one. */
 function createKeyFile(file: string): KeyObject {
   const bytes = randomBytes(masterKeyLength);
-  let handle: number;
+  const draft = `${file}.${process.pid}`;
   try {
-    handle = openSync(file, 'wx', 0o600);
+    // On disk before anything is sealed with it.
+    writeFileSync(draft, `${bytes.toString('base64url')}\n`, { mode: 0o600, flush: true });
+    linkSync(draft, file);
+    syncFolder(dirname(file));
   } catch (error) {
     // Another process that starts at the same moment was first.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readKeyFile(file) as KeyObject;
     throw new Problem(`The master key file ${file} cannot be created: ${(error as Error).message}`);
+  } finally {
+    rmSync(draft, { force: true });
   }
-  // On disk before anything is sealed with it.
-  writeSync(handle, `${bytes.toString('base64url')}\n`);
+  return createSecretKey(bytes);
+}
+
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
   fsyncSync(handle);
   closeSync(handle);
-  return createSecretKey(bytes);
 }

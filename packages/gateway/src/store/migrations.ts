@@ -40,11 +40,8 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .addColumn('owner_id', 'text', (column) => column.notNull())
           .addColumn('id', 'text', (column) => column.notNull())
           .addColumn('digest', 'text', (column) => column.notNull())
-          .addColumn('type', 'text', (column) => column.notNull())
           .addColumn('irregular', 'integer', (column) => column.notNull())
           .addColumn('created_at', 'bigint', (column) => column.notNull())
-          .addColumn('expires_at', 'bigint')
-          .addColumn('revoked_at', 'bigint')
           .addColumn('sealed', bytes, (column) => column.notNull())
           .addPrimaryKeyConstraint('api_keys_pk', ['owner_id', 'id']),
         schema.createIndex('api_keys_digest').on('api_keys').column('digest').unique(),

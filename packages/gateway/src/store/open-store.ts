@@ -1,7 +1,7 @@
 // Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
 
 import type { KeyObject } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../gateway/ports.ts';
@@ -28,9 +28,16 @@ export const masterKeyFileName = 'master.key';
 const proofName = 'master_key_proof';
 const proofPlace: Place = { table: 'meta', ownerId: '', rowId: proofName, column: 'value' };
 
-export async function openStore({ dataDir, masterKey }: StoreOptions): Promise<Store> {
-  createFolder(dataDir);
+/** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
+export async function openStore({ dataDir, masterKey }: StoreOptions, mode: 'create' | 'existing'): Promise<Store> {
   const file = join(dataDir, databaseFileName);
+  if (mode === 'create') createFolder(dataDir);
+  else if (!existsSync(file)) {
+    throw new Problem(
+      `There is no Tocsin data in ${dataDir}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
+        "'tocsin serve' starts a new store.",
+    );
+  }
   const database = createSqliteDatabase(file);
   try {
     await database.migrate(migrations(database.build, 'sqlite'));
@@ -83,11 +90,10 @@ async function proveMasterKey(database: Database, obtain: (mayCreate: boolean) =
 }
 
 function assemble(database: Database, keyring: Keyring): Store {
-  const devices = createDeviceStore(database, keyring);
   const store: Store = {
-    ...createOwnerStore(database, keyring, devices),
+    ...createOwnerStore(database, keyring),
     ...createKeyStore(database, keyring),
-    ...devices,
+    ...createDeviceStore(database, keyring),
     ...createNotificationStore(database, keyring),
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import type { Recipients } from '../core/plan.ts';
-import type { Owner, Store } from '../gateway/ports.ts';
+import type { Device, Recipients } from '../core/plan.ts';
+import { EncryptionKeyMissing, type Owner, type Store } from '../gateway/ports.ts';
+import { SealBroken } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { openValue, sealValue } from './sealed-columns.ts';
@@ -10,7 +11,14 @@ type Profile = Pick<Owner, 'name' | 'email' | 'emailAlerts'>;
 
 export type OwnerStore = Pick<
   Store,
-  'createOwner' | 'listOwners' | 'findOwner' | 'updateOwner' | 'deleteOwner' | 'readChanges' | 'recipientsOf'
+  | 'createOwner'
+  | 'createFirstOwner'
+  | 'listOwners'
+  | 'findOwner'
+  | 'updateOwner'
+  | 'deleteOwner'
+  | 'readChanges'
+  | 'recipientsOf'
 >;
 
 /** Goes into the same transaction as every change that a cache elsewhere must notice. */
@@ -18,11 +26,7 @@ export function bumpGeneration(database: Database) {
   return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
 }
 
-export function createOwnerStore(
-  database: Database,
-  keyring: Keyring,
-  devices: Pick<Store, 'listDevices'>,
-): OwnerStore {
+export function createOwnerStore(database: Database, keyring: Keyring): OwnerStore {
   const { build } = database;
 
   async function open(row: Tables['owners']): Promise<Owner> {
@@ -35,17 +39,41 @@ export function createOwnerStore(
     return row === undefined ? null : open(row);
   }
 
+  /** A profile that does not open is as one without an address: the other channels still ring. */
+  async function findReadableOwner(id: string): Promise<Owner | null> {
+    try {
+      return await findOwner(id);
+    } catch (error) {
+      if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
+      throw error;
+    }
+  }
+
   return {
     findOwner,
 
     async createOwner({ id, createdAt, ...profile }) {
-      const { key, insert } = keyring.create(id, createdAt);
+      const { key, row } = keyring.create(id, createdAt);
       const sealed = sealValue(key, 'owners', id, id, profile);
       await database.write([
-        insert,
+        build.insertInto('data_keys').values(row).compile(),
         build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
         bumpGeneration(database),
       ]);
+    },
+
+    async createFirstOwner({ id, createdAt, ...profile }) {
+      const { key, row } = keyring.create(id, createdAt);
+      const sealed = sealValue(key, 'owners', id, id, profile);
+      const nobody = sql<boolean>`not exists (select 1 from owners)`;
+      const dataKey = sql`select ${row.owner_id}, ${row.version}, ${row.wrapped}, ${row.created_at} where ${nobody}`;
+      const owner = sql`select ${id}, ${createdAt}, ${sealed} where ${nobody}`;
+      const [, created] = await database.write([
+        sql`insert into data_keys (owner_id, version, wrapped, created_at) ${dataKey}`.compile(build),
+        sql`insert into owners (id, created_at, sealed) ${owner}`.compile(build),
+        bumpGeneration(database),
+      ]);
+      return created?.changes === 1;
     },
 
     async listOwners() {
@@ -78,11 +106,19 @@ export function createOwnerStore(
     },
 
     async recipientsOf(ownerId): Promise<Recipients> {
-      const [owner, ownDevices] = await Promise.all([findOwner(ownerId), devices.listDevices(ownerId)]);
+      const devices = build.selectFrom('devices').select(['id', 'state', 'paused']).where('owner_id', '=', ownerId);
+      const [owner, ownDevices] = await Promise.all([
+        findReadableOwner(ownerId),
+        database.read(devices.orderBy('created_at').orderBy('id').compile()),
+      ]);
       return {
         email: owner?.email ?? null,
         emailAlerts: owner?.emailAlerts ?? false,
-        devices: ownDevices.map(({ id, state, paused }) => ({ id, state, paused })),
+        devices: ownDevices.map((row) => ({
+          id: row.id,
+          state: row.state as Device['state'],
+          paused: row.paused === 1,
+        })),
         pushTargets: [],
       };
     },

@@ -1,20 +1,34 @@
 // The `sealed` column of every table: one JSON value, sealed for its row.
-
-import { type SealingKey, seal } from './cipher.ts';
+import { type Place, type SealingKey, seal, unseal } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
 import type { Tables } from './tables.ts';
 
 type SealedTable = { [T in keyof Tables]: Tables[T] extends { sealed: Uint8Array } ? T : never }[keyof Tables];
 
+interface SealedRow {
+  owner_id: string;
+  id: string;
+  sealed: Uint8Array;
+}
+
 export function sealValue(key: SealingKey, table: SealedTable, ownerId: string, rowId: string, value: unknown): Buffer {
   return seal(key, { table, ownerId, rowId, column: 'sealed' }, JSON.stringify(value));
 }
 
-export async function openValue<T>(
-  keyring: Keyring,
-  table: SealedTable,
-  row: { owner_id: string; id: string; sealed: Uint8Array },
-): Promise<T> {
-  const place = { table, ownerId: row.owner_id, rowId: row.id, column: 'sealed' };
-  return JSON.parse((await keyring.unseal(place, row.sealed)).toString('utf8')) as T;
+/** Opens what was sealed with a data key of the row's owner. */
+export async function openValue<T>(keyring: Keyring, table: SealedTable, row: SealedRow): Promise<T> {
+  return parse(await keyring.unseal(placeOf(table, row), row.sealed));
+}
+
+/** Opens what was sealed with this one key. */
+export function openValueWith<T>(key: SealingKey, table: SealedTable, row: SealedRow): T {
+  return parse(unseal(key, placeOf(table, row), row.sealed));
+}
+
+function placeOf(table: SealedTable, row: SealedRow): Place {
+  return { table, ownerId: row.owner_id, rowId: row.id, column: 'sealed' };
+}
+
+function parse<T>(plaintext: Buffer): T {
+  return JSON.parse(plaintext.toString('utf8')) as T;
 }

@@ -1,6 +1,5 @@
 // The rows as they lie in the database, the same on every backend: times are milliseconds, flags are 0 or 1, and what a
 // person wrote is sealed. Every table is keyed by owner first, so that a distributed database can shard by it.
-import type { Generated } from 'kysely';
 
 export interface Tables {
   /** One row per fact about the database itself. */
@@ -13,11 +12,8 @@ export interface Tables {
     owner_id: string;
     id: string;
     digest: string;
-    type: string;
     irregular: number;
     created_at: number;
-    expires_at: number | null;
-    revoked_at: Generated<number | null>;
     sealed: Uint8Array;
   };
   devices: {

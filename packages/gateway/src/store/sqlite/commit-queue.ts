@@ -1,5 +1,5 @@
 // Gathers writes while the previous batch is being committed, so that one fsync serves many requests.
-import { StoreUnavailable } from '../../gateway/ports.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
 import type { SealingKey } from '../cipher.ts';
 import type { PlainNotification, QueryResult } from '../database.ts';
 import { busyTimeoutMs } from './connection.ts';
@@ -109,8 +109,15 @@ export class CommitQueue {
 
 function settle(batch: readonly Job[], reply: CommitReply): void {
   const results = reply.jobs.values();
+  let rowIndex = -1;
   for (const job of batch) {
-    const result = job.row === null ? results.next().value : noResults;
+    if (job.row !== null) {
+      rowIndex += 1;
+      if (reply.refusedRows.includes(rowIndex)) job.reject(new EncryptionKeyMissing('the owner was deleted'));
+      else job.resolve(noResults);
+      continue;
+    }
+    const result = results.next().value;
     if (result === undefined) job.reject(new Error('the database thread left a job unanswered'));
     else if (isFailure(result)) job.reject(toError(result));
     else job.resolve(result);

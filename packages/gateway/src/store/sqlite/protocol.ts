@@ -38,7 +38,8 @@ export interface Failure {
 }
 
 export interface CommitReply {
-  rows: Failure | null;
+  /** Which of the rows were not inserted, because their owner is gone. */
+  refusedRows: number[];
   jobs: (QueryResult<unknown>[] | Failure)[];
 }
 

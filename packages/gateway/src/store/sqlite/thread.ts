@@ -75,20 +75,26 @@ function commit(request: Request & { kind: 'commit' }): CommitReply {
     waitMs = request.waitMs;
   }
   return inTransaction(() => ({
-    rows: append(request.rows, request.keys),
+    refusedRows: append(request.rows, request.keys),
     jobs: request.jobs.map(runJob),
   }));
 }
 
-function append(rows: RowToAppend[], keys: (Request & { kind: 'commit' })['keys']): null {
-  const insert = open().prepare('INSERT INTO notifications (owner_id, id, created_at, sealed) VALUES (?, ?, ?, ?)');
-  for (const row of rows) {
+/** Inserts the rows; those whose owner was deleted a moment ago are left out and reported. */
+function append(rows: RowToAppend[], keys: (Request & { kind: 'commit' })['keys']): number[] {
+  const insert = open().prepare(
+    `INSERT INTO notifications (owner_id, id, created_at, sealed)
+     SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM owners WHERE id = ?1)`,
+  );
+  const refused: number[] = [];
+  for (const [index, row] of rows.entries()) {
     const key = keys.get(row.keyName);
     if (key === undefined) throw new Error(`The batch came without the key ${row.keyName}.`);
     const place = { table: 'notifications', ownerId: row.ownerId, rowId: row.id, column: 'sealed' };
-    insert.run(row.ownerId, row.id, row.createdAt, seal(key, place, row.content));
+    const { changes } = insert.run(row.ownerId, row.id, row.createdAt, seal(key, place, row.content));
+    if (changes !== 1) refused.push(index);
   }
-  return null;
+  return refused;
 }
 
 /** A job that breaks a constraint is undone alone; the rest of the batch stands. */

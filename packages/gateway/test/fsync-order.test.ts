@@ -1,0 +1,69 @@
+// kill -9 cannot tell a lazy fsync from none: the page cache survives it. The order of the system calls can.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Installation } from './support/gateway-process.ts';
+import { notify } from './support/requests.ts';
+import { canRun, straceObstacle } from './support/requires.ts';
+import { readTrace, type SystemCall } from './support/system-calls.ts';
+
+const notifications = 5;
+
+test('An answer leaves only after the row has been written to the log of the database and synced', async (t) => {
+  if (!canRun(t, straceObstacle())) return;
+  const calls = readTrace(await traceNotifications(t));
+  const isLog = ({ text }: SystemCall): boolean => text.includes('tocsin.db-wal>');
+  const answers = calls.filter(({ name, text }) => name !== 'pwrite64' && text.includes('"HTTP/1.1 200'));
+  assert.equal(answers.length, notifications, 'every answer is in the trace');
+  let previousAnswer = -1;
+  for (const answer of answers) {
+    const before = calls.filter(
+      (call) => isLog(call) && call.beganAt > previousAnswer && call.beganAt < answer.beganAt,
+    );
+    const lastWrite = before.findLast(({ name }) => name === 'pwrite64');
+    assert.ok(lastWrite, 'nothing was written to the log before the answer');
+    const sync = before.find(
+      ({ name, beganAt, endedAt, result }) =>
+        ['fsync', 'fdatasync'].includes(name) &&
+        beganAt > lastWrite.endedAt &&
+        endedAt < answer.beganAt &&
+        result === 0,
+    );
+    assert.ok(sync, `no sync of the log ended between the last write to it and the answer:\n${describe(before)}`);
+    previousAnswer = answer.beganAt;
+  }
+});
+
+/** One request after another, so that each answer has writes of its own. */
+async function traceNotifications(t: TestContext): Promise<string> {
+  const installation = await Installation.create();
+  const folder = await mkdtemp(join(tmpdir(), 'tocsin-trace-'));
+  const traceFile = join(folder, 'trace');
+  let service: number | undefined;
+  t.after(async () => {
+    // strace that is killed lets its child live, so the child goes first.
+    if (service !== undefined) process.kill(service, 'SIGKILL');
+    await installation.remove();
+    await rm(folder, { recursive: true });
+  });
+  const traced = 'trace=fsync,fdatasync,pwrite64,write,writev,sendto,sendmsg';
+  const wrapper = ['strace', '-f', '--seccomp-bpf', '-yy', '-s', '32', '-e', traced, '-o', traceFile];
+  const gateway = await installation.serve({}, wrapper);
+  service = Number.parseInt(await readFile(traceFile, 'utf8'), 10);
+  for (let count = 0; count < notifications; count += 1) {
+    const { body } = await notify(gateway, { title: `notification ${count}` });
+    assert.equal(body.stored, true);
+  }
+  process.kill(service, 'SIGTERM');
+  const [exitCode] = await once(gateway.child, 'exit');
+  service = undefined;
+  assert.equal(exitCode, 0);
+  return readFile(traceFile, 'utf8');
+}
+
+function describe(calls: SystemCall[]): string {
+  return calls.map(({ name, text, result }) => `${name}(${text.slice(0, 120)}) = ${result}`).join('\n');
+}

@@ -1,0 +1,198 @@
+// A disk that is full or broken and a database that another program holds: the caller is told the truth, and nothing has
+// to be restarted once it is over.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { notify, signedHeaders } from './support/requests.ts';
+import { canRun, obstacleIn, straceObstacle } from './support/requires.ts';
+import { readAll, withStore } from './support/stored-notifications.ts';
+
+/** Longer than the 2 s that a write waits for a lock: some callers arrive when the first have given up. */
+const arrivingForMs = 3000;
+/** The promise is 5 s; the rest is room for a busy machine. */
+const answerWithinMs = 6000;
+
+test('A full disk is reported with every notification, and storing resumes when there is room again', async (t) => {
+  const installation = await Installation.create();
+  const mounted = obstacleIn('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', installation.dataDir]);
+  t.after(async () => {
+    await installation.remove().catch(() => undefined);
+    if (mounted === null) spawnSync('umount', ['--lazy', installation.dataDir]);
+    await installation.remove();
+  });
+  if (!canRun(t, mounted)) return;
+  const gateway = await installation.serve();
+  const acknowledged = new Map<string, string>();
+  await storeAndRemember(gateway, 'before', acknowledged);
+
+  const ballast = join(installation.dataDir, 'ballast');
+  fillDisk(ballast);
+  const refused = await eventually(
+    'a notification meets the full disk',
+    10_000,
+    () => postAndRemember(gateway, 'while full', acknowledged),
+    ({ body }) => !body.stored,
+  );
+  for (const answer of [refused, await postAndRemember(gateway, 'while full', acknowledged)]) {
+    assert.equal(answer.status, 200);
+    assert.equal(answer.body.storeReason, 'store_unavailable');
+  }
+  assert.equal((await notify({ api: gateway.api, key: 'svc_unknownUnknownUnknown' }, { title: 'x' })).status, 401);
+  const inbox = await installation.json<{ id: string }[]>('inbox', 'list');
+  assert.deepEqual(
+    inbox.map(({ id }) => id).sort(),
+    [...acknowledged.keys()].sort(),
+    'what was stored before can be read',
+  );
+
+  rmSync(ballast);
+  await storeAndRemember(gateway, 'after', acknowledged);
+  await gateway.stop();
+  await assertStored(installation.dataDir, acknowledged);
+});
+
+for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
+  test(`While another program holds the database (BEGIN ${mode}) callers are answered in time, and storing resumes`, async (t) => {
+    const installation = await Installation.create();
+    t.after(() => installation.remove());
+    const gateway = await installation.serve();
+    const acknowledged = new Map<string, string>();
+    await storeAndRemember(gateway, 'before', acknowledged);
+
+    const other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'));
+    t.after(() => other.close());
+    other.exec(`BEGIN ${mode}`);
+    const lockedAt = performance.now();
+    const reads: Promise<number>[] = [];
+    const waiting = [postAndRemember(gateway, 'locked', acknowledged)];
+    const body = JSON.stringify({ title: 'signed' });
+    const signed = notify(gateway, body, signedHeaders(gateway.key, body));
+    while (performance.now() - lockedAt < arrivingForMs) {
+      waiting.push(postAndRemember(gateway, 'locked', acknowledged));
+      reads.push(timeToRead(gateway));
+      await delay(50);
+    }
+    const answers = await Promise.all(waiting);
+    const { status, body: refusal } = await signed;
+    other.exec('ROLLBACK');
+
+    for (const answer of answers) {
+      assert.equal(answer.status, 200);
+      assert.equal(answer.body.stored, false);
+      assert.equal(answer.body.storeReason, 'store_unavailable');
+      assert.ok(answer.ms < answerWithinMs, `an answer took ${answer.ms} ms`);
+    }
+    assert.equal(status, 401, 'whether a signature was used before cannot be told now');
+    assert.equal(refusal.code, 'authentication_unavailable');
+    const slowestRead = Math.max(...(await Promise.all(reads)));
+    assert.ok(slowestRead < 1000, `GET / took ${slowestRead} ms: the event loop was blocked`);
+    t.diagnostic(
+      `${answers.length} notifications answered in ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most, ` +
+        `${reads.length} reads in ${slowestRead.toFixed()} ms at most`,
+    );
+    await storeAndRemember(gateway, 'after', acknowledged);
+    await gateway.stop();
+    await assertStored(installation.dataDir, acknowledged);
+  });
+}
+
+test('A sync that fails is never answered with stored: true, and storing resumes when it works again', async (t) => {
+  if (!canRun(t, straceObstacle())) return;
+  const installation = await Installation.create();
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const acknowledged = new Map<string, string>();
+  await storeAndRemember(gateway, 'before', acknowledged);
+
+  const strace = await failSyncs(t, gateway.child.pid as number);
+  if (strace === null) return;
+  for (let count = 0; count < 5; count += 1) {
+    const { status, body } = await postAndRemember(gateway, 'while broken', acknowledged);
+    assert.equal(status, 200);
+    assert.equal(body.stored, false);
+    assert.equal(body.storeReason, 'store_unavailable');
+  }
+  strace.kill('SIGINT');
+  await once(strace, 'exit');
+
+  await storeAndRemember(gateway, 'after', acknowledged);
+  await gateway.stop();
+  await assertStored(installation.dataDir, acknowledged);
+});
+
+function fillDisk(file: string): void {
+  const handle = openSync(file, 'w');
+  try {
+    // Large steps first, then to the last byte.
+    for (const size of [65_536, 4096, 1]) {
+      try {
+        for (;;) writeSync(handle, Buffer.alloc(size));
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+      }
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Every sync of the process fails from now on; null when strace is not allowed to attach and the test was skipped. */
+async function failSyncs(t: TestContext, pid: number): Promise<ChildProcess | null> {
+  const calls = 'fsync,fdatasync';
+  const args = ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, '-o', '/dev/null'];
+  const strace = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  t.after(() => strace.kill('SIGKILL'));
+  let said = '';
+  strace.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await eventually(
+    'strace says whether it may attach',
+    10_000,
+    () => said,
+    (text) => text.includes('attached') || strace.exitCode !== null,
+  );
+  return canRun(t, strace.exitCode === null ? null : `strace cannot attach (${said.trim()})`) ? strace : null;
+}
+
+async function postAndRemember(gateway: GatewayProcess, title: string, acknowledged: Map<string, string>) {
+  const startedAt = performance.now();
+  const answer = await notify(gateway, { title });
+  if (answer.body.stored) acknowledged.set(answer.body.id, title);
+  return { ...answer, ms: performance.now() - startedAt };
+}
+
+async function storeAndRemember(
+  gateway: GatewayProcess,
+  title: string,
+  acknowledged: Map<string, string>,
+): Promise<void> {
+  const { status, body } = await postAndRemember(gateway, title, acknowledged);
+  assert.equal(status, 200);
+  assert.equal(body.stored, true, `${title}: ${body.storeReason}`);
+}
+
+async function timeToRead(gateway: GatewayProcess): Promise<number> {
+  const startedAt = performance.now();
+  const response = await fetch(gateway.api);
+  await response.arrayBuffer();
+  assert.equal(response.status, 200);
+  return performance.now() - startedAt;
+}
+
+async function assertStored(dataDir: string, acknowledged: Map<string, string>): Promise<void> {
+  await withStore(dataDir, async (store) => {
+    assert.deepEqual(await store.verify(), []);
+    const [owner] = await store.listOwners();
+    const { notifications } = await readAll(store, owner?.id ?? '');
+    const stored = new Map(notifications.map(({ id, title }) => [id, title]));
+    for (const [id, title] of acknowledged) assert.equal(stored.get(id), title);
+  });
+}

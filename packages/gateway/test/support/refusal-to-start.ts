@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { type CommandResult, type Installation, launcher } from './gateway-process.ts';
+
+const deadlineMs = 30_000;
+
+/** Runs `tocsin serve` where it is expected to give up; one that starts after all is ended at the deadline. */
+export async function serveAndGiveUp(
+  installation: Installation,
+  environment: Record<string, string> = {},
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [launcher, 'serve'], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...installation.environment, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // A line on stdout says that it is ready: there is no use in waiting any longer.
+  child.stdout.once('data', () => child.kill('SIGKILL'));
+  const deadline = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  clearTimeout(deadline);
+  return { exitCode, stdout, stderr };
+}

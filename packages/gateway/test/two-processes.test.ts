@@ -1,0 +1,140 @@
+// What one process changes, the others act upon: at once where something is allowed, within a second where it is taken away.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { Installation } from './support/gateway-process.ts';
+import { notify } from './support/requests.ts';
+
+const promisedMs = 1000;
+/** For the requests that observe it, on a busy machine. */
+const slackMs = 500;
+
+type Target = Parameters<typeof notify>[0];
+
+test('A key that the command line creates while the gateway runs is accepted at once', async (t) => {
+  const { installation, gateway } = await start(t);
+  // The gateway has just looked at its keys, and found this one missing.
+  await keepBusy(gateway);
+  const value = 'svc_importedWhileTheGatewayRuns';
+  assert.equal((await notify({ api: gateway.api, key: value }, { title: 'too early' })).status, 401);
+  await installation.json('key', 'create', '--value', value);
+  const { status, body } = await notify({ api: gateway.api, key: value }, { title: 'first' });
+  assert.equal(status, 200);
+  assert.equal(body.stored, true);
+  const created = await installation.json<{ key: string }>('key', 'create');
+  assert.equal((await notify({ api: gateway.api, key: created.key }, { title: 'second' })).status, 200);
+});
+
+test('A revoked key is refused within a second by every gateway on the data directory, busy or idle', async (t) => {
+  const { installation, gateway: busy } = await start(t);
+  const idle = await installation.serve();
+  const { id, key } = await installation.json<{ id: string; key: string }>('key', 'create');
+  const targets = { busy: { api: busy.api, key }, idle: { api: idle.api, key } };
+  for (const target of Object.values(targets)) assert.equal((await notify(target, { title: 'before' })).status, 200);
+  const load = new AbortController();
+  const loaded = keepSending(targets.busy, load.signal);
+  await installation.json('key', 'revoke', id);
+  const revokedAt = performance.now();
+  await Promise.all(
+    Object.entries(targets).map(async ([name, target]) => {
+      const { body } = await answerWithin(target, {}, 401, revokedAt, t, `the ${name} gateway refused`);
+      assert.equal(body.code, 'invalid_api_key');
+    }),
+  );
+  load.abort();
+  const statuses = await loaded;
+  assert.ok(statuses.includes(200), 'the key was in use when it was revoked');
+  assert.equal((await notify(targets.busy, { title: 'after' })).status, 401, 'and it stays refused');
+});
+
+test('A device that is paused, deactivated, resumed or deleted elsewhere is treated so within a second', async (t) => {
+  const { installation, gateway } = await start(t);
+  const { id: deviceId } = await installation.json<{ id: string }>('device', 'create', '--name', 'Phone');
+  const steps = [
+    { verb: 'pause', status: 409, code: 'device_not_publishable' },
+    { verb: 'resume', status: 200 },
+    { verb: 'deactivate', status: 409, code: 'device_not_publishable' },
+    { verb: 'activate', status: 200 },
+    { verb: 'delete', status: 404, code: 'device_not_found' },
+  ];
+  assert.equal((await notify(gateway, { title: 'before', deviceId })).status, 200);
+  for (const { verb, status, code } of steps) {
+    await installation.json('device', verb, deviceId);
+    const { body } = await answerWithin(gateway, { deviceId }, status, performance.now(), t, `${verb} was followed`);
+    assert.equal(body.code, code);
+  }
+});
+
+test('A key of another owner reaches no device but those of its own', async (t) => {
+  const { installation, gateway } = await start(t);
+  const deviceOfFirst = gateway.line.firstRun?.device.id;
+  const owner = await installation.json('owner', 'create', '--name', 'Other');
+  const ofOther = ['--owner', owner.id as string];
+  const { key } = await installation.json<{ key: string }>('key', 'create', ...ofOther);
+  const { id: deviceOfOther } = await installation.json<{ id: string }>(
+    ...['device', 'create', '--name', 'Phone', ...ofOther],
+  );
+  const other = { api: gateway.api, key };
+  const foreign = await notify(other, { title: 'x', deviceId: deviceOfFirst });
+  const unknown = await notify(other, { title: 'x', deviceId: 'dev_thatNeverWas' });
+  assert.equal(foreign.status, 404);
+  assert.equal(foreign.body.code, 'device_not_found');
+  const { requestId: _a, timestamp: _b, ...seen } = foreign.body;
+  const { requestId: _c, timestamp: _d, ...expected } = unknown.body;
+  assert.deepEqual(seen, expected, 'it looks exactly as one that never was');
+  assert.equal((await notify(other, { title: 'x', deviceId: deviceOfOther })).status, 200);
+  assert.equal((await notify(gateway, { title: 'x', deviceId: deviceOfFirst })).status, 200);
+});
+
+test('Two gateways on one data directory both store, and both rows are there', async (t) => {
+  const { installation, gateway } = await start(t);
+  const second = await installation.serve();
+  const { key } = gateway;
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, count) =>
+      notify({ api: count % 2 === 0 ? gateway.api : second.api, key }, { title: `notification ${count}` }),
+    ),
+  );
+  const refused = answers.filter(({ body }) => !body.stored);
+  assert.deepEqual(refused, []);
+  const inbox = await installation.json<{ id: string }[]>('inbox', 'list', '--limit', '1000');
+  assert.deepEqual(new Set(inbox.map(({ id }) => id)), new Set(answers.map(({ body }) => body.id)));
+});
+
+async function start(t: TestContext) {
+  const installation = await Installation.create();
+  t.after(() => installation.remove());
+  return { installation, gateway: await installation.serve() };
+}
+
+async function keepBusy(target: Target): Promise<void> {
+  for (let count = 0; count < 20; count += 1) await notify(target, { title: 'busy' });
+}
+
+/** One request after another until the signal; gives back the statuses it saw. */
+async function keepSending(target: Target, signal: AbortSignal): Promise<number[]> {
+  const statuses: number[] = [];
+  while (!signal.aborted) statuses.push((await notify(target, { title: 'load' })).status);
+  return statuses;
+}
+
+/** Asks until the status is the wanted one, and judges the time since the command ended. */
+async function answerWithin(
+  target: Target,
+  fields: object,
+  wanted: number,
+  since: number,
+  t: TestContext,
+  what: string,
+) {
+  const answer = await eventually(
+    what,
+    10_000,
+    () => notify(target, { title: 'poll', ...fields }),
+    ({ status }) => status === wanted,
+  );
+  const ms = performance.now() - since;
+  t.diagnostic(`${what} after ${ms.toFixed()} ms`);
+  assert.ok(ms <= promisedMs + slackMs, `${what} only after ${ms} ms`);
+  return answer;
+}
