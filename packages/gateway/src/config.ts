@@ -3,6 +3,16 @@ import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits } from '@tocsin/contract';
+import {
+  type EmailConfig,
+  type MqttConfig,
+  type PushConfig,
+  parseInteger,
+  type Reader,
+  readEmailConfig,
+  readMqttConfig,
+  readPushConfig,
+} from './channel-config.ts';
 import { parseNetwork } from './core/address-policy.ts';
 import { isImportable } from './core/key-format.ts';
 import { parseMasterKey } from './core/master-key-format.ts';
@@ -26,7 +36,10 @@ export interface Config {
   rateLimit: Rate | null;
   trustedProxies: Network[];
   customBrokerAllow: Network[];
-  mqttTopicPrefix: string;
+  mqtt: MqttConfig;
+  /** null: no mail server is configured. */
+  email: EmailConfig | null;
+  push: PushConfig;
   /** 0: notifications are kept for ever. */
   retentionDays: number;
   logLevel: LogLevel;
@@ -65,6 +78,8 @@ export function readConfig(environment: Environment): Config {
     }
   }
 
+  const reader: Reader = { value: read, secret: readSecret, problem: (text) => problems.push(text) };
+
   const config: Omit<Config, 'unknownVariables'> = {
     host: read('TOCSIN_HOST', '127.0.0.1', 'a host name or address', (text) => text),
     port: read('TOCSIN_PORT', 8080, 'a port from 0 to 65535', parsePort),
@@ -89,12 +104,9 @@ export function readConfig(environment: Environment): Config {
       'addresses or networks, separated by commas',
       parseNetworks,
     ),
-    mqttTopicPrefix: read(
-      'TOCSIN_MQTT_TOPIC_PREFIX',
-      'tocsin',
-      'a topic without wildcards and outer slashes',
-      (text) => (/^(?![$/])[^+#\s]+(?<!\/)$/.test(text) ? text : undefined),
-    ),
+    mqtt: readMqttConfig(reader),
+    email: readEmailConfig(reader),
+    push: readPushConfig(reader),
     retentionDays: read('TOCSIN_RETENTION_DAYS', 90, 'a number of days from 0 (for ever) to 36500', (text) =>
       parseInteger(text, 0, 36_500),
     ),
@@ -111,11 +123,6 @@ export function readConfig(environment: Environment): Config {
 
 function parsePort(text: string): number | undefined {
   return parseInteger(text, 0, 65_535);
-}
-
-function parseInteger(text: string, least: number, most: number): number | undefined {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= least && value <= most ? value : undefined;
 }
 
 export function parseSwitch(text: string): boolean | undefined {

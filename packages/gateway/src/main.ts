@@ -43,7 +43,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     };
     // After the ports are taken: a start that fails must not use up the one moment at which the first key is shown.
     const firstRun = config.firstRun
-      ? await prepareFirstRun(store, systemMakers, { firstKey: config.firstKey, topicPrefix: config.mqttTopicPrefix })
+      ? await prepareFirstRun(store, systemMakers, { firstKey: config.firstKey, topicPrefix: config.mqtt.topicPrefix })
       : null;
     const stopRetention = startRetention({
       store,

@@ -10,12 +10,14 @@ const allowed: Record<string, string[]> = {
   core: [],
   gateway: ['core'],
   store: ['core', 'gateway'],
-  channels: ['core', 'gateway'],
+  egress: ['core'],
+  channels: ['core', 'gateway', 'egress', 'channel-config.ts'],
   http: ['core', 'gateway'],
   console: ['core', 'gateway'],
-  'config.ts': ['core'],
+  'channel-config.ts': [],
+  'config.ts': ['core', 'channel-config.ts'],
   'log.ts': ['config.ts', 'http'],
-  'main.ts': ['core', 'gateway', 'store', 'channels', 'http', 'console', 'config.ts', 'log.ts'],
+  'main.ts': ['core', 'gateway', 'store', 'channels', 'http', 'console', 'channel-config.ts', 'config.ts', 'log.ts'],
   cli: ['core', 'gateway', 'store', 'config.ts', 'log.ts', 'main.ts'],
 };
 

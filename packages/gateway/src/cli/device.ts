@@ -25,7 +25,7 @@ export const deviceCommands: CommandGroup = {
       run: async (args, environment) => {
         const name = args.text('name')?.trim() ?? '';
         if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
-        const { device, mqtt } = await withStore(environment, async (store, { mqttTopicPrefix: topicPrefix }) => {
+        const { device, mqtt } = await withStore(environment, async (store, { mqtt: { topicPrefix } }) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
           return createDevice(store, makers, { ownerId, name, topicPrefix });
         });

@@ -57,6 +57,14 @@ export interface StoredDevice extends Device {
   createdAt: number;
 }
 
+export interface StoredPushTarget extends PushTarget {
+  ownerId: string;
+  label: string | null;
+  createdAt: number;
+  /** When the provider said that the token is no more. */
+  disabledAt: number | null;
+}
+
 /** The store did not do what was asked, and may do so later: locked, full, gone, or too slow. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
@@ -110,6 +118,19 @@ export interface Store extends NotificationStore, DirectoryStore, SignatureStore
   changeDevice(id: string, change: Partial<Pick<Device, 'state' | 'paused'>>): Promise<StoredDevice | null>;
   deleteDevice(id: string): Promise<boolean>;
 
+  /** The device with the digest of what it signs in with. */
+  findDevice(id: string): Promise<{ device: StoredDevice; secretDigest: string } | null>;
+
+  createPushTarget(target: StoredPushTarget): Promise<void>;
+  listPushTargets(ownerId: string): Promise<StoredPushTarget[]>;
+  findPushTarget(id: string): Promise<StoredPushTarget | null>;
+  disablePushTarget(id: string, at: number): Promise<void>;
+  deletePushTarget(id: string): Promise<boolean>;
+
+  /** A secret of the service itself, sealed with the master key; made at the first call, the same for every process. */
+  obtainSecret(name: string, make: () => string): Promise<string>;
+
+  findNotification(ownerId: string, id: string): Promise<Notification | null>;
   /** Newest first; `before` is `next` of the page that precedes. */
   listNotifications(ownerId: string, page: { limit: number; before?: string }): Promise<NotificationPage>;
   /** Deletes what is older than `before`, and signatures that expired by `now`; says how many notifications went. */
@@ -138,6 +159,13 @@ export interface Channel<Target> {
     options: SendOptions,
     signal: AbortSignal,
   ): Promise<readonly Outcome[]>;
+}
+
+/** A channel with what its keeper needs: a look at its health, and an end. */
+export interface ManagedChannel<Target> extends Channel<Target> {
+  /** null when the provider answers; otherwise what is wrong and what to do, without secrets. */
+  check(): Promise<string | null>;
+  close(): Promise<void>;
 }
 
 export interface Channels {

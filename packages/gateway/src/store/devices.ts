@@ -6,7 +6,7 @@ import { bumpGeneration } from './owners.ts';
 import { openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
-export type DeviceStore = Pick<Store, 'createDevice' | 'listDevices' | 'changeDevice' | 'deleteDevice'>;
+export type DeviceStore = Pick<Store, 'createDevice' | 'findDevice' | 'listDevices' | 'changeDevice' | 'deleteDevice'>;
 
 export function createDeviceStore(database: Database, keyring: Keyring): DeviceStore {
   const { build } = database;
@@ -41,6 +41,11 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
           .compile(),
         bumpGeneration(database),
       ]);
+    },
+
+    async findDevice(id) {
+      const [row] = await database.read(build.selectFrom('devices').selectAll().where('id', '=', id).compile());
+      return row === undefined ? null : { device: await open(row), secretDigest: row.secret_digest };
     },
 
     async listDevices(ownerId) {

@@ -75,5 +75,39 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
         schema.createIndex('used_signatures_expiry').on('used_signatures').column('expires_at'),
       ),
     },
+    {
+      name: '0002_channels',
+      statements: compile(
+        schema
+          .createTable('push_targets')
+          .addColumn('owner_id', 'text', (column) => column.notNull())
+          .addColumn('id', 'text', (column) => column.notNull())
+          .addColumn('provider', 'text', (column) => column.notNull())
+          .addColumn('disabled_at', 'bigint')
+          .addColumn('created_at', 'bigint', (column) => column.notNull())
+          .addColumn('sealed', bytes, (column) => column.notNull())
+          .addPrimaryKeyConstraint('push_targets_pk', ['owner_id', 'id']),
+        schema.createIndex('push_targets_id').on('push_targets').column('id').unique(),
+        schema
+          .createTable('mqtt_sessions')
+          .addColumn('owner_id', 'text', (column) => column.notNull())
+          .addColumn('device_id', 'text', (column) => column.notNull())
+          .addColumn('client_id', 'text', (column) => column.notNull())
+          .addColumn('subscriptions', 'text', (column) => column.notNull())
+          .addColumn('updated_at', 'bigint', (column) => column.notNull())
+          .addPrimaryKeyConstraint('mqtt_sessions_pk', ['owner_id', 'device_id', 'client_id']),
+        schema
+          .createTable('mqtt_waiting')
+          .addColumn('owner_id', 'text', (column) => column.notNull())
+          .addColumn('device_id', 'text', (column) => column.notNull())
+          .addColumn('client_id', 'text', (column) => column.notNull())
+          .addColumn('notification_id', 'text', (column) => column.notNull())
+          .addColumn('qos', 'integer', (column) => column.notNull())
+          .addColumn('message_id', 'integer')
+          .addColumn('state', 'text', (column) => column.notNull())
+          .addPrimaryKeyConstraint('mqtt_waiting_pk', ['owner_id', 'device_id', 'client_id', 'notification_id'])
+          .modifyEnd(clustered),
+      ),
+    },
   ];
 }

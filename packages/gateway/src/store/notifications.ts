@@ -1,17 +1,23 @@
 import { firstIdAt } from '../core/uuid-v7.ts';
-import type { NotificationContent, NotificationPage, Store } from '../gateway/ports.ts';
+import type { Notification, NotificationContent, NotificationPage, Store } from '../gateway/ports.ts';
 import { SealBroken } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { openValue } from './sealed-columns.ts';
+import type { Tables } from './tables.ts';
 
 /** Deleted per transaction, so that a purge never holds up the requests for long. */
 const purgeBatch = 1000;
 
-export type NotificationStore = Pick<Store, 'save' | 'listNotifications' | 'purge'>;
+export type NotificationStore = Pick<Store, 'save' | 'findNotification' | 'listNotifications' | 'purge'>;
 
 export function createNotificationStore(database: Database, keyring: Keyring): NotificationStore {
   const { build } = database;
+
+  async function open(row: Tables['notifications']): Promise<Notification> {
+    const content = await openValue<NotificationContent>(keyring, 'notifications', row);
+    return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content };
+  }
 
   return {
     async save({ id, ownerId, createdAt, title, body, source, category, severity, data }) {
@@ -20,6 +26,12 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
         { ownerId, id, createdAt, content: JSON.stringify(content) },
         await keyring.current(ownerId),
       );
+    },
+
+    async findNotification(ownerId, id) {
+      const query = build.selectFrom('notifications').selectAll().where('owner_id', '=', ownerId).where('id', '=', id);
+      const [row] = await database.read(query.compile());
+      return row === undefined ? null : open(row);
     },
 
     async listNotifications(ownerId, { limit, before }) {
@@ -33,8 +45,7 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
       };
       for (const row of rows) {
         try {
-          const content = await openValue<NotificationContent>(keyring, 'notifications', row);
-          page.notifications.push({ id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content });
+          page.notifications.push(await open(row));
         } catch (error) {
           // One damaged row must not hide the others.
           if (!(error instanceof SealBroken)) throw error;

@@ -14,6 +14,8 @@ import { obtainMasterKey } from './master-key.ts';
 import { migrations } from './migrations.ts';
 import { createNotificationStore } from './notifications.ts';
 import { createOwnerStore } from './owners.ts';
+import { createPushTargetStore } from './push-targets.ts';
+import { createSecretStore } from './secrets.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
 
 export interface StoreOptions {
@@ -90,11 +92,14 @@ async function proveMasterKey(database: Database, obtain: (mayCreate: boolean) =
 }
 
 function assemble(database: Database, keyring: Keyring): Store {
+  const pushTargets = createPushTargetStore(database, keyring);
   const store: Store = {
-    ...createOwnerStore(database, keyring),
+    ...createOwnerStore(database, keyring, pushTargets),
     ...createKeyStore(database, keyring),
     ...createDeviceStore(database, keyring),
     ...createNotificationStore(database, keyring),
+    ...pushTargets,
+    ...createSecretStore(database, keyring),
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.
       await database.write([database.build.updateTable('changes').set({ id: 1 }).where('id', '=', 1).compile()]);

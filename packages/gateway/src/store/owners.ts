@@ -9,6 +9,18 @@ import type { Tables } from './tables.ts';
 
 type Profile = Pick<Owner, 'name' | 'email' | 'emailAlerts'>;
 
+/** Everything that goes with an owner. */
+const ownedTables = [
+  'api_keys',
+  'devices',
+  'push_targets',
+  'mqtt_sessions',
+  'mqtt_waiting',
+  'notifications',
+  'used_signatures',
+  'data_keys',
+] as const;
+
 export type OwnerStore = Pick<
   Store,
   | 'createOwner'
@@ -26,7 +38,11 @@ export function bumpGeneration(database: Database) {
   return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
 }
 
-export function createOwnerStore(database: Database, keyring: Keyring): OwnerStore {
+export function createOwnerStore(
+  database: Database,
+  keyring: Keyring,
+  pushTargets: Pick<Store, 'listPushTargets'>,
+): OwnerStore {
   const { build } = database;
 
   async function open(row: Tables['owners']): Promise<Owner> {
@@ -37,16 +53,6 @@ export function createOwnerStore(database: Database, keyring: Keyring): OwnerSto
   async function findOwner(id: string): Promise<Owner | null> {
     const [row] = await database.read(build.selectFrom('owners').selectAll().where('id', '=', id).compile());
     return row === undefined ? null : open(row);
-  }
-
-  /** A profile that does not open is as one without an address: the other channels still ring. */
-  async function findReadableOwner(id: string): Promise<Owner | null> {
-    try {
-      return await findOwner(id);
-    } catch (error) {
-      if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
-      throw error;
-    }
   }
 
   return {
@@ -93,9 +99,7 @@ export function createOwnerStore(database: Database, keyring: Keyring): OwnerSto
     },
 
     async deleteOwner(id) {
-      const ofOwner = (['api_keys', 'devices', 'notifications', 'used_signatures', 'data_keys'] as const).map((table) =>
-        build.deleteFrom(table).where('owner_id', '=', id).compile(),
-      );
+      const ofOwner = ownedTables.map((table) => build.deleteFrom(table).where('owner_id', '=', id).compile());
       const [deleted] = await database.write([
         build.deleteFrom('owners').where('id', '=', id).compile(),
         ...ofOwner,
@@ -107,8 +111,9 @@ export function createOwnerStore(database: Database, keyring: Keyring): OwnerSto
 
     async recipientsOf(ownerId): Promise<Recipients> {
       const devices = build.selectFrom('devices').select(['id', 'state', 'paused']).where('owner_id', '=', ownerId);
-      const [owner, ownDevices] = await Promise.all([
-        findReadableOwner(ownerId),
+      const [owner, ownPushTargets, ownDevices] = await Promise.all([
+        orIfUnreadable(findOwner(ownerId), null),
+        orIfUnreadable(pushTargets.listPushTargets(ownerId), []),
         database.read(devices.orderBy('created_at').orderBy('id').compile()),
       ]);
       return {
@@ -119,7 +124,9 @@ export function createOwnerStore(database: Database, keyring: Keyring): OwnerSto
           state: row.state as Device['state'],
           paused: row.paused === 1,
         })),
-        pushTargets: [],
+        pushTargets: ownPushTargets
+          .filter(({ disabledAt }) => disabledAt === null)
+          .map(({ id, provider, token }) => ({ id, provider, token })),
       };
     },
 
@@ -137,4 +144,14 @@ export function createOwnerStore(database: Database, keyring: Keyring): OwnerSto
       return { generation: row.generation, hasIrregularKeys: Boolean(row.irregular) };
     },
   };
+}
+
+/** A row that does not open is as one that is not there: the other channels still ring. */
+async function orIfUnreadable<T>(reading: Promise<T>, instead: T): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return instead;
+    throw error;
+  }
 }

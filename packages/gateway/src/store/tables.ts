@@ -25,6 +25,29 @@ export interface Tables {
     created_at: number;
     sealed: Uint8Array;
   };
+  push_targets: {
+    owner_id: string;
+    id: string;
+    provider: string;
+    /** Set when the provider said that the token is no more. */
+    disabled_at: number | null;
+    created_at: number;
+    sealed: Uint8Array;
+  };
+  /** Subscriptions that a device's MQTT client left with the embedded broker. */
+  mqtt_sessions: { owner_id: string; device_id: string; client_id: string; subscriptions: string; updated_at: number };
+  /** Messages that wait for such a client; the text stays in the sealed row of the notification. */
+  mqtt_waiting: {
+    owner_id: string;
+    device_id: string;
+    client_id: string;
+    notification_id: string;
+    qos: number;
+    /** Given when the message was sent and is not yet acknowledged. */
+    message_id: number | null;
+    /** `publish`, or `pubrel` once the client has confirmed a QoS 2 message. */
+    state: string;
+  };
   notifications: { owner_id: string; id: string; created_at: number; sealed: Uint8Array };
   used_signatures: { owner_id: string; signature: string; expires_at: number };
 }

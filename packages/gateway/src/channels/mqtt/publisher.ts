@@ -1,0 +1,20 @@
+import type { Qos } from '@tocsin/contract';
+import type { Outcome } from '../../core/answer.ts';
+
+export interface MqttMessage {
+  topic: string;
+  payload: Buffer;
+  qos: Qos;
+  /** Until when a broker that can (MQTT 5) keeps it for a client that is away; null: as long as it likes. */
+  expiresAt: number | null;
+  /** Which notification this is, and for which device; null for the topic of a custom broker. */
+  notification: { id: string; ownerId: string; deviceId: string } | null;
+}
+
+/** One broker, ours or another. `publish` never rejects; once the signal aborts it settles at once. */
+export interface MqttPublisher {
+  publish(message: MqttMessage, signal: AbortSignal): Promise<Outcome>;
+  /** null when the broker answers; otherwise what is wrong and what to do, without secrets. */
+  check(): Promise<string | null>;
+  close(): Promise<void>;
+}
