@@ -1,0 +1,77 @@
+// What keeps one channel's trouble from becoming everybody's: a deadline, a bound on what runs at once, and a breaker
+// that fails at once while the provider is known to be down.
+import {
+  BrokenCircuitError,
+  BulkheadRejectedError,
+  bulkhead,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  handleWhenResult,
+} from 'cockatiel';
+import type { NotSent, Outcome } from '../core/answer.ts';
+import type { Channel } from './ports.ts';
+
+export interface GuardOptions {
+  /** For people, at the start of a sentence: "The mail server". */
+  provider: string;
+  timeoutMs: number;
+  /** Sends that run at once; as many again may wait for their turn. */
+  maxConcurrent: number;
+  /** So many failures to reach the provider in a row open the breaker. */
+  failuresToOpen?: number;
+  /** How long it stays open before one send may try again. */
+  openMs?: number;
+}
+
+/** A channel settles when its signal aborts; one that does not is left behind after this. */
+const graceMs = 250;
+
+export function guard<Target>(channel: Channel<Target>, options: GuardOptions): Channel<Target> {
+  const { provider, timeoutMs, maxConcurrent, failuresToOpen = 5, openMs = 10_000 } = options;
+  const slots = bulkhead(maxConcurrent, maxConcurrent);
+  const breaker = circuitBreaker(
+    handleWhenResult((result) => (result as readonly Outcome[]).some(isUnreachable)),
+    { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
+  );
+
+  return {
+    async send(notification, targets, sendOptions, requestSignal) {
+      const failAll = (failure: Omit<NotSent, 'kind'>): readonly Outcome[] =>
+        targets.map(() => ({ kind: 'retry', ...failure }));
+      const signal = AbortSignal.any([requestSignal, AbortSignal.timeout(timeoutMs)]);
+      const late = failAll({ error: `${provider} did not answer in time`, isUnreachable: true });
+      try {
+        return await slots.execute(() =>
+          breaker.execute(() => settleBy(signal, channel.send(notification, targets, sendOptions, signal), late)),
+        );
+      } catch (error) {
+        if (error instanceof BrokenCircuitError) {
+          return failAll({ error: `${provider} is not reachable at the moment`, isUnreachable: true, wasAsked: false });
+        }
+        if (error instanceof BulkheadRejectedError) {
+          return failAll({ error: `${provider}: too much is waiting`, wasAsked: false });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function isUnreachable(outcome: Outcome): boolean {
+  return outcome.kind !== 'sent' && outcome.isUnreachable === true;
+}
+
+function settleBy<T>(signal: AbortSignal, work: Promise<T>, late: T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let grace: NodeJS.Timeout | undefined;
+    const giveUp = (): void => {
+      grace = setTimeout(() => resolve(late), graceMs);
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => {
+      signal.removeEventListener('abort', giveUp);
+      clearTimeout(grace);
+    });
+  });
+}
