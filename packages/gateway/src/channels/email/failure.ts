@@ -1,0 +1,111 @@
+// What nodemailer reports → what became of the mail. The server's own words stay here: of its answer only the number
+// goes on, since the text may quote addresses, the mail or the sign-in.
+import type { NotSent } from '../../core/answer.ts';
+
+export interface Failure {
+  outcome: NotSent;
+  /** What the operator can do about it. */
+  fix: string;
+}
+
+/** The fields of an error of nodemailer that matter; everything else in it is left alone. */
+interface SmtpError {
+  code: string;
+  /** What Node or OpenSSL called it, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  cause: string;
+  /** The three digits that the server answered with; 0 when it did not answer. */
+  reply: number;
+  command: string;
+}
+
+const checkServer = 'Check the address in TOCSIN_SMTP_URL, and that the mail server runs and lets this machine in';
+const checkSignIn = 'Check the user name and password in TOCSIN_SMTP_URL';
+
+export function explain(error: unknown): Failure {
+  const smtp = readError(error);
+  if (smtp.code === 'EAUTH' || smtp.code === 'ENOAUTH') return explainSignIn(smtp);
+  return smtp.reply === 0 ? explainSilence(smtp) : explainReply(smtp);
+}
+
+export function unreachable(error: string, fix = checkServer): Failure {
+  return { outcome: { kind: 'retry', error, isUnreachable: true }, fix };
+}
+
+function explainSignIn({ reply }: SmtpError): Failure {
+  return isTemporary(reply)
+    ? unreachable(`The mail server could not check the user name and password (${reply})`, 'Try again later')
+    : unreachable('The mail server did not accept the user name and password', checkSignIn);
+}
+
+function explainReply({ reply, command }: SmtpError): Failure {
+  if (reply === 421) return unreachable('The mail server is not available (421)');
+  if (reply === 530) {
+    const error = 'The mail server wants encryption, or a user name and password, first (530)';
+    return unreachable(error, 'Use smtps: or add user name and password in TOCSIN_SMTP_URL');
+  }
+  if (command === 'RCPT TO') return refused('recipient', reply);
+  if (command === 'DATA') return refused('message', reply);
+  if (command === 'MAIL FROM') {
+    // All mail has the same sender, so no other mail would fare better; and once it is put right, this one goes out too.
+    return isTemporary(reply)
+      ? refused('sender', reply)
+      : unreachable(`The mail server refused the sender (${reply})`, 'Check TOCSIN_EMAIL_FROM');
+  }
+  if (command === 'STARTTLS') return notEncrypted();
+  return unreachable(`The mail server is not available (${reply})`);
+}
+
+function refused(what: 'recipient' | 'message' | 'sender', reply: number): Failure {
+  if (isTemporary(reply)) {
+    const error = `The mail server does not take the ${what} at the moment (${reply})`;
+    return { outcome: { kind: 'retry', error }, fix: 'Try again later' };
+  }
+  return { outcome: { kind: 'rejected', error: `The mail server refused the ${what} (${reply})` }, fix: checkServer };
+}
+
+/** 503 speaks of the order of commands, not of the mail: on a new connection the same mail may go through. */
+function isTemporary(reply: number): boolean {
+  return (reply > 0 && reply < 500) || reply === 503;
+}
+
+function explainSilence({ code, cause }: SmtpError): Failure {
+  const detail = cause === '' ? '' : ` (${cause})`;
+  if (/CERT|SIGNATURE|ALTNAME/.test(cause)) {
+    const fix = 'Use the host name that the certificate is for; name an authority of your own in NODE_EXTRA_CA_CERTS';
+    return unreachable(`The certificate of the mail server was not accepted${detail}`, fix);
+  }
+  if (code === 'ETLS' || /^(EPROTO$|ERR_SSL|ERR_TLS)/.test(cause)) return notEncrypted(detail);
+  if (code === 'EDNS') return unreachable(`The name of the mail server was not found${detail}`);
+  if (code === 'ETIMEDOUT') return unreachable('The mail server did not answer in time');
+  if (code === 'ESOCKET') return unreachable(`The mail server cannot be reached${detail}`);
+  if (code === 'ECONNECTION') return unreachable('The mail server ended the connection');
+  if (code === 'EPROTOCOL') return unreachable('What answers at the address is not a mail server');
+  if (code === 'EENVELOPE') {
+    return {
+      outcome: { kind: 'rejected', error: 'The address is not one that mail can be sent to' },
+      fix: checkServer,
+    };
+  }
+  return { outcome: { kind: 'retry', error: 'The mail could not be sent' }, fix: checkServer };
+}
+
+function notEncrypted(detail = ''): Failure {
+  const fix =
+    'In TOCSIN_SMTP_URL, smtps: is for TLS from the start, often port 465, and smtp: for STARTTLS, often port 587';
+  return unreachable(`The connection to the mail server could not be encrypted${detail}`, fix);
+}
+
+function readError(error: unknown): SmtpError {
+  const fields: Record<string, unknown> = typeof error === 'object' && error !== null ? { ...error } : {};
+  const word = (name: string): string => {
+    const value = fields[name];
+    return typeof value === 'string' && /^[A-Z][A-Z0-9_ ]{1,60}$/.test(value) ? value : '';
+  };
+  const reply = fields.responseCode;
+  return {
+    code: word('code'),
+    cause: word('originalCode'),
+    reply: typeof reply === 'number' && reply >= 200 && reply < 600 ? reply : 0,
+    command: word('command'),
+  };
+}

@@ -1,0 +1,44 @@
+// A notification → what the mail says. Pure.
+import type { Notification } from '../../gateway/ports.ts';
+import { cut, oneLine } from './clean.ts';
+import { renderHtml } from './html.ts';
+import { renderText } from './plain-text.ts';
+
+export interface MailContent {
+  subject: string;
+  text: string;
+  html: string;
+  headers: Record<string, string>;
+  messageId: string;
+}
+
+const subjectCharacters = 180;
+
+/** `domain` is the sender's. The same notification always has the same Message-ID, so a second delivery is seen as one. */
+export function format(notification: Notification, domain: string): MailContent {
+  const subject = subjectOf(notification);
+  return {
+    subject,
+    text: renderText(notification),
+    html: renderHtml(notification, subject),
+    headers: {
+      // Keep vacation notices and other machines from answering: RFC 3834, and Exchange's own header.
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+      ...priorityOf(notification),
+    },
+    messageId: `<${notification.id}@${domain}>`,
+  };
+}
+
+function subjectOf({ title, severity }: Notification): string {
+  const words = oneLine(title) || 'Notification';
+  return cut(severity === null ? words : `[${severity.toUpperCase()}] ${words}`, subjectCharacters);
+}
+
+/** Normal is what mail is without these headers. Outlook reads Importance, others X-Priority. */
+function priorityOf({ severity }: Notification): Record<string, string> {
+  if (severity === 'critical') return { 'X-Priority': '1 (Highest)', Importance: 'high' };
+  if (severity === 'error') return { 'X-Priority': '2 (High)', Importance: 'high' };
+  return {};
+}

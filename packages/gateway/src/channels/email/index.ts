@@ -1,0 +1,85 @@
+// Mail, over the operator's own mail server.
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { EmailConfig } from '../../channel-config.ts';
+import type { Outcome } from '../../core/answer.ts';
+import type { EmailTarget } from '../../core/plan.ts';
+import type { ManagedChannel, Notification } from '../../gateway/ports.ts';
+import { domainOf, isOneAddress, parseSender, type Sender } from './address.ts';
+import { explain, type Failure, unreachable } from './failure.ts';
+import { format } from './format.ts';
+import { GivenUp, Lanes, LanesClosed } from './lanes.ts';
+import { smtpOptions, type Trust } from './smtp-options.ts';
+
+const longestCheckMs = 5000;
+
+/** `trust` is for a mail server whose certificate Node does not know; there is no way to leave certificates unchecked. */
+export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?: Trust): ManagedChannel<EmailTarget> {
+  const sender = parseSender(from);
+  const lanes = new Lanes(smtpOptions(url, timeoutMs, trust));
+
+  async function sendOne(notification: Notification, address: string, signal: AbortSignal): Promise<Outcome> {
+    if (!isOneAddress(address)) {
+      return { kind: 'rejected', error: 'The address is not one that mail can be sent to', wasAsked: false };
+    }
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    try {
+      await lanes.send(compose(notification, sender, address), AbortSignal.any([signal, deadline.signal]));
+      return { kind: 'sent' };
+    } catch (error) {
+      if (error instanceof LanesClosed) return notAsked('The mail channel is shut down');
+      if (!(error instanceof GivenUp)) return explain(error).outcome;
+      if (!error.wasStarted) return notAsked('No connection to the mail server was free in time');
+      if (deadline.signal.aborted) return noAnswerWithin(timeoutMs).outcome;
+      return { kind: 'retry', error: 'The mail was broken off before the mail server had taken it' };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    send: (notification, targets, _options, signal) =>
+      Promise.all(targets.map(({ address }) => sendOne(notification, address, signal))),
+
+    async check() {
+      const checkMs = Math.min(timeoutMs, longestCheckMs);
+      const transport = createTransport({ ...smtpOptions(url, checkMs, trust), socketTimeout: checkMs });
+      const late = Promise.withResolvers<false>();
+      const timer = setTimeout(late.resolve, checkMs, false);
+      try {
+        const isWell = await Promise.race([transport.verify(), late.promise]);
+        return isWell ? null : sentenceOf(noAnswerWithin(checkMs));
+      } catch (error) {
+        return sentenceOf(explain(error));
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+
+    close: () => lanes.close(),
+  };
+}
+
+function compose(notification: Notification, sender: Sender, address: string): SendMailOptions {
+  // As objects: nodemailer takes a string apart and finds a second recipient behind a comma.
+  const recipient = { name: '', address };
+  return {
+    ...format(notification, domainOf(sender.address)),
+    from: sender,
+    to: recipient,
+    envelope: { from: { name: '', address: sender.address }, to: [recipient] },
+    date: new Date(notification.createdAt),
+  };
+}
+
+function notAsked(error: string): Outcome {
+  return { kind: 'retry', error, wasAsked: false };
+}
+
+function noAnswerWithin(ms: number): Failure {
+  return unreachable(`The mail server did not answer within ${ms} ms`);
+}
+
+function sentenceOf({ outcome, fix }: Failure): string {
+  return `${outcome.error}. ${fix}.`;
+}

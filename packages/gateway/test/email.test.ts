@@ -1,0 +1,563 @@
+// Mail against a real SMTP server: what arrives, what a failure is called, and that no server can hold a request up.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { after, before, beforeEach, suite, type TestContext, test } from 'node:test';
+import { createEmailChannel } from '../src/channels/email/index.ts';
+import type { NotSent, Outcome } from '../src/core/answer.ts';
+import type { EmailTarget } from '../src/core/plan.ts';
+import type { ManagedChannel, Notification } from '../src/gateway/ports.ts';
+import { eventually } from './support/eventually.ts';
+import { canRun, type Obstacle, obstacleIn } from './support/requires.ts';
+import { type Certificates, createCertificates } from './support/smtp-certificates.ts';
+import { decodeWords, parseMessage } from './support/smtp-message.ts';
+import { serverText, startMailServer, type TestMailServer } from './support/smtp-server.ts';
+
+const user = 'canary-user@example.com';
+const password = 'canary:pass/w%rd€';
+const signIn = `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
+const users = { [user]: password };
+const never = new AbortController().signal;
+const settledWithinMs = 1500;
+
+const notification: Notification = {
+  id: '0198f3c2-7d00-7000-8000-00000000abcd',
+  ownerId: 'owner',
+  title: 'Disk almost full',
+  body: 'Only 3 % left.',
+  source: 'backup',
+  category: 'task',
+  severity: 'critical',
+  data: { host: 'db-1', deep: { free: [1, 2] } },
+  createdAt: Date.UTC(2026, 6, 31, 14, 5, 9),
+};
+
+interface Mailbox {
+  channel: ManagedChannel<EmailTarget>;
+  send(changes?: Partial<Notification>, signal?: AbortSignal): Promise<Outcome>;
+}
+
+/** A channel that is closed after the test. Every error it ever gives is searched for secrets. */
+function openMailbox(
+  t: { after(end: () => Promise<void>): void },
+  url: string,
+  { timeoutMs = 5000, from = 'Tocsin <tocsin@example.com>', to = 'ann@example.org', ca = '' } = {},
+): Mailbox {
+  const channel = createEmailChannel({ url: new URL(url), from, timeoutMs }, ca === '' ? undefined : { ca });
+  t.after(() => channel.close());
+  return {
+    channel,
+    async send(changes = {}, signal = never) {
+      const options = { qos: 1, customBroker: null } as const;
+      const [outcome] = await channel.send({ ...notification, ...changes }, [{ address: to }], options, signal);
+      assert.ok(outcome);
+      if (outcome.kind !== 'sent') assertDiscreet(outcome.error);
+      return outcome;
+    },
+  };
+}
+
+function assertDiscreet(text: string): void {
+  for (const secret of [user, 'canary', password, encodeURIComponent(password), serverText, '5.1.1']) {
+    assert.ok(!text.includes(secret), `"${text}" gives ${secret} away`);
+  }
+}
+
+async function timed<T>(work: Promise<T>): Promise<{ result: T; tookMs: number }> {
+  const start = performance.now();
+  return { result: await work, tookMs: performance.now() - start };
+}
+
+suite('Mail', () => {
+  let server: TestMailServer;
+  let url: string;
+
+  before(async () => {
+    server = await startMailServer();
+    url = `smtp://127.0.0.1:${server.port}`;
+  });
+  after(() => server.kill());
+  beforeEach(() => {
+    server.resume();
+    server.mails.length = 0;
+    server.transcript = '';
+    server.connectionCount = 0;
+  });
+
+  test('arrives with its text, its page and its headers', async (t) => {
+    assert.deepEqual(await openMailbox(t, url).send(), { kind: 'sent' });
+    const [mail] = server.mails;
+    assert.ok(mail);
+    const { headers, header, text, html } = parseMessage(mail.raw);
+    assert.deepEqual(headers.map(([name]) => name).sort(), [
+      'Auto-Submitted',
+      'Content-Type',
+      'Date',
+      'From',
+      'Importance',
+      'MIME-Version',
+      'Message-ID',
+      'Subject',
+      'To',
+      'X-Auto-Response-Suppress',
+      'X-Priority',
+    ]);
+    assert.equal(header('Subject'), '[CRITICAL] Disk almost full');
+    assert.equal(header('From'), 'Tocsin <tocsin@example.com>');
+    assert.equal(header('To'), 'ann@example.org');
+    assert.equal(header('Date'), 'Fri, 31 Jul 2026 14:05:09 +0000');
+    assert.equal(header('Message-ID'), '<0198f3c2-7d00-7000-8000-00000000abcd@example.com>');
+    assert.equal(header('Auto-Submitted'), 'auto-generated');
+    assert.equal(header('X-Auto-Response-Suppress'), 'All');
+    assert.ok(text.includes('Only 3 % left.') && text.includes('host: db-1'));
+    assert.match(html, /<th [^>]*>host<\/th><td [^>]*>db-1<\/td>/);
+  });
+
+  test('goes to exactly one recipient, from the address of the configuration', async (t) => {
+    await openMailbox(t, url).send();
+    assert.deepEqual(server.transcript.match(/^(MAIL|RCPT|DATA).*$/gim), [
+      'MAIL FROM:<tocsin@example.com>',
+      'RCPT TO:<ann@example.org>',
+      'DATA',
+    ]);
+  });
+
+  test('is not sent to anything that is not one plain address', async (t) => {
+    for (const to of [
+      'ann@example.org, eve@example.org',
+      'ann@example.org;eve@example.org',
+      'Ann <ann@example.org>',
+      'ann@example.org\r\nRCPT TO:<eve@example.org>',
+      'ann@example.org eve@example.org',
+      'friends: ann@example.org;',
+      '"a,b"@example.org',
+      'ann@example.org>',
+      `${'a'.repeat(250)}@example.org`,
+      'ann',
+      '',
+    ]) {
+      const outcome = await openMailbox(t, url, { to }).send();
+      const error = 'The address is not one that mail can be sent to';
+      assert.deepEqual(outcome, { kind: 'rejected', error, wasAsked: false }, to);
+    }
+    assert.equal(server.transcript, '');
+  });
+
+  test('goes out as it is addressed, also beyond ASCII', async (t) => {
+    assert.equal((await openMailbox(t, url, { to: 'änn@exämple.org' }).send()).kind, 'sent');
+    assert.deepEqual(server.mails[0]?.recipients, ['änn@exämple.org']);
+  });
+
+  test('gets no header and no recipient from a hostile title, source, body or data', async (t) => {
+    const mailbox = openMailbox(t, url);
+    await mailbox.send();
+    const expected = parseMessage(server.mails[0]?.raw ?? '').headers.map(([name]) => name);
+    for (const lineBreak of ['\r\n', '\n', '\r', '\u2028', '\u0085', '\u0000\r\n', '\v', '\f']) {
+      server.mails.length = 0;
+      const hostile = `x${lineBreak}Bcc: eve@example.com${lineBreak}${lineBreak}<b>${lineBreak}.${lineBreak}RCPT TO:<eve@example.com>`;
+      const data = { [hostile]: hostile };
+      assert.equal((await mailbox.send({ title: hostile, source: hostile, body: hostile, data })).kind, 'sent');
+      assert.equal(server.mails.length, 1);
+      const [mail] = server.mails;
+      const { headers, header } = parseMessage(mail?.raw ?? '');
+      assert.deepEqual(
+        headers.map(([name]) => name),
+        expected,
+        JSON.stringify(lineBreak),
+      );
+      assert.match(decodeWords(header('Subject') ?? ''), /^\[CRITICAL\] x Bcc: eve@example\.com /);
+      assert.deepEqual(mail?.recipients, ['ann@example.org']);
+    }
+  });
+
+  test('carries letters of any script', async (t) => {
+    await openMailbox(t, url, { from: '"Glocke, München" <tocsin@example.com>' }).send({
+      title: 'Größe 😀',
+      body: '警告',
+    });
+    const { header, text, html } = parseMessage(server.mails[0]?.raw ?? '');
+    assert.equal(decodeWords(header('Subject') ?? ''), '[CRITICAL] Größe 😀');
+    assert.match(decodeWords(header('From') ?? ''), /^"?Glocke, München"? <tocsin@example\.com>$/);
+    assert.ok(text.includes('警告') && html.includes('警告'));
+  });
+
+  test('has the same Message-ID when it is delivered again', async (t) => {
+    await openMailbox(t, url).send();
+    await openMailbox(t, url).send();
+    const ids = server.mails.map(({ raw }) => parseMessage(raw).header('Message-ID'));
+    assert.equal(ids.length, 2);
+    assert.equal(ids[0], ids[1]);
+  });
+
+  test('reuses its connection, and opens no more than five', async (t) => {
+    const mailbox = openMailbox(t, url);
+    for (let count = 0; count < 20; count++) await mailbox.send();
+    assert.equal(server.connectionCount, 1);
+    const outcomes = await Promise.all(Array.from({ length: 40 }, () => mailbox.send()));
+    assert.ok(outcomes.every(({ kind }) => kind === 'sent'));
+    assert.equal(server.mails.length, 60);
+    assert.equal(server.connectionCount, 5);
+  });
+
+  test('goes over a new connection where the server ended the old one in between', async (t) => {
+    const mailbox = openMailbox(t, url);
+    await mailbox.send();
+    server.dropConnections();
+    assert.deepEqual(await mailbox.send(), { kind: 'sent' });
+    assert.equal(server.connectionCount, 2);
+    assert.equal(server.mails.length, 2);
+  });
+
+  test('works again by itself once a server that was killed is back', async (t) => {
+    const mailbox = openMailbox(t, url);
+    await mailbox.send();
+    await server.kill();
+    const outcome = await mailbox.send();
+    assert.equal(outcome.kind, 'retry');
+    assert.equal((outcome as NotSent).isUnreachable, true);
+    await server.start();
+    assert.deepEqual(await mailbox.send(), { kind: 'sent' });
+    assert.equal(server.mails.length, 2);
+  });
+
+  suite('of which the server does not want to know', () => {
+    const unavailable = (reply: number) => `The mail server is not available (${reply})`;
+    const rows: [step: keyof TestMailServer['faults'], reply: number, outcome: NotSent][] = [
+      ['greeting', 421, { kind: 'retry', error: unavailable(421), isUnreachable: true }],
+      ['greeting', 454, { kind: 'retry', error: unavailable(454), isUnreachable: true }],
+      ['greeting', 554, { kind: 'retry', error: unavailable(554), isUnreachable: true }],
+      ['mail', 451, { kind: 'retry', error: 'The mail server does not take the sender at the moment (451)' }],
+      ['mail', 553, { kind: 'retry', error: 'The mail server refused the sender (553)', isUnreachable: true }],
+      [
+        'mail',
+        530,
+        {
+          kind: 'retry',
+          error: 'The mail server wants encryption, or a user name and password, first (530)',
+          isUnreachable: true,
+        },
+      ],
+      ['rcpt', 450, { kind: 'retry', error: 'The mail server does not take the recipient at the moment (450)' }],
+      ['rcpt', 421, { kind: 'retry', error: unavailable(421), isUnreachable: true }],
+      ['rcpt', 550, { kind: 'rejected', error: 'The mail server refused the recipient (550)' }],
+      ['rcpt', 503, { kind: 'retry', error: 'The mail server does not take the recipient at the moment (503)' }],
+      ['data', 451, { kind: 'retry', error: 'The mail server does not take the message at the moment (451)' }],
+      ['data', 552, { kind: 'rejected', error: 'The mail server refused the message (552)' }],
+      ['data', 554, { kind: 'rejected', error: 'The mail server refused the message (554)' }],
+    ];
+    for (const [step, reply, expected] of rows) {
+      test(`is a case of ${expected.kind} after ${reply} at ${step}, and the next mail goes through`, async (t) => {
+        const mailbox = openMailbox(t, url);
+        server.faults[step] = reply;
+        assert.deepEqual(await mailbox.send(), expected);
+        assert.equal(server.mails.length, 0);
+        server.resume();
+        assert.deepEqual(await mailbox.send(), { kind: 'sent' });
+      });
+    }
+  });
+
+  suite('to a server that keeps it waiting', () => {
+    const steps = ['greeting', 'mail', 'rcpt', 'data'] as const;
+    for (const step of steps) {
+      test(`is given up at the deadline when ${step} stalls, and its connection is closed`, async (t) => {
+        const mailbox = openMailbox(t, url, { timeoutMs: 300 });
+        server.faults[step] = 'stall';
+        const { result, tookMs } = await timed(mailbox.send());
+        const error = 'The mail server did not answer within 300 ms';
+        assert.deepEqual(result, { kind: 'retry', error, isUnreachable: true });
+        assert.ok(tookMs >= 290 && tookMs < settledWithinMs, `${tookMs} ms`);
+        await eventually(
+          'the connection is closed',
+          2000,
+          () => server.openConnections,
+          (count) => count === 0,
+        );
+      });
+
+      test(`is broken off at once when the request is over while ${step} stalls`, async (t) => {
+        const mailbox = openMailbox(t, url);
+        server.faults[step] = 'stall';
+        const request = new AbortController();
+        const sending = mailbox.send({}, request.signal);
+        await server.stalls(1);
+        request.abort();
+        const { result, tookMs } = await timed(sending);
+        const error = 'The mail was broken off before the mail server had taken it';
+        assert.deepEqual(result, { kind: 'retry', error });
+        assert.ok(tookMs < 200, `${tookMs} ms`);
+        await eventually(
+          'the connection is closed',
+          2000,
+          () => server.openConnections,
+          (count) => count === 0,
+        );
+      });
+    }
+
+    test('does not leave the queue later than its caller, so nothing is sent that was called a failure', async (t) => {
+      const mailbox = openMailbox(t, url, { timeoutMs: 400 });
+      server.faults.rcpt = 'stall';
+      const outcomes = await Promise.all(Array.from({ length: 12 }, () => mailbox.send()));
+      assert.deepEqual(new Set(outcomes.map(({ kind }) => kind)), new Set(['retry']));
+      server.resume();
+      assert.deepEqual(await mailbox.send({ title: 'The only one' }), { kind: 'sent' });
+      assert.equal(server.mails.length, 1);
+      assert.equal(parseMessage(server.mails[0]?.raw ?? '').header('Subject'), '[CRITICAL] The only one');
+    });
+
+    test('stops waiting for a free connection when the request is over', async (t) => {
+      const mailbox = openMailbox(t, url);
+      server.faults.rcpt = 'stall';
+      const ahead = Array.from({ length: 5 }, () => mailbox.send());
+      await server.stalls(5);
+      const request = new AbortController();
+      const waiting = mailbox.send({}, request.signal);
+      request.abort();
+      const error = 'No connection to the mail server was free in time';
+      assert.deepEqual(await waiting, { kind: 'retry', error, wasAsked: false });
+      server.resume();
+      assert.deepEqual(new Set((await Promise.all(ahead)).map(({ kind }) => kind)), new Set(['sent']));
+      assert.equal(server.mails.length, 5);
+    });
+
+    test('is not even begun when the request is already over', async (t) => {
+      const { result, tookMs } = await timed(openMailbox(t, url).send({}, AbortSignal.abort()));
+      assert.equal(result.kind, 'retry');
+      assert.equal((result as NotSent).wasAsked, false);
+      assert.ok(tookMs < 100, `${tookMs} ms`);
+      assert.equal(server.connectionCount, 0);
+    });
+
+    test('is given up at the deadline also when the server keeps talking', async (t) => {
+      const chatter = await startChatter(t);
+      const { result, tookMs } = await timed(openMailbox(t, chatter, { timeoutMs: 300 }).send());
+      assert.equal((result as NotSent).isUnreachable, true);
+      assert.ok(tookMs < settledWithinMs, `${tookMs} ms`);
+    });
+  });
+
+  test('is a case of retry when nothing listens', async (t) => {
+    const { close, url: deserted } = await listen(() => undefined);
+    await close();
+    const outcome = await openMailbox(t, deserted).send();
+    const error = 'The mail server cannot be reached (ECONNREFUSED)';
+    assert.deepEqual(outcome, { kind: 'retry', error, isUnreachable: true });
+  });
+
+  test('is a case of retry when every connection is cut, or something else answers', async (t) => {
+    for (const [answer, error] of [
+      [null, 'The mail server ended the connection'],
+      ['HTTP/1.1 400 Bad Request\r\n\r\n', 'What answers at the address is not a mail server'],
+    ] as const) {
+      const stranger = await listen((socket) => (answer === null ? socket.destroy() : socket.end(answer)));
+      t.after(stranger.close);
+      assert.deepEqual(await openMailbox(t, stranger.url).send(), { kind: 'retry', error, isUnreachable: true });
+    }
+  });
+
+  test('is refused once the channel is closed, while mail on its way still arrives', async (t) => {
+    const mailbox = openMailbox(t, url);
+    server.faults.data = 'stall';
+    const onItsWay = mailbox.send();
+    await server.stalls(1);
+    const closing = mailbox.channel.close();
+    const error = 'The mail channel is shut down';
+    assert.deepEqual(await mailbox.send(), { kind: 'retry', error, wasAsked: false });
+    server.resume();
+    assert.deepEqual(await onItsWay, { kind: 'sent' });
+    await closing;
+    await eventually(
+      'the connection is closed',
+      2000,
+      () => server.openConnections,
+      (count) => count === 0,
+    );
+  });
+
+  test('that waits for a free connection is refused when the channel closes', async (t) => {
+    const mailbox = openMailbox(t, url);
+    server.faults.rcpt = 'stall';
+    const ahead = Array.from({ length: 5 }, () => mailbox.send());
+    await server.stalls(5);
+    const waiting = mailbox.send();
+    const closing = mailbox.channel.close();
+    assert.equal((await waiting).kind, 'retry');
+    server.resume();
+    await Promise.all([closing, ...ahead]);
+    assert.equal(server.mails.length, 5);
+  });
+
+  suite('with a user name and a password', () => {
+    for (const method of ['PLAIN', 'LOGIN']) {
+      test(`signs in with ${method}`, async (t) => {
+        const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
+        t.after(() => guarded.kill());
+        const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${guarded.port}`);
+        assert.deepEqual(await mailbox.send(), { kind: 'sent' });
+        assert.equal(guarded.mails[0]?.user, user);
+        assert.equal(guarded.mails[0]?.authMethod, method);
+        assert.equal(await mailbox.channel.check(), null);
+      });
+
+      test(`says so when ${method} is refused, without a word of the server`, async (t) => {
+        const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
+        t.after(() => guarded.kill());
+        const mailbox = openMailbox(t, `smtp://${encodeURIComponent(user)}:canary-wrong@127.0.0.1:${guarded.port}`);
+        const error = 'The mail server did not accept the user name and password';
+        assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
+        const advice = await mailbox.channel.check();
+        assert.equal(advice, `${error}. Check the user name and password in TOCSIN_SMTP_URL.`);
+      });
+    }
+
+    test('takes a percent sign in a password as it stands', async (t) => {
+      const guarded = await startMailServer({ users: { ann: '100%' }, disabledCommands: ['STARTTLS'] });
+      t.after(() => guarded.kill());
+      assert.deepEqual(await openMailbox(t, `smtp://ann:100%@127.0.0.1:${guarded.port}`).send(), { kind: 'sent' });
+    });
+
+    test('says so when the server wants one and none is configured', async (t) => {
+      const guarded = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
+      t.after(() => guarded.kill());
+      const outcome = await openMailbox(t, `smtp://127.0.0.1:${guarded.port}`).send();
+      assert.equal((outcome as NotSent).isUnreachable, true);
+      assert.match((outcome as NotSent).error, /\(530\)$/);
+    });
+  });
+
+  suite('over TLS', () => {
+    const obstacle: Obstacle = obstacleIn('openssl', ['version']);
+    let certificates: Certificates;
+    let upgrading: TestMailServer;
+    let encrypted: TestMailServer;
+
+    before(async () => {
+      if (obstacle !== null) return;
+      certificates = await createCertificates();
+      const { key, cert } = certificates;
+      upgrading = await startMailServer({ key, cert, users });
+      encrypted = await startMailServer({ key, cert, users, secure: true });
+    });
+    after(async () => {
+      if (obstacle !== null) return;
+      await Promise.all([upgrading.kill(), encrypted.kill()]);
+    });
+    const tlsTest = (name: string, run: (t: TestContext) => Promise<void>) =>
+      test(name, async (t) => {
+        if (canRun(t, obstacle)) await run(t);
+      });
+
+    tlsTest('is encrypted where the server offers STARTTLS, before the password is sent', async (t) => {
+      const mailbox = openMailbox(t, `smtp://${signIn}localhost:${upgrading.port}`, certificates);
+      assert.deepEqual(await mailbox.send(), { kind: 'sent' });
+      assert.equal(upgrading.mails.at(-1)?.isSecure, true);
+      assert.doesNotMatch(upgrading.transcript, /AUTH|MAIL/);
+      assert.match(upgrading.transcript, /STARTTLS/);
+      assert.equal(await mailbox.channel.check(), null);
+    });
+
+    tlsTest('is encrypted from the start with smtps', async (t) => {
+      const mailbox = openMailbox(t, `smtps://${signIn}localhost:${encrypted.port}`, certificates);
+      assert.deepEqual(await mailbox.send(), { kind: 'sent' });
+      assert.equal(encrypted.mails.at(-1)?.isSecure, true);
+      assert.equal(await mailbox.channel.check(), null);
+    });
+
+    tlsTest('is not sent in the clear when requireTLS is asked for', async (t) => {
+      const mailbox = openMailbox(t, `${url}?requireTLS=true`);
+      const error = 'The connection to the mail server could not be encrypted';
+      assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
+      assert.doesNotMatch(server.transcript, /MAIL FROM/);
+      const patient = openMailbox(t, `smtp://${signIn}localhost:${upgrading.port}?requireTLS=true`, certificates);
+      assert.deepEqual(await patient.send(), { kind: 'sent' });
+    });
+
+    tlsTest('is not sent to a server whose certificate nobody vouches for', async (t) => {
+      const loose = 'tls.rejectUnauthorized=false&ignoreTLS=true';
+      for (const address of [
+        `smtps://${signIn}localhost:${encrypted.port}?${loose}`,
+        `smtp://${signIn}localhost:${upgrading.port}?${loose}`,
+      ]) {
+        const outcome = await openMailbox(t, address).send();
+        assert.equal(outcome.kind, 'retry');
+        assert.match((outcome as NotSent).error, /^The certificate of the mail server was not accepted \([A-Z_]+\)$/);
+        assert.equal((outcome as NotSent).isUnreachable, true);
+      }
+    });
+
+    tlsTest('is not sent to a server whose certificate is for another name', async (t) => {
+      const outcome = await openMailbox(t, `smtps://${signIn}127.0.0.1:${encrypted.port}`, certificates).send();
+      const error = 'The certificate of the mail server was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)';
+      assert.deepEqual(outcome, { kind: 'retry', error, isUnreachable: true });
+    });
+
+    tlsTest('says what is wrong when smtps meets a server that speaks plainly', async (t) => {
+      const mailbox = openMailbox(t, `smtps://127.0.0.1:${server.port}`, certificates);
+      assert.match(
+        ((await mailbox.send()) as NotSent).error,
+        /^The connection to the mail server could not be encrypted/,
+      );
+      assert.match((await mailbox.channel.check()) ?? '', /smtp: for STARTTLS, often port 587\.$/);
+    });
+  });
+
+  suite('checked by its operator', () => {
+    test('is well when the server answers, and sends nothing', async (t) => {
+      assert.equal(await openMailbox(t, url).channel.check(), null);
+      assert.doesNotMatch(server.transcript, /MAIL FROM/);
+    });
+
+    test('says what to fix when nothing listens', async (t) => {
+      const { close, url: deserted } = await listen(() => undefined);
+      await close();
+      const advice = (await openMailbox(t, deserted).channel.check()) ?? '';
+      assert.match(
+        advice,
+        /^The mail server cannot be reached \(ECONNREFUSED\)\. Check the address in TOCSIN_SMTP_URL/,
+      );
+    });
+
+    test('does not wait for a server that does not answer, or that keeps talking', async (t) => {
+      server.faults.greeting = 'stall';
+      for (const address of [url, await startChatter(t)]) {
+        const { result, tookMs } = await timed(openMailbox(t, address, { timeoutMs: 300 }).channel.check());
+        assert.match(result ?? '', /did not answer/);
+        assert.ok(tookMs < settledWithinMs, `${tookMs} ms`);
+      }
+    });
+  });
+});
+
+/** A server that signs nobody in and never stops talking, so no silence of it ever lasts long enough for a timeout. */
+async function startChatter(t: TestContext): Promise<string> {
+  const { url, close } = await listen((socket) => {
+    const timer = setInterval(() => socket.write('250-please hold the line\r\n'), 20);
+    socket.once('close', () => clearInterval(timer));
+    socket.write('220 welcome\r\n');
+  });
+  t.after(close);
+  return url;
+}
+
+/** Something that listens but is no mail server. */
+async function listen(onConnection: (socket: Socket) => void): Promise<{ url: string; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onConnection(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    url: `smtp://127.0.0.1:${address.port}`,
+    async close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}

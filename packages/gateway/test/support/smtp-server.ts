@@ -1,0 +1,137 @@
+// A real mail server in this process that can be told to misbehave.
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+
+/** Stands in every refusal of the server, together with what a real one might quote. It must never be seen again. */
+export const serverText = 'canary-of-the-server';
+
+type Step = 'greeting' | 'mail' | 'rcpt' | 'data';
+
+export interface ReceivedMail {
+  raw: string;
+  from: string;
+  recipients: string[];
+  isSecure: boolean;
+  user: string | null;
+  authMethod: string | null;
+}
+
+export class TestMailServer {
+  readonly mails: ReceivedMail[] = [];
+  /** A step → the number it is refused with, or nothing is answered at all. */
+  readonly faults: Partial<Record<Step, number | 'stall'>> = {};
+  /** What clients sent before any TLS. */
+  transcript = '';
+  connectionCount = 0;
+  port = 0;
+  readonly #options: SMTPServerOptions;
+  readonly #sockets = new Set<Socket>();
+  readonly #authMethods = new Map<string, string>();
+  #stalled: (() => void)[] = [];
+  #onStall: (() => void)[] = [];
+  #server: SMTPServer | undefined;
+
+  constructor(options: SMTPServerOptions & { users?: Record<string, string> }) {
+    const { users, ...rest } = options;
+    this.#options = {
+      ...(users === undefined ? { disabledCommands: ['AUTH', ...(rest.key === undefined ? ['STARTTLS'] : [])] } : {}),
+      allowInsecureAuth: true,
+      // Reverse lookups would leave the machine.
+      disableReverseLookup: true,
+      logger: false,
+      onConnect: (_session, callback) => this.#step('greeting', callback),
+      onMailFrom: (_address, _session, callback) => this.#step('mail', callback),
+      onRcptTo: (_address, _session, callback) => this.#step('rcpt', callback),
+      onAuth: ({ username = '', password, method }, session, callback) => {
+        if (users?.[username] !== password) {
+          callback(new Error(`${serverText} ${username} ${password}`));
+          return;
+        }
+        this.#authMethods.set(session.id, method);
+        callback(null, { user: username });
+      },
+      onData: async (stream, session, callback) => {
+        // null: the client broke off in the middle.
+        const raw = await text(stream).catch(() => null);
+        if (raw === null) return;
+        this.#step('data', (error) => {
+          if (error === undefined) {
+            this.mails.push({
+              raw,
+              from: session.envelope.mailFrom === false ? '' : session.envelope.mailFrom.address,
+              recipients: session.envelope.rcptTo.map(({ address }) => address),
+              isSecure: session.secure,
+              user: typeof session.user === 'string' ? session.user : null,
+              authMethod: this.#authMethods.get(session.id) ?? null,
+            });
+          }
+          callback(error);
+        });
+      },
+      ...rest,
+    };
+  }
+
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
+  /** On the same port as before, when it ran before. */
+  async start(): Promise<void> {
+    const server = new SMTPServer(this.#options);
+    // A client that breaks off, or does not like the certificate, is reported here.
+    server.on('error', () => undefined);
+    server.server.on('connection', (socket: Socket) => {
+      this.connectionCount++;
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+      if (this.#options.secure !== true) socket.on('data', (chunk) => (this.transcript += chunk.toString('latin1')));
+    });
+    server.listen(this.port, '127.0.0.1');
+    await once(server.server, 'listening');
+    this.port = (server.server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  /** Ends at once, with every connection. */
+  async kill(): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    this.#server?.close(() => closed.resolve());
+    this.dropConnections();
+    await closed.promise;
+  }
+
+  dropConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Resolves when so many clients are kept waiting. */
+  async stalls(count: number): Promise<void> {
+    while (this.#stalled.length < count) await new Promise<void>((resolve) => this.#onStall.push(resolve));
+  }
+
+  /** Goes on with what was stalled, as if nothing had been. */
+  resume(): void {
+    for (const step of Object.keys(this.faults) as Step[]) delete this.faults[step];
+    for (const goOn of this.#stalled.splice(0)) goOn();
+  }
+
+  #step(step: Step, callback: (error?: Error) => void): void {
+    const fault = this.faults[step];
+    if (fault === undefined) callback();
+    else if (fault === 'stall') {
+      this.#stalled.push(() => callback());
+      for (const notice of this.#onStall.splice(0)) notice();
+    } else callback(Object.assign(new Error(`5.1.1 ${serverText}`), { responseCode: fault }));
+  }
+}
+
+export async function startMailServer(
+  options: SMTPServerOptions & { users?: Record<string, string> } = {},
+): Promise<TestMailServer> {
+  const server = new TestMailServer(options);
+  await server.start();
+  return server;
+}
