@@ -1,0 +1,93 @@
+// A broker that a request brought along. One connection for the request, closed after it; the credentials are kept
+// nowhere, so nothing is ever tried again.
+import type { CustomBroker } from '@tocsin/contract';
+import type { NotSent, Outcome } from '../../core/answer.ts';
+import type { Egress } from '../../egress/index.ts';
+import { type MqttConnection, type MqttVersion, newClientId, openConnection } from './client-connection.ts';
+import { allVersions, openWithVersion } from './client-version.ts';
+import type { MqttMessage } from './publisher.ts';
+
+export interface CustomPublisher {
+  /** One outcome per message, in order; never rejects. Once the signal aborts it settles at once. */
+  publish(broker: CustomBroker, messages: readonly MqttMessage[], signal: AbortSignal): Promise<Outcome[]>;
+}
+
+/** One sentence for every cause, or the gateway would tell what listens where. */
+export const notReached: NotSent = { kind: 'rejected', error: 'Custom MQTT broker could not be reached' };
+const refused: NotSent = { kind: 'rejected', error: 'Custom MQTT broker refused the message' };
+
+const maxFrameBytes = 64 * 1024;
+/** A broker that is only published to has a few bytes to say for each message. */
+const maxReceivedBytes = 256 * 1024;
+
+export function createCustomPublisher(egress: Egress, options: { now(): number; timeoutMs?: number }): CustomPublisher {
+  const { now, timeoutMs = 10_000 } = options;
+  return {
+    async publish(broker, messages, requestSignal) {
+      const deadline = new AbortController();
+      const abort = (): void => deadline.abort(new Error('The deadline passed'));
+      const timer = setTimeout(abort, timeoutMs);
+      requestSignal.addEventListener('abort', abort, { once: true });
+      if (requestSignal.aborted) abort();
+      try {
+        const { signal } = deadline;
+        const connection = await openWithVersion(allVersions, (version) => open(egress, broker, version, now, signal));
+        const outcomes = await Promise.all(messages.map((message) => publishOne(connection, message, signal)));
+        // The answer does not wait for the goodbye, which has a deadline of its own.
+        connection.close();
+        return outcomes;
+      } catch {
+        return messages.map(() => notReached);
+      } finally {
+        clearTimeout(timer);
+        requestSignal.removeEventListener('abort', abort);
+      }
+    },
+  };
+}
+
+async function publishOne(connection: MqttConnection, message: MqttMessage, signal: AbortSignal): Promise<Outcome> {
+  const { kind } = await connection.publish(message, signal);
+  if (kind === 'taken') return { kind: 'sent' };
+  return kind === 'lost' || kind === 'late' ? notReached : refused;
+}
+
+async function open(
+  egress: Egress,
+  { host, port, path, username, password, clientId }: CustomBroker,
+  version: MqttVersion,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<MqttConnection> {
+  const socket = await egress.connect(host, port, signal);
+  try {
+    return await openConnection({
+      version,
+      now,
+      signal,
+      maxReceivedBytes,
+      client: {
+        protocol: 'wss',
+        hostname: host,
+        port,
+        path,
+        clientId: clientId ?? newClientId(),
+        ...(username !== null && { username }),
+        ...(password !== null && { password }),
+        // Otherwise mqtt.js takes one from the environment.
+        socksProxy: '',
+        wsOptions: {
+          createConnection: () => socket,
+          followRedirects: false,
+          perMessageDeflate: false,
+          // Answers that a hostile server never reads would pile up here.
+          autoPong: false,
+          maxPayload: maxFrameBytes,
+        },
+      },
+    });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}

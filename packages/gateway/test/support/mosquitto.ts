@@ -1,0 +1,117 @@
+// The real broker: Mosquitto as a process of its own, on a free port of 127.0.0.1, with its settings in a temporary folder.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Obstacle, obstacleIn } from './requires.ts';
+
+const startMs = 10_000;
+
+/** null when broker and subscriber are installed: apt-get install mosquitto mosquitto-clients. */
+export function mosquittoObstacle(): Obstacle {
+  // Neither program has an option that ends with 0.
+  return obstacleIn('sh', [
+    '-c',
+    'command -v mosquitto && command -v mosquitto_sub && command -v mosquitto_passwd && command -v stdbuf',
+  ]);
+}
+
+export interface MosquittoOptions {
+  /** Further lines of mosquitto.conf. */
+  settings?: string[];
+  /** Name and password of everybody who may connect; without it anybody may. */
+  users?: Record<string, string>;
+  /** Lines of an ACL file. */
+  acl?: string[];
+}
+
+export class Mosquitto {
+  readonly port: number;
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string) {
+    this.port = port;
+    this.#folder = folder;
+  }
+
+  static async start(options: MosquittoOptions = {}): Promise<Mosquitto> {
+    const port = await findFreePort();
+    const folder = mkdtempSync(join(tmpdir(), 'tocsin-mosquitto-'));
+    const lines = [`listener ${port} 127.0.0.1`, 'log_dest stderr', 'log_type all', 'user root'];
+    lines.push(`allow_anonymous ${options.users === undefined}`);
+    if (options.users !== undefined) {
+      const file = join(folder, 'passwords');
+      writeFileSync(file, '');
+      for (const [name, password] of Object.entries(options.users)) {
+        execFileSync('mosquitto_passwd', ['-b', file, name, password], { stdio: 'pipe' });
+      }
+      lines.push(`password_file ${file}`);
+    }
+    if (options.acl !== undefined) {
+      writeFileSync(join(folder, 'acl'), `${options.acl.join('\n')}\n`);
+      lines.push(`acl_file ${join(folder, 'acl')}`);
+    }
+    writeFileSync(join(folder, 'mosquitto.conf'), `${[...lines, ...(options.settings ?? [])].join('\n')}\n`);
+    const broker = new Mosquitto(port, folder);
+    await broker.run();
+    return broker;
+  }
+
+  /** Starts it, also again after kill(). */
+  async run(): Promise<void> {
+    const child = spawn('mosquitto', ['-c', join(this.#folder, 'mosquitto.conf')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#process = child;
+    const said: string[] = [];
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const fail = (how: string): void => reject(new Error(`Mosquitto ${how}:\n${said.join('\n')}`));
+        timer = setTimeout(() => fail('did not start in time'), startMs);
+        child.once('exit', () => fail('ended'));
+        createInterface({ input: child.stderr }).on('line', (line) => {
+          said.push(line);
+          if (/mosquitto version \S+ running/.test(line)) resolve();
+        });
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  freeze(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
