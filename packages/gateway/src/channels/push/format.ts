@@ -1,0 +1,172 @@
+// Notifications in the form each provider takes, cut to what it carries. Pure.
+import { createHash } from 'node:crypto';
+import { type JsonObject, kind } from '@tocsin/contract';
+import type { Notification } from '../../gateway/ports.ts';
+
+export type Urgency = 'high' | 'normal' | 'low';
+
+const secondsPerDay = 86_400;
+/** FCM takes no more, and push services are known to cut Web Push to it. */
+const maxTimeToLiveSeconds = 28 * secondsPerDay;
+
+/** RFC 8030 section 7.2 lets a push service stop at 4,096 bytes of body; encryption needs 103 of them. */
+const maxWebPushBytes = 3800;
+/** 4,096 is the limit of FCM; it is not written down what exactly it counts. */
+const maxFcmBytes = 4000;
+const maxApnsBytes = 4096;
+
+const interruptionLevels = { high: 'time-sensitive', normal: 'active', low: 'passive' } as const;
+
+/** Most callers send no severity, and people expect those to ring: only advertising may wait for a better moment. */
+export function urgencyOf({ severity, category }: Pick<Notification, 'severity' | 'category'>): Urgency {
+  if (severity === 'critical' || severity === 'error') return 'high';
+  return category === 'promo' && severity !== 'warning' ? 'low' : 'normal';
+}
+
+/** How long a provider may keep the message for a device that is away: not longer than we keep it. 0 days: for ever. */
+export function timeToLiveSeconds(createdAt: number, now: number, retentionDays: number): number {
+  if (retentionDays === 0) return maxTimeToLiveSeconds;
+  const left = Math.floor((createdAt - now) / 1000) + retentionDays * secondsPerDay;
+  return Math.min(Math.max(left, 0), maxTimeToLiveSeconds);
+}
+
+/** The Topic of RFC 8030 section 5.4: the same for every try of one notification, so that a second replaces the first. */
+export function topicOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url').slice(0, 32);
+}
+
+export function webPushPayload(notification: Notification): Buffer {
+  const { id, category, severity, createdAt } = notification;
+  const payload = cutToFit(notification, maxWebPushBytes, ({ title, body, source, ...rest }) => ({
+    id,
+    type: kind,
+    title,
+    body,
+    source,
+    category,
+    severity,
+    ...rest,
+    createdAt: isoTime(createdAt),
+  }));
+  return Buffer.from(JSON.stringify(payload));
+}
+
+/** A message of FCM's HTTP v1 API, but for its token. The values of `data` have to be text. */
+export function fcmMessage(notification: Notification, now: number, timeToLive: number): object {
+  const { id, category, severity, createdAt } = notification;
+  const urgency = urgencyOf(notification);
+  const delivery = {
+    android: {
+      priority: urgency === 'high' ? 'HIGH' : 'NORMAL',
+      ttl: `${timeToLive}s`,
+      collapse_key: id,
+      notification: { tag: id },
+    },
+    apns: {
+      headers: {
+        'apns-priority': apnsPriority(urgency),
+        'apns-expiration': apnsExpiration(now, timeToLive),
+        'apns-collapse-id': id,
+      },
+      payload: { aps: { sound: 'default', 'interruption-level': interruptionLevels[urgency] } },
+    },
+  };
+  return cutToFit(notification, maxFcmBytes, ({ title, body, source, data, truncated }) => ({
+    notification: { title, body },
+    data: {
+      id,
+      type: kind,
+      source,
+      category,
+      ...(severity !== null && { severity }),
+      ...(data !== undefined && { data: JSON.stringify(data) }),
+      ...(truncated && { truncated: 'true' }),
+      createdAt: isoTime(createdAt),
+    },
+    ...delivery,
+  }));
+}
+
+export function apnsPayload(notification: Notification): Buffer {
+  const { id, category, severity, createdAt } = notification;
+  const level = interruptionLevels[urgencyOf(notification)];
+  const payload = cutToFit(notification, maxApnsBytes, ({ title, body, source, ...rest }) => ({
+    aps: { alert: { title, body }, sound: 'default', 'interruption-level': level },
+    id,
+    type: kind,
+    source,
+    category,
+    severity,
+    ...rest,
+    createdAt: isoTime(createdAt),
+  }));
+  return Buffer.from(JSON.stringify(payload));
+}
+
+/** 10: at once; 5: when it suits the battery. */
+export function apnsPriority(urgency: Urgency): '10' | '5' {
+  return urgency === 'low' ? '5' : '10';
+}
+
+/** Seconds of the epoch; 0 means: now or never. */
+export function apnsExpiration(now: number, timeToLive: number): string {
+  return timeToLive === 0 ? '0' : String(Math.floor(now / 1000) + timeToLive);
+}
+
+/** What of a notification can be cut. `data` and `truncated` are absent unless they are to be sent. */
+interface Parts {
+  title: string;
+  body: string;
+  source: string;
+  data?: JsonObject;
+  /** Something was left out; all of it is in the inbox. */
+  truncated?: true;
+}
+
+/** Leaves out the data, then shortens body, title and source, in this order, until the JSON of what comes out fits. */
+function cutToFit<T extends object>(notification: Notification, maxBytes: number, render: (parts: Parts) => T): T {
+  const fits = (parts: Parts): boolean => Buffer.byteLength(JSON.stringify(render(parts))) <= maxBytes;
+  // Half a surrogate pair is no text: it becomes the replacement character here rather than an error at the provider.
+  const texts = {
+    title: notification.title.toWellFormed(),
+    body: notification.body.toWellFormed(),
+    source: notification.source.toWellFormed(),
+  };
+  const whole: Parts = { ...texts, data: toWellFormedJson(notification.data) };
+  if (fits(whole)) return render(whole);
+  let parts: Parts = { ...texts, truncated: true };
+  for (const name of ['body', 'title', 'source'] as const) {
+    if (fits(parts)) break;
+    parts = { ...parts, [name]: shorten(parts[name], (text) => fits({ ...parts, [name]: text })) };
+  }
+  return render(parts);
+}
+
+/** The longest beginning of the text, in whole code points, that fits with an ellipsis behind it. */
+function shorten(text: string, fits: (text: string) => boolean): string {
+  const codePoints = Array.from(text);
+  const take = (count: number): string => `${codePoints.slice(0, count).join('')}…`;
+  let fitting = 0;
+  let tooMany = codePoints.length;
+  while (fitting + 1 < tooMany) {
+    const middle = (fitting + tooMany) >> 1;
+    if (fits(take(middle))) fitting = middle;
+    else tooMany = middle;
+  }
+  return text === '' ? '' : take(fitting);
+}
+
+function toWellFormedJson(data: JsonObject): JsonObject {
+  const text = JSON.stringify(data);
+  // JSON.stringify writes halves of surrogate pairs, and nothing else of that range, as escapes.
+  if (!/\\ud[89a-f]/.test(text)) return data;
+  return JSON.parse(text, (_name, value) => {
+    if (typeof value === 'string') return value.toWellFormed();
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), member]));
+  }) as JsonObject;
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

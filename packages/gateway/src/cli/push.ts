@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
+import { tokenProblem } from '../channels/push/token.ts';
+import type { Config } from '../config.ts';
+import { digestOf, randomBase62 } from '../core/key-format.ts';
+import type { PushTarget } from '../core/plan.ts';
+import { Problem } from '../core/problem.ts';
+import type { Store, StoredPushTarget } from '../gateway/ports.ts';
+import { systemMakers as makers } from '../gateway/registration.ts';
+import {
+  type Arguments,
+  type CommandGroup,
+  isoTime,
+  ownerOption,
+  resolveOwner,
+  table,
+  UsageError,
+  withStore,
+} from './command.ts';
+
+type Provider = PushTarget['provider'];
+
+const providers: readonly Provider[] = ['webpush', 'fcm', 'apns'];
+
+export const pushCommands: CommandGroup = {
+  summary: 'Push targets: the browsers and apps that ring for an owner',
+  commands: {
+    add: {
+      summary: 'Add a browser or an app',
+      options: {
+        owner: ownerOption,
+        provider: { kind: 'string', value: 'NAME', help: providers.join(', '), required: true },
+        token: {
+          kind: 'string',
+          value: 'TOKEN',
+          help: 'what the app got; for webpush the JSON of its PushSubscription',
+        },
+        'token-file': {
+          kind: 'string',
+          value: 'FILE',
+          help: 'read the token from a file, out of sight of other users',
+        },
+        label: { kind: 'string', value: 'TEXT', help: 'what the target is' },
+      },
+      run: async (args, environment) => {
+        const provider = readProvider(args);
+        const token = await readToken(args);
+        const label = readLabel(args);
+        return withStore(environment, async (store, config) => {
+          const problem = tokenProblem(provider, token, config.push.webPushHosts);
+          if (problem !== null) throw new UsageError(`This is no ${provider} token: ${problem}`);
+          const { id: ownerId } = await resolveOwner(store, args.text('owner'));
+          const target = await add(store, { ownerId, provider, token, label });
+          return {
+            json: targetJson(target),
+            text: `Added push target ${target.id} (${provider}).`,
+            warnings: warningsFor(provider, config),
+          };
+        });
+      },
+    },
+    list: {
+      summary: 'List the push targets of an owner',
+      options: { owner: ownerOption },
+      run: (args, environment) =>
+        withStore(environment, async (store) => {
+          const targets = await store.listPushTargets((await resolveOwner(store, args.text('owner'))).id);
+          return { json: targets.map(targetJson), text: describe(targets) };
+        }),
+    },
+    remove: {
+      summary: 'Remove a push target',
+      positional: 'ID',
+      run: ({ positional }, environment) =>
+        withStore(environment, async (store) => {
+          if (!(await store.deletePushTarget(positional))) {
+            throw new Problem(`There is no push target ${positional}. See 'tocsin push list'.`);
+          }
+          return { json: { id: positional, removed: true }, text: `Removed push target ${positional}.` };
+        }),
+    },
+    'public-key': {
+      summary: 'Show the key with which a page subscribes to Web Push (applicationServerKey)',
+      run: (_args, environment) =>
+        withStore(environment, async (store) => {
+          const { publicKey } = parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys));
+          return { json: { publicKey }, text: publicKey };
+        }),
+    },
+  },
+};
+
+async function add(
+  store: Store,
+  wanted: Pick<StoredPushTarget, 'ownerId' | 'provider' | 'token' | 'label'>,
+): Promise<StoredPushTarget> {
+  const known = await store.listPushTargets(wanted.ownerId);
+  const same = known.find(({ provider, token }) => provider === wanted.provider && token === wanted.token);
+  if (same !== undefined) {
+    throw new Problem(
+      `This owner has the token already, as ${same.id}. To add it anew: 'tocsin push remove ${same.id}'.`,
+    );
+  }
+  const id = `psh_${randomBase62(16, makers.randomIndex)}`;
+  const target: StoredPushTarget = { ...wanted, id, createdAt: makers.now(), disabledAt: null };
+  await store.createPushTarget(target);
+  return target;
+}
+
+function readProvider(args: Arguments): Provider {
+  const provider = providers.find((name) => name === args.text('provider'));
+  if (provider === undefined) throw new UsageError(`--provider must be one of ${providers.join(', ')}.`);
+  return provider;
+}
+
+async function readToken(args: Arguments): Promise<string> {
+  const [token, file] = [args.text('token'), args.text('token-file')];
+  if ((token === undefined) === (file === undefined))
+    throw new UsageError('Give the token by --token or --token-file.');
+  if (file === undefined) return (token as string).trim();
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new Problem(`--token-file: ${(error as Error).message}.`);
+  }
+}
+
+function readLabel(args: Arguments): string | null {
+  const label = args.text('label')?.trim() || null;
+  if (label !== null && label.length > 200) throw new UsageError('--label must have at most 200 characters.');
+  return label;
+}
+
+function warningsFor(provider: Provider, { push }: Config): string[] {
+  if (provider === 'fcm' && push.fcm === null) return ['Note: FCM is not configured; set TOCSIN_FCM_CREDENTIALS.'];
+  if (provider === 'apns' && push.apns === null) return ['Note: APNs is not configured; set TOCSIN_APNS_KEY.'];
+  return [];
+}
+
+/** Enough to tell two targets apart, and nothing that lets one reach them. */
+function fingerprintOf(token: string): string {
+  return digestOf(token).slice(0, 10);
+}
+
+function targetJson({ id, ownerId, provider, token, label, createdAt, disabledAt }: StoredPushTarget) {
+  return {
+    id,
+    owner: ownerId,
+    provider,
+    label,
+    fingerprint: fingerprintOf(token),
+    createdAt: isoTime(createdAt),
+    disabledAt: isoTime(disabledAt),
+  };
+}
+
+function describe(targets: StoredPushTarget[]): string {
+  return table(
+    ['ID', 'PROVIDER', 'LABEL', 'TOKEN', 'STATE', 'CREATED'],
+    targets.map(({ id, provider, label, token, createdAt, disabledAt }) => [
+      id,
+      provider,
+      label ?? '-',
+      `#${fingerprintOf(token)}`,
+      disabledAt === null ? 'active' : `gone since ${isoTime(disabledAt)}`,
+      isoTime(createdAt),
+    ]),
+    "No push targets yet. Add one: 'tocsin push add --provider NAME --token TOKEN'.",
+  );
+}
