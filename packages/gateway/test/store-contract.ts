@@ -7,6 +7,7 @@ import {
   type ApiKey,
   EncryptionKeyMissing,
   KeyExists,
+  type MqttSession,
   type Notification,
   type Owner,
   type Store,
@@ -339,6 +340,116 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       for (let count = 0; count < 5; count += 1) await store.save(notification('own_ann', 'x'));
       await store.check();
       assert.deepEqual(await store.verify(), []);
+    });
+
+    const mqttSession = (ownerId: string, clientId = 'client'): MqttSession => ({
+      ownerId,
+      deviceId: `dev_${ownerId}`,
+      clientId,
+      subscriptions: [{ filter: 'tocsin/x/y/notifications', qos: 2 }],
+      seenAt: time,
+    });
+
+    async function keepMqttSession(ownerId: string, clientId?: string): Promise<MqttSession> {
+      const session = mqttSession(ownerId, clientId);
+      if ((await store.findOwner(ownerId)) === null) {
+        await store.createOwner(owner(ownerId));
+        await store.createDevice(device(session.deviceId, ownerId), 'digest');
+      }
+      await store.saveMqttSession(session);
+      return session;
+    }
+
+    const waitingIds = async (session: MqttSession): Promise<string[]> =>
+      (await store.listMqttWaiting(session, 100)).map(({ notificationId }) => notificationId);
+
+    const enqueue = (session: MqttSession, ...ids: string[]): Promise<void> =>
+      store.enqueueMqtt(ids.map((notificationId) => ({ session, notificationId, qos: 1 })));
+
+    test('keeps MQTT sessions with their latest subscriptions, also after a restart', async () => {
+      const session = await keepMqttSession('own_ann');
+      const other = await keepMqttSession('own_ann', 'other');
+      const changed = { ...session, subscriptions: [], seenAt: time + 5 };
+      await store.saveMqttSession(changed);
+      await store.touchMqttSessions([other], time + 7);
+      await store.touchMqttSessions([mqttSession('own_nobody')], time);
+      await reopen();
+      const sessions = await store.listMqttSessions();
+      assert.deepEqual(
+        sessions.sort((a, b) => a.clientId.localeCompare(b.clientId)),
+        [changed, { ...other, seenAt: time + 7 }],
+      );
+    });
+
+    test('keeps what waits for an MQTT session once each, in the order of the notifications, and apart', async () => {
+      const session = await keepMqttSession('own_ann');
+      const other = await keepMqttSession('own_ann', 'other');
+      await enqueue(session, 'n3', 'n1');
+      await enqueue(session, 'n2', 'n1');
+      await enqueue(other, 'n9');
+      assert.deepEqual(await waitingIds(session), ['n1', 'n2', 'n3']);
+      assert.deepEqual(await waitingIds(other), ['n9']);
+      assert.deepEqual(await store.listMqttWaiting(session, 1), [
+        { notificationId: 'n1', qos: 1, messageId: null, state: 'publish' },
+      ]);
+      await store.removeMqttWaiting(session, ['n1', 'n3', 'n9']);
+      assert.deepEqual(await waitingIds(session), ['n2']);
+      assert.deepEqual(await waitingIds(other), ['n9']);
+    });
+
+    test('lets nothing wait for an MQTT session that is not there', async () => {
+      const session = await keepMqttSession('own_ann');
+      await enqueue(session, 'n1');
+      await store.deleteMqttSession(session);
+      await enqueue(session, 'n2');
+      assert.deepEqual(await waitingIds(session), []);
+      assert.deepEqual(await store.listMqttSessions(), []);
+    });
+
+    test('remembers how far the handshake for an MQTT message is, also after a restart', async () => {
+      const session = await keepMqttSession('own_ann');
+      await store.enqueueMqtt(['n1', 'n2', 'n3'].map((notificationId) => ({ session, notificationId, qos: 2 })));
+      await store.updateMqttWaiting(session, [
+        { notificationId: 'n2', messageId: 7, state: 'publish' },
+        { notificationId: 'n1', messageId: 8, state: 'publish' },
+      ]);
+      await store.updateMqttWaiting(session, [{ notificationId: 'n1', messageId: 8, state: 'pubrel' }]);
+      await reopen();
+      assert.deepEqual(await store.listMqttInFlight(session), [
+        { notificationId: 'n1', qos: 2, messageId: 8, state: 'pubrel' },
+        { notificationId: 'n2', qos: 2, messageId: 7, state: 'publish' },
+      ]);
+      assert.deepEqual(await waitingIds(session), ['n1', 'n2', 'n3']);
+    });
+
+    test('trims what waits for an MQTT session to the newest', async () => {
+      const session = await keepMqttSession('own_ann');
+      await enqueue(session, 'n1', 'n2', 'n3', 'n4', 'n5');
+      await store.trimMqttWaiting(session, 5);
+      assert.equal((await waitingIds(session)).length, 5);
+      await store.trimMqttWaiting(session, 3);
+      assert.deepEqual(await waitingIds(session), ['n3', 'n4', 'n5']);
+    });
+
+    test('purges MQTT sessions that were not seen for long or whose device is gone, with what waits for them', async () => {
+      const old = await keepMqttSession('own_ann', 'old');
+      const gone = await keepMqttSession('own_bob');
+      time += dayMs;
+      const kept = await keepMqttSession('own_ann', 'kept');
+      for (const session of [old, gone, kept]) await enqueue(session, 'n1');
+      await store.deleteDevice(gone.deviceId);
+      assert.equal(await store.purgeMqttSessions(time), 2);
+      assert.equal(await store.purgeMqttSessions(time), 0);
+      assert.deepEqual(await store.listMqttSessions(), [kept]);
+      assert.deepEqual([await waitingIds(old), await waitingIds(gone), await waitingIds(kept)], [[], [], ['n1']]);
+    });
+
+    test('deletes MQTT sessions with their owner', async () => {
+      const session = await keepMqttSession('own_ann');
+      await enqueue(session, 'n1');
+      await store.deleteOwner('own_ann');
+      assert.deepEqual(await store.listMqttSessions(), []);
+      assert.deepEqual(await waitingIds(session), []);
     });
   });
 }

@@ -65,6 +65,33 @@ export interface StoredPushTarget extends PushTarget {
   disabledAt: number | null;
 }
 
+export interface MqttSubscription {
+  filter: string;
+  qos: Qos;
+}
+
+/** A session that an MQTT client of a device keeps with the embedded broker while it is away. */
+export interface MqttSessionName {
+  ownerId: string;
+  deviceId: string;
+  clientId: string;
+}
+
+export interface MqttSession extends MqttSessionName {
+  subscriptions: readonly MqttSubscription[];
+  seenAt: number;
+}
+
+/** A message that such a session has not confirmed; its text stays in the sealed row of the notification. */
+export interface MqttWaiting {
+  notificationId: string;
+  qos: Exclude<Qos, 0>;
+  /** With QoS 2, once it was sent. */
+  messageId: number | null;
+  /** `pubrel` once the client has confirmed a QoS 2 message and is to be told so. */
+  state: 'publish' | 'pubrel';
+}
+
 /** The store did not do what was asked, and may do so later: locked, full, gone, or too slow. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
@@ -127,6 +154,30 @@ export interface Store extends NotificationStore, DirectoryStore, SignatureStore
   disablePushTarget(id: string, at: number): Promise<void>;
   deletePushTarget(id: string): Promise<boolean>;
 
+  listMqttSessions(): Promise<MqttSession[]>;
+  /** Creates it or replaces its subscriptions. */
+  saveMqttSession(session: MqttSession): Promise<void>;
+  touchMqttSessions(sessions: readonly MqttSessionName[], at: number): Promise<void>;
+  /** With everything that waits for it. */
+  deleteMqttSession(session: MqttSessionName): Promise<void>;
+  /** Does nothing for a session that is not there, nor for a message that waits already. */
+  enqueueMqtt(
+    messages: readonly { session: MqttSessionName; notificationId: string; qos: MqttWaiting['qos'] }[],
+  ): Promise<void>;
+  /** In the order of the notifications. */
+  listMqttWaiting(session: MqttSessionName, limit: number): Promise<MqttWaiting[]>;
+  /** Those that have a message id, in the order of the notifications. */
+  listMqttInFlight(session: MqttSessionName): Promise<MqttWaiting[]>;
+  updateMqttWaiting(
+    session: MqttSessionName,
+    messages: readonly Pick<MqttWaiting, 'notificationId' | 'messageId' | 'state'>[],
+  ): Promise<void>;
+  removeMqttWaiting(session: MqttSessionName, notificationIds: readonly string[]): Promise<void>;
+  /** Keeps the newest. */
+  trimMqttWaiting(session: MqttSessionName, keep: number): Promise<void>;
+  /** Deletes sessions last seen before, and those whose device is gone, with what waits for them; says how many. */
+  purgeMqttSessions(before: number): Promise<number>;
+
   /** A secret of the service itself, sealed with the master key; made at the first call, the same for every process. */
   obtainSecret(name: string, make: () => string): Promise<string>;
 
@@ -134,7 +185,7 @@ export interface Store extends NotificationStore, DirectoryStore, SignatureStore
   /** Newest first; `before` is `next` of the page that precedes. */
   listNotifications(ownerId: string, page: { limit: number; before?: string }): Promise<NotificationPage>;
   /** Deletes what is older than `before`, and signatures that expired by `now`; says how many notifications went. */
-  purge(before: number, now: number): Promise<number>;
+  purge(before: number, now: number, signal?: AbortSignal): Promise<number>;
   /** Resolves when the store can be read and written now. */
   check(): Promise<void>;
   /** Reads everything and says what is damaged; empty when all is well. */

@@ -12,6 +12,7 @@ import { Keyring } from './keyring.ts';
 import { createKeyStore } from './keys.ts';
 import { obtainMasterKey } from './master-key.ts';
 import { migrations } from './migrations.ts';
+import { createMqttSessionStore } from './mqtt-sessions.ts';
 import { createNotificationStore } from './notifications.ts';
 import { createOwnerStore } from './owners.ts';
 import { createPushTargetStore } from './push-targets.ts';
@@ -46,7 +47,10 @@ export async function openStore({ dataDir, masterKey }: StoreOptions, mode: 'cre
     const master = await proveMasterKey(database, (mayCreate) =>
       obtainMasterKey(masterKey, join(dataDir, masterKeyFileName), mayCreate),
     );
-    return assemble(database, new Keyring(database, master));
+    const store = assemble(database, new Keyring(database, master));
+    // A database that cannot be written is found out now, not with the first notification.
+    if (mode === 'create') await store.check();
+    return store;
   } catch (error) {
     await database.close();
     if (error instanceof StoreUnavailable) {
@@ -99,6 +103,7 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createDeviceStore(database, keyring),
     ...createNotificationStore(database, keyring),
     ...pushTargets,
+    ...createMqttSessionStore(database),
     ...createSecretStore(database, keyring),
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.

@@ -4,19 +4,19 @@ import { EncryptionKeyMissing, type Owner, type Store } from '../gateway/ports.t
 import { SealBroken } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
+import { deleteInBatches, deleteNotifications } from './notifications.ts';
 import { openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type Profile = Pick<Owner, 'name' | 'email' | 'emailAlerts'>;
 
-/** Everything that goes with an owner. */
+/** What goes with an owner at once; the notifications, which may be many, follow in batches and cannot be read any more. */
 const ownedTables = [
   'api_keys',
   'devices',
   'push_targets',
   'mqtt_sessions',
   'mqtt_waiting',
-  'notifications',
   'used_signatures',
   'data_keys',
 ] as const;
@@ -106,6 +106,7 @@ export function createOwnerStore(
         bumpGeneration(database),
       ]);
       keyring.forget(id);
+      await deleteInBatches(database, deleteNotifications(database, id, null));
       return deleted?.changes === 1;
     },
 

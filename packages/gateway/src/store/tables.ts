@@ -43,7 +43,7 @@ export interface Tables {
     client_id: string;
     notification_id: string;
     qos: number;
-    /** Given when the message was sent and is not yet acknowledged. */
+    /** Given before a QoS 2 message is sent: the client knows it by this id until the handshake is over. */
     message_id: number | null;
     /** `publish`, or `pubrel` once the client has confirmed a QoS 2 message. */
     state: string;

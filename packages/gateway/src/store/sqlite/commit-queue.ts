@@ -8,7 +8,9 @@ import { type ThreadClient, toError } from './thread-client.ts';
 
 const maxBatch = 1024;
 /** Content that may wait in memory for a disk that hangs; beyond it new requests are told at once. */
-const maxWaitingCharacters = 64 * 1024 * 1024;
+const maxWaitingCharacters = 256 * 1024 * 1024;
+/** One batch stays short enough that nobody behind it waits for long. */
+const maxBatchCharacters = 8 * 1024 * 1024;
 
 const noStatements: Statement[] = [];
 const noResults: QueryResult<unknown>[] = [];
@@ -70,7 +72,7 @@ export class CommitQueue {
   }
 
   async #commit(): Promise<void> {
-    const batch = this.#waiting.splice(0, maxBatch);
+    const batch = this.#waiting.splice(0, batchLength(this.#waiting));
     this.#committing = batch;
     for (const job of batch) this.#waitingCharacters -= job.size;
     let answer: () => void;
@@ -105,6 +107,16 @@ export class CommitQueue {
     const oldest = this.#committing.find((job) => !isLate(job)) ?? this.#waiting[0];
     this.#watchdog = oldest && setTimeout(() => this.#expire(), oldest.since + this.#deadlineMs - now + 1);
   }
+}
+
+function batchLength(jobs: readonly Job[]): number {
+  let characters = 0;
+  for (let index = 0; index < Math.min(jobs.length, maxBatch); index += 1) {
+    characters += (jobs[index] as Job).size;
+    // The first always goes, however long it is.
+    if (characters > maxBatchCharacters && index > 0) return index;
+  }
+  return Math.min(jobs.length, maxBatch);
 }
 
 function settle(batch: readonly Job[], reply: CommitReply): void {

@@ -8,6 +8,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+const closeMs = 5000;
+
 export class ConstraintViolated extends Error {
   override readonly name = 'ConstraintViolated';
 }
@@ -17,12 +19,14 @@ export class ThreadClient {
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
   #nextId = 1;
+  #isClosed = false;
 
   constructor(options: ThreadOptions) {
     this.#options = options;
   }
 
   ask<R extends Request>(request: R, deadlineMs?: number): Promise<Replies[R['kind']]> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable('the store is closed'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       const timer =
@@ -47,11 +51,14 @@ export class ThreadClient {
   }
 
   async close(): Promise<void> {
-    if (this.#worker === null) return;
-    await this.ask({ kind: 'close' });
     const worker = this.#worker;
+    if (worker !== null && !this.#isClosed) {
+      // A disk that hangs does not hang the stop: what was acknowledged is on disk already.
+      await this.ask({ kind: 'close' }, closeMs).catch(() => undefined);
+    }
+    this.#isClosed = true;
     this.#worker = null;
-    await worker.terminate();
+    await worker?.terminate();
   }
 
   /** A thread that died is replaced with the next request. */

@@ -1,0 +1,111 @@
+// The questions aedes asks before it lets a client do something.
+import { randomUUID } from 'node:crypto';
+import type { AedesOptions, AuthenticateError, Client } from 'aedes';
+import type { Connection, Connections } from './connections.ts';
+import type { OnBrokerEvent, SignInRefusal } from './events.ts';
+import { limits } from './limits.ts';
+import { sessionId } from './sessions.ts';
+import { isDeviceId, type SignInParts, signIn } from './sign-in.ts';
+import { maySubscribe } from './topic-access.ts';
+
+/** MQTT 3.1.1, section 3.2.2.3. What is wrong with the credentials is nobody's business: always 5. */
+const returnCodes: Record<SignInRefusal, number> = {
+  credentials: 5,
+  client_id: 2,
+  too_many_failures: 3,
+  too_many_connections: 3,
+  store: 3,
+};
+
+type Hooks = Required<
+  Pick<AedesOptions, 'preConnect' | 'authenticate' | 'authorizeSubscribe' | 'authorizePublish' | 'authorizeForward'>
+>;
+
+export interface DoormanParts extends SignInParts {
+  connections: Connections;
+  onEvent: OnBrokerEvent;
+  onSignedIn(connection: Connection): void;
+}
+
+export function createDoorman(parts: DoormanParts): Hooks {
+  const { connections, onEvent, onSignedIn } = parts;
+  const identityOf = (client: Client | null) => (client === null ? null : (connections.of(client)?.identity ?? null));
+
+  return {
+    preConnect(client, packet, done) {
+      const connection = connections.of(client);
+      if (connection === undefined) return done(new Error('unknown connection'), false);
+      connection.clientId = acceptableClientId(packet.clientId, packet.clean ?? false);
+      // aedes knows clients by this id alone, so it carries the device that has yet to prove itself.
+      const deviceId = isDeviceId(packet.username) ? packet.username : '';
+      packet.clientId = sessionId({ deviceId, clientId: connection.clientId ?? randomUUID() });
+      // Nobody may publish, so nobody has a last will.
+      delete packet.will;
+      done(null, true);
+    },
+
+    authenticate(client, username, password, done) {
+      const connection = connections.of(client) as Connection;
+      const refuse = (reason: SignInRefusal): void => {
+        onEvent({ kind: 'sign_in_refused', reason, address: connection.address });
+        done(
+          Object.assign(new Error('sign-in refused'), { returnCode: returnCodes[reason] }) as AuthenticateError,
+          false,
+        );
+      };
+      signIn(parts, connection, username, password).then(
+        (refusal) => {
+          if (refusal !== null) return refuse(refusal);
+          connection.gauge.signedIn();
+          onSignedIn(connection);
+          done(null, true);
+        },
+        (error) => {
+          onEvent({ kind: 'failed', error });
+          refuse('store');
+        },
+      );
+    },
+
+    authorizeSubscribe(client, subscription, done) {
+      const connection = connections.of(client);
+      const identity = identityOf(client);
+      if (connection === undefined || identity === null) return done(null, null);
+      const { ownerId, deviceId, clientId, topics } = identity;
+      const { topic: filter, qos } = subscription;
+      const isRoom = connection.filters.has(filter) || connection.filters.size < limits.filtersPerClient;
+      if (!isRoom || !maySubscribe(topics, filter)) {
+        onEvent({ kind: 'subscription_refused', ownerId, deviceId, clientId });
+        return done(null, null);
+      }
+      connection.filters.set(filter, qos);
+      done(null, subscription);
+    },
+
+    authorizePublish(client, packet, done) {
+      const identity = identityOf(client);
+      const { topic, qos } = packet;
+      const payload = Buffer.from(packet.payload);
+      const isAcknowledgement = topic === identity?.topics.acknowledgements && qos < 2;
+      if (identity === null || !isAcknowledgement || payload.length > limits.acknowledgementBytes) {
+        return done(new Error('clients may publish nothing but short acknowledgements'));
+      }
+      packet.retain = false;
+      const { ownerId, deviceId, clientId } = identity;
+      onEvent({ kind: 'acknowledged', ownerId, deviceId, clientId, payload });
+      done(null);
+    },
+
+    /** Only what the gateway sends to this very device; what a client sent goes to nobody. */
+    authorizeForward(client, packet) {
+      const { clientId: sender } = packet as { clientId?: string };
+      return sender === undefined && packet.topic === identityOf(client)?.topics.notifications ? packet : null;
+    },
+  };
+}
+
+/** A client without a name gets one, unless its session is to be found again (MQTT-3.1.3-8). */
+function acceptableClientId(clientId: string, isClean: boolean): string | null {
+  if (clientId === '') return isClean ? randomUUID() : null;
+  return clientId.length <= limits.clientIdLength && !/[\p{Cc}\p{Cs}\ufffd]/u.test(clientId) ? clientId : null;
+}

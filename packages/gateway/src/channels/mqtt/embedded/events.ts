@@ -1,0 +1,13 @@
+/** What the embedded broker tells its keeper, for the log and for acknowledgements. Never a password or a message. */
+export type BrokerEvent =
+  | { kind: 'signed_in' | 'disconnected'; ownerId: string; deviceId: string; clientId: string; address: string }
+  | { kind: 'sign_in_refused'; reason: SignInRefusal; address: string }
+  /** A peer was cut off: it sent what it must not, was too slow, or is no longer allowed. */
+  | { kind: 'dropped'; reason: string; address: string; deviceId: string | null }
+  | { kind: 'subscription_refused'; ownerId: string; deviceId: string; clientId: string }
+  /** What a device sent to its `ack` topic, as it came: untrusted. */
+  | { kind: 'acknowledged'; ownerId: string; deviceId: string; clientId: string; payload: Buffer }
+  | { kind: 'failed'; error: unknown };
+
+export type SignInRefusal = 'credentials' | 'client_id' | 'too_many_failures' | 'too_many_connections' | 'store';
+export type OnBrokerEvent = (event: BrokerEvent) => void;

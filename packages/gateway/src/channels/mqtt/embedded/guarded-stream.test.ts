@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { Duplex } from 'node:stream';
+import { test } from 'node:test';
+import { guardReads, PacketGauge } from './guarded-stream.ts';
+import { limits } from './limits.ts';
+
+const connect = Buffer.of(0x10, 3, 1, 2, 3);
+const ping = Buffer.of(0xc0, 0);
+
+test('The gauge follows packets however they are cut into chunks', () => {
+  const stream = Buffer.concat([connect, ping, Buffer.of(0x82, 0x80, 0x01), Buffer.alloc(128, 0xff), ping]);
+  for (const size of [1, 2, 3, 7, stream.length]) {
+    const gauge = new PacketGauge();
+    for (let start = 0; start < stream.length; start += size) {
+      assert.equal(gauge.inspect(stream.subarray(start, start + size)), null, `chunks of ${size}`);
+    }
+    assert.match(String(gauge.inspect(Buffer.of(0x30, 0xff, 0xff, 0x03))), /too large/, `chunks of ${size}`);
+  }
+});
+
+test('The gauge refuses a length by its first bytes, one without an end, and a first packet that is not CONNECT', () => {
+  assert.match(String(new PacketGauge().inspect(Buffer.of(0x10, 0x80, 0x80, 0x02))), /too large/);
+  assert.match(String(new PacketGauge().inspect(Buffer.of(0x10, 0x80, 0x80, 0x80, 0x80))), /no valid length/);
+  assert.match(String(new PacketGauge().inspect(Buffer.of(0x30))), /not CONNECT/);
+  const largest = Buffer.of(0x10, 0x80, 0x80, 0x01);
+  assert.equal(limits.packetBytes, 128 * 128);
+  assert.equal(new PacketGauge().inspect(largest), null);
+});
+
+test('The gauge counts all bytes until the sign-in, and from then on only packets', () => {
+  const strange = new PacketGauge();
+  const trusted = new PacketGauge();
+  for (const gauge of [strange, trusted]) assert.equal(gauge.inspect(connect), null);
+  trusted.signedIn();
+  const pings = Buffer.alloc(limits.bytesBeforeSignIn, ping);
+  assert.match(String(strange.inspect(pings)), /before the sign-in/);
+  assert.equal(trusted.inspect(pings), null);
+});
+
+test('A guarded stream gives all that is buffered at once, and nothing once the gauge refuses', async () => {
+  const stream = new Duplex({ read: () => undefined });
+  guardReads(stream, new PacketGauge());
+  for (const chunk of [connect, ping, ping]) stream.push(chunk);
+  assert.deepEqual(stream.read(), Buffer.concat([connect, ping, ping]));
+  assert.equal(stream.read(), null);
+  const failed = new Promise<Error>((resolve) => stream.once('error', resolve));
+  stream.push(Buffer.of(0x30, 0xff, 0xff, 0x7f));
+  assert.equal(stream.read(), null);
+  assert.match((await failed).message, /too large/);
+  assert.ok(stream.destroyed);
+});

@@ -1,0 +1,218 @@
+// The broker inside the service: for devices that need no more than their own notifications.
+// It serves the clients of one process. Whoever runs several gateways gives them a broker of its own.
+
+import type { IncomingMessage } from 'node:http';
+import type { Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Aedes, type Client } from 'aedes';
+import type { Outcome } from '../../../core/answer.ts';
+import { type Store, StoreUnavailable } from '../../../gateway/ports.ts';
+import { deviceTopic } from '../format.ts';
+import type { MqttMessage, MqttPublisher } from '../publisher.ts';
+import { Attempts } from './attempts.ts';
+import { Connection, Connections } from './connections.ts';
+import { createDoorman } from './doorman.ts';
+import type { OnBrokerEvent } from './events.ts';
+import { guardReads, PacketGauge } from './guarded-stream.ts';
+import { limits } from './limits.ts';
+import { createWebSocketEntrance, listenOnTcp } from './listeners.ts';
+import { Payloads } from './payloads.ts';
+import { BrokerPersistence } from './persistence.ts';
+import { Recheck } from './recheck.ts';
+import { Router } from './router.ts';
+import { Sessions, sessionId } from './sessions.ts';
+
+export type { BrokerEvent, OnBrokerEvent } from './events.ts';
+
+export interface EmbeddedBrokerParts {
+  store: Store;
+  topicPrefix: string;
+  now(): number;
+  onEvent?: OnBrokerEvent;
+  /** Who is behind a WebSocket, where a proxy stands before it; the peer of the socket unless given. */
+  addressOf?(request: IncomingMessage): string;
+}
+
+export interface EmbeddedBroker extends MqttPublisher {
+  /** Listens for MQTT over TCP and says where. Rejects when the port cannot be had. */
+  listen(host: string, port: number): Promise<string>;
+  /** MQTT over WebSocket at /mqtt: for the 'upgrade' event of an HTTP server. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Ends sessions whose client stayed away for 30 days or whose device is gone; says how many. */
+  purge(): Promise<number>;
+}
+
+export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<EmbeddedBroker> {
+  const { store, topicPrefix, now } = parts;
+  const onEvent: OnBrokerEvent = (event) => parts.onEvent?.(event);
+  const onFailed = (error: unknown): void => onEvent({ kind: 'failed', error });
+  const connections = new Connections();
+  const payloads = new Payloads(store);
+  const sessions = new Sessions({ store, topicPrefix, now, payloads, onFailed });
+  const router = new Router(connections, sessions, payloads, drop);
+  const servers: Server[] = [];
+  let closing: Promise<void> | null = null;
+
+  const recheck = new Recheck({
+    store,
+    connections,
+    onRevoked: (connection) => drop(connection, 'the device is no longer allowed'),
+    onGone: (ownerId, deviceId) => void sessions.deleteOfDevice(ownerId, deviceId).catch(onFailed),
+    onFailed,
+  });
+
+  await sessions.load();
+  const aedes = await Aedes.createBroker({
+    persistence: new BrokerPersistence(sessions, nameOf),
+    connectTimeout: limits.signInMs,
+    drainTimeout: limits.drainMs,
+    // Of MQTT 3.1; ours come with the id of their device and are checked elsewhere.
+    maxClientsIdLength: Number.MAX_SAFE_INTEGER,
+    ...createDoorman({
+      store,
+      topicPrefix,
+      connections,
+      attempts: new Attempts(),
+      onEvent,
+      onSignedIn: (connection) => {
+        tell('signed_in', connection);
+        recheck.wake();
+      },
+    }),
+  });
+  followAedes();
+  const webSockets = createWebSocketEntrance(accept);
+
+  function nameOf(client: Client) {
+    const identity = connections.of(client)?.identity ?? null;
+    if (identity === null) throw new Error('a client without identity has no session');
+    const { ownerId, deviceId, clientId } = identity;
+    return { ownerId, deviceId, clientId };
+  }
+
+  function tell(kind: 'signed_in' | 'disconnected', { identity, address }: Connection): void {
+    if (identity === null) return;
+    const { ownerId, deviceId, clientId } = identity;
+    onEvent({ kind, ownerId, deviceId, clientId, address });
+  }
+
+  function drop(connection: Connection, reason: string): void {
+    const { address, identity } = connection;
+    onEvent({ kind: 'dropped', reason, address, deviceId: identity?.deviceId ?? null });
+    connection.client.close();
+  }
+
+  function accept(stream: Duplex, address: string): void {
+    const isFull =
+      connections.size >= limits.connections || connections.strangersAt(address) >= limits.strangersPerAddress;
+    if (closing !== null || isFull) {
+      stream.on('error', () => undefined);
+      stream.destroy();
+      return;
+    }
+    const gauge = new PacketGauge();
+    guardReads(stream, gauge);
+    const connection = new Connection(stream, address, aedes.handle(stream), gauge);
+    connections.add(connection);
+    stream.once('close', () => {
+      connections.remove(connection);
+      const session = sessionOf(connection);
+      session?.detach(connection.client);
+      if (session !== undefined) sessions.left(session);
+      tell('disconnected', connection);
+    });
+  }
+
+  function sessionOf({ client, identity }: Connection) {
+    return identity === null || client.clean ? undefined : sessions.find(sessionId(identity));
+  }
+
+  function attach(client: Client): void {
+    const connection = connections.of(client);
+    if (connection === undefined || connection.stream.destroyed) return;
+    sessionOf(connection)?.attach(client);
+  }
+
+  function followAedes(): void {
+    const ready = new WeakSet<Client>();
+    aedes.on('clientReady', (client) => {
+      ready.add(client);
+      attach(client);
+    });
+    aedes.on('subscribe', (_, client) => {
+      if (ready.has(client)) attach(client);
+    });
+    aedes.on('unsubscribe', (filters, client) => {
+      for (const filter of filters) connections.of(client)?.filters.delete(filter);
+    });
+    // aedes registers a client even when it has gone during its sign-in, and would keep it for good.
+    aedes.on('client', (client) => {
+      if (client.closed) (aedes as unknown as { deleteClient(id: string): void }).deleteClient(client.id);
+    });
+    const dropped = (client: Client, error: Error): void => {
+      const connection = connections.of(client);
+      if (connection === undefined || error.message === 'sign-in refused') return;
+      const { address, identity } = connection;
+      onEvent({ kind: 'dropped', reason: error.message, address, deviceId: identity?.deviceId ?? null });
+    };
+    aedes.on('clientError', dropped);
+    aedes.on('connectionError', dropped);
+    // Without a listener this event would end the process.
+    (aedes as NodeJS.EventEmitter).on('error', onFailed);
+  }
+
+  async function publish(message: MqttMessage): Promise<Outcome> {
+    const { notification, topic } = message;
+    if (notification === null || topic !== deviceTopic(topicPrefix, notification.ownerId, notification.deviceId)) {
+      return { kind: 'rejected', error: 'The embedded MQTT broker serves only the topics of devices' };
+    }
+    if (closing !== null) return unavailable;
+    try {
+      await router.route(message, notification);
+      return { kind: 'sent' };
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) onFailed(error);
+      return { kind: 'retry', error: 'The embedded MQTT broker could not store the message for a device that is away' };
+    }
+  }
+
+  async function close(): Promise<void> {
+    for (const server of servers) server.close();
+    await recheck.stop();
+    const open = [...connections];
+    await new Promise<void>((resolve) => aedes.close(resolve));
+    for (const { stream } of open) stream.destroy();
+    await Promise.all(open.map(({ closed }) => closed));
+    await sessions.flush();
+  }
+
+  return {
+    async listen(host, port) {
+      const { server, url } = await listenOnTcp(host, port, accept, onFailed);
+      servers.push(server);
+      return url;
+    },
+    handleUpgrade(request, socket, head) {
+      webSockets.handleUpgrade(request, socket, head, parts.addressOf?.(request) ?? request.socket.remoteAddress ?? '');
+    },
+    publish: (message, signal) => untilAborted(publish(message), signal),
+    check: async () => (closing === null ? null : 'The embedded MQTT broker is shutting down.'),
+    purge: () => sessions.purge(),
+    close: () => (closing ??= close()),
+  };
+}
+
+const unavailable: Outcome = { kind: 'retry', error: 'The embedded MQTT broker is shutting down', isUnreachable: true };
+const tooLate: Outcome = { kind: 'retry', error: 'The embedded MQTT broker did not store the message in time' };
+
+function untilAborted(outcome: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
+  if (signal.aborted) return Promise.resolve(tooLate);
+  return new Promise((resolve) => {
+    const abort = (): void => resolve(tooLate);
+    signal.addEventListener('abort', abort, { once: true });
+    void outcome.then((value) => {
+      signal.removeEventListener('abort', abort);
+      resolve(value);
+    });
+  });
+}

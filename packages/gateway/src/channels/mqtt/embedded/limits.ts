@@ -1,0 +1,29 @@
+// What one peer may cost the embedded broker. Clients send little: they sign in, subscribe and confirm.
+
+export const limits = {
+  /** Of a packet that a client sends, without its fixed header. */
+  packetBytes: 16 * 1024,
+  /** All that may arrive before the sign-in is accepted. */
+  bytesBeforeSignIn: 32 * 1024,
+  signInMs: 5000,
+  /** A client that takes nothing from its socket for so long is dropped. */
+  drainMs: 5000,
+  /** Unsent bytes after which a client is dropped at once. */
+  unsentBytes: 4 * 1024 * 1024,
+  connections: 10_000,
+  connectionsPerDevice: 10,
+  /** Connections of one address that have not signed in yet. */
+  strangersPerAddress: 100,
+  wrongPasswordsPerMinute: 30,
+  acknowledgementBytes: 1024,
+  clientIdLength: 128,
+  filterLength: 512,
+  filtersPerClient: 20,
+  sessionsPerDevice: 20,
+  /** Messages that wait for one session; the newest are kept. */
+  waitingPerSession: 10_000,
+  /** Sent to one session and not confirmed. */
+  inFlight: 100,
+  sessionAbsenceMs: 30 * 24 * 60 * 60 * 1000,
+  recheckMs: 500,
+} as const;

@@ -1,0 +1,72 @@
+// Where MQTT clients come in: a TCP port of its own, and WebSocket on a server that somebody else listens with.
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createWebSocketStream, WebSocketServer } from 'ws';
+import { limits } from './limits.ts';
+
+const path = '/mqtt';
+/** MQTT-6.0.0-4 */
+const subprotocol = 'mqtt';
+const keepAliveMs = 60_000;
+
+export type Accept = (stream: Duplex, address: string) => void;
+
+/** Listens for MQTT over TCP; the address is the one that was really taken. */
+export async function listenOnTcp(
+  host: string,
+  port: number,
+  accept: Accept,
+  onFailed: (error: unknown) => void,
+): Promise<{ server: Server; url: string }> {
+  const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs };
+  const server = createServer(options, (socket) => accept(socket, socket.remoteAddress ?? ''));
+  server.listen(port, host);
+  await once(server, 'listening');
+  // A connection that cannot be accepted, as for want of file descriptors, must not end the process.
+  server.on('error', onFailed);
+  const { port: taken } = server.address() as AddressInfo;
+  return { server, url: `mqtt://${isIPv6(host) ? `[${host}]` : host}:${taken}` };
+}
+
+export interface WebSocketEntrance {
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
+}
+
+export function createWebSocketEntrance(accept: Accept): WebSocketEntrance {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: limits.bytesBeforeSignIn,
+    handleProtocols: () => subprotocol,
+  });
+  return {
+    handleUpgrade(request, socket, head, address) {
+      socket.on('error', () => socket.destroy());
+      if (pathOf(request) !== path) return refuse(socket, '404 Not Found');
+      if (!offersMqtt(request)) return refuse(socket, '400 Bad Request');
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        request.socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
+        // By itself ws would say goodbye politely, and read on what the peer sends until that is answered.
+        webSocket.on('error', () => webSocket.terminate());
+        accept(createWebSocketStream(webSocket), address);
+      });
+    },
+  };
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] as string;
+}
+
+function offersMqtt({ headers }: IncomingMessage): boolean {
+  const offered = headers['sec-websocket-protocol'] ?? '';
+  return offered.split(',').some((name) => name.trim() === subprotocol);
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.once('finish', () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
