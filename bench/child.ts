@@ -18,7 +18,7 @@ export class Child {
   }
 
   /** The next message of the process, after sending it one where there is something to send. */
-  ask<Reply>(message?: object): Promise<Reply> {
+  ask<Reply>(message?: object | string): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const onExit = (code: number | null): void => reject(new Error(`${this.#name} ended with ${code}`));
       this.#process.once('exit', onExit);

@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Installation } from '../packages/gateway/test/support/gateway-process.ts';
+import { Mosquitto } from '../packages/gateway/test/support/mosquitto.ts';
 import { Child } from './child.ts';
 import { startGateway } from './gateway.ts';
 import { measureHostile } from './hostile.ts';
@@ -55,9 +56,15 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function bench(options: Options, say: (line: string) => void): Promise<Report> {
-  const installation = await Installation.create();
+  const broker = options.mqtt === 'mosquitto' ? await Mosquitto.start() : null;
+  if (broker !== null) cleanUps.push(() => broker.stop());
+  const environment = broker === null ? {} : { TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}` };
+  const installation = await Installation.create(environment);
   cleanUps.push(() => installation.remove());
-  const gateway = await startGateway(installation);
+  const hasDevice = options.mqtt !== 'none';
+  const gateway = await startGateway(installation, hasDevice);
+  const device = hasDevice ? startChild('./device.ts') : null;
+  await device?.ask(gateway.device);
   const echo = startChild('./echo-server.ts');
   const echoPort = await echo.ask<number>();
   const load = startChild('./load.ts');
@@ -70,7 +77,7 @@ async function bench(options: Options, say: (line: string) => void): Promise<Rep
     seconds,
   });
   const targets: Record<ServerName, Target> = {
-    gateway: { pid: gateway.pid, job: jobFor(gateway.port, '"stored":true') },
+    gateway: { pid: gateway.pid, job: jobFor(gateway.port, hasDevice ? '"mqttPublishedCount":1' : '"stored":true') },
     echo: { pid: echo.pid, job: jobFor(echoPort, '"payload":{') },
   };
 
@@ -81,6 +88,7 @@ async function bench(options: Options, say: (line: string) => void): Promise<Rep
     rounds.push(await runRound(load, targets, index % 2 === 0 ? ['gateway', 'echo'] : ['echo', 'gateway'], seconds));
     say(`round ${index + 1} of ${options.rounds}: ratio ${rounds.at(-1)?.ratio.toFixed(3)}`);
   }
+  const delivered = await device?.ask<number>('count');
   say('hostile bodies …');
   return {
     measuredAt: new Date().toISOString(),
@@ -88,7 +96,8 @@ async function bench(options: Options, say: (line: string) => void): Promise<Rep
     processors: availableParallelism(),
     fsyncReachesDisk: gateway.fsyncReachesDisk,
     requestBytes: Buffer.byteLength(notificationBody),
-    options: { rounds: options.rounds, seconds, connections },
+    options: { rounds: options.rounds, seconds, connections, mqtt: options.mqtt },
+    ...(delivered !== undefined && { delivered }),
     rounds,
     medianRatio: median(rounds.map(({ ratio }) => ratio)),
     hostile: await measureHostile(gateway),

@@ -10,7 +10,12 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 // Program the tests need → the Debian package that brings it.
-const testPrograms = { strace: 'strace' };
+const testPrograms = {
+  strace: 'strace',
+  mosquitto: 'mosquitto',
+  mosquitto_sub: 'mosquitto-clients',
+  openssl: 'openssl',
+};
 
 installPackages();
 if (process.argv.includes('--test')) installTestPrograms();
@@ -46,7 +51,9 @@ function installTestPrograms() {
 }
 
 function isMissing(program) {
-  return !(process.env.PATH ?? '').split(delimiter).some((folder) => folder && existsSync(join(folder, program)));
+  // Debian keeps servers in /usr/sbin, which is not on everybody's path.
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
+  return !folders.some((folder) => folder && existsSync(join(folder, program)));
 }
 
 function run(command, args, env = {}) {

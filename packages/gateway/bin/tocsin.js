@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url';
 
 const wantedMajor = 26;
 
+// Libraries of ours print packets, passwords included, where this asks for it.
+delete process.env.DEBUG;
+
 if (Number(process.versions.node.split('.')[0]) >= wantedMajor) {
   // Node keeps the compiled sources between runs: commands start in half the time.
   nodeModule.enableCompileCache();

@@ -37,6 +37,8 @@ export interface PushConfig {
   timeoutMs: number;
   /** Contact for push services: mailto: or https:. */
   webPushSubject: string;
+  /** Push services besides the known ones. */
+  webPushHosts: string[];
   /** null: not configured. */
   fcm: FcmConfig | null;
   apns: ApnsConfig | null;
@@ -90,7 +92,7 @@ function readPlatformBroker(read: Reader): PlatformBrokerConfig | null {
 
 export function readEmailConfig(read: Reader): EmailConfig | null {
   const url = read.secret('TOCSIN_SMTP_URL', 'an address that begins with smtp: or smtps:', (text) =>
-    /^smtps?:$/.test(URL.parse(text)?.protocol ?? '') ? new URL(text) : undefined,
+    /^smtps?:$/.test(URL.parse(text)?.protocol ?? '') && new URL(text).hostname !== '' ? new URL(text) : undefined,
   );
   const wanted = 'an address such as tocsin@example.com or "Tocsin <tocsin@example.com>"';
   const from = read.value<string | null>('TOCSIN_EMAIL_FROM', null, wanted, (text) =>
@@ -109,6 +111,7 @@ export function readPushConfig(read: Reader): PushConfig {
     webPushSubject: read.value('TOCSIN_WEBPUSH_SUBJECT', 'https://localhost', 'a mailto: or https: address', (text) =>
       /^(mailto:|https:\/\/)./.test(text) ? text : undefined,
     ),
+    webPushHosts: read.value('TOCSIN_WEBPUSH_HOSTS', [], 'host names, separated by commas', parseHosts),
     fcm: readFcm(read),
     apns: readApns(read),
   };
@@ -140,6 +143,11 @@ function readApns(read: Reader): ApnsConfig | null {
 export function parseInteger(text: string, least: number, most: number): number | undefined {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   return value >= least && value <= most ? value : undefined;
+}
+
+function parseHosts(text: string): string[] | undefined {
+  const hosts = text.split(',').map((host) => host.trim().toLowerCase());
+  return hosts.every((host) => /^(\*\.)?[a-z0-9.-]+(:\d{1,5})?$/.test(host)) ? hosts : undefined;
 }
 
 function parseTimeout(text: string): number | undefined {

@@ -126,7 +126,9 @@ function parsePort(text: string): number | undefined {
 }
 
 export function parseSwitch(text: string): boolean | undefined {
-  return { on: true, true: true, '1': true, off: false, false: false, '0': false }[text.toLowerCase()];
+  const word = text.toLowerCase();
+  if (['on', 'true', '1'].includes(word)) return true;
+  return ['off', 'false', '0'].includes(word) ? false : undefined;
 }
 
 function parseNetworks(text: string): Network[] | undefined {

@@ -1,81 +1,150 @@
 // Composition root: config → open → listen → drain. The only file that knows every part.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
-import { createChannels } from './channels/registry.ts';
+import { createEmbeddedBroker, type EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
+import { createPlatformBroker } from './channels/mqtt/platform.ts';
+import type { MqttPublisher } from './channels/mqtt/publisher.ts';
+import { type ChannelSet, createChannels } from './channels/registry.ts';
 import type { Config } from './config.ts';
 import { createConsole } from './console/app.ts';
-import { Problem } from './core/problem.ts';
+import { deviceUrls } from './core/device-urls.ts';
 import { createUuidV7Source } from './core/uuid-v7.ts';
+import { createEgress } from './egress/index.ts';
 import { createAccept } from './gateway/accept.ts';
 import { createDirectory } from './gateway/directory.ts';
 import { type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
-import type { Store } from './gateway/ports.ts';
+import type { Channels, Store } from './gateway/ports.ts';
 import { systemMakers } from './gateway/registration.ts';
 import { startRetention } from './gateway/retention.ts';
 import { createApp } from './http/app.ts';
 import { createLimits } from './http/limits.ts';
 import { createApiServer } from './http/server.ts';
+import { drain, listen, listenProblem } from './listen.ts';
 import type { Log } from './log.ts';
 import { openStore } from './store/open-store.ts';
 
-/** How long a stop waits for requests that are under way. */
-const drainMs = 10_000;
-
 export interface Gateway {
-  urls: { api: string; console: string };
+  urls: { api: string; console: string; mqtt?: string };
   firstRun: FirstRun | null;
-  /** Stops accepting, finishes what runs, closes the store. */
+  /** Stops accepting, finishes what runs, closes channels and store. */
   stop(): Promise<void>;
 }
 
 export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   if (config.unknownVariables.length > 0) log.unknownVariables(config.unknownVariables);
-  const store = await openStore(config, 'create');
+  // What is opened later is closed earlier: the API, then channels and broker, then the console, then the store.
+  const opened = new AsyncDisposableStack();
   try {
-    const api = createApi(config, store, log);
-    const consoleApp = createConsole(store);
-    const urls = {
-      api: `${await listen(api, { host: config.host, port: config.port }, 'TOCSIN_PORT')}/`,
-      console: `${await listenConsole(consoleApp, api, config)}/`,
-    };
+    const store = opened.adopt(await openStore(config, 'create'), (each) => each.close());
+    const embedded = config.mqtt.platform === null ? await openEmbeddedBroker(config, store, log) : null;
+    const publisher = embedded ?? openPlatformBroker(config, log);
+    const consoleApp = await openConsole(store, embedded, opened);
+    const { channels } = await openChannels(config, store, publisher, opened);
+    const api = opened.adopt(createApi(config, store, channels, log), drain);
+    const urls = await openListeners(config, api, consoleApp.server, embedded);
     // After the ports are taken: a start that fails must not use up the one moment at which the first key is shown.
     const firstRun = config.firstRun
-      ? await prepareFirstRun(store, systemMakers, { firstKey: config.firstKey, topicPrefix: config.mqtt.topicPrefix })
+      ? await prepareFirstRun(store, systemMakers, {
+          firstKey: config.firstKey,
+          topicPrefix: config.mqtt.topicPrefix,
+          urls: deviceUrls(config.mqtt.platform?.url ?? null, { console: urls.console, mqtt: urls.mqtt ?? null }),
+        })
       : null;
-    const stopRetention = startRetention({
-      store,
-      retentionDays: config.retentionDays,
-      now: Date.now,
-      onPurged: log.purged,
-      onFailed: log.purgeFailed,
-    });
+    opened.defer(
+      startRetention({
+        store,
+        retentionDays: config.retentionDays,
+        now: Date.now,
+        onPurged: log.purged,
+        onFailed: log.purgeFailed,
+      }),
+    );
     log.started(urls);
     return {
       urls,
       firstRun,
       stop: async () => {
-        await Promise.all([drain(api), consoleApp.close(), stopRetention()]);
-        await store.close();
+        await opened.disposeAsync();
         log.stopped();
       },
     };
   } catch (error) {
-    await store.close();
+    await opened.disposeAsync();
     throw error;
   }
 }
 
-function createApi(config: Config, store: Store, log: Log): Server {
+function openEmbeddedBroker(config: Config, store: Store, log: Log): Promise<EmbeddedBroker> {
+  return createEmbeddedBroker({
+    store,
+    topicPrefix: config.mqtt.topicPrefix,
+    now: Date.now,
+    onEvent: log.brokerEvent,
+  });
+}
+
+function openPlatformBroker({ mqtt }: Config, log: Log): MqttPublisher {
+  if (mqtt.platform === null) throw new Error('There is no platform broker to open.');
+  return createPlatformBroker(mqtt.platform, { now: Date.now, onStateChange: log.brokerState });
+}
+
+async function openChannels(
+  config: Config,
+  store: Store,
+  publisher: MqttPublisher,
+  opened: AsyncDisposableStack,
+): Promise<ChannelSet> {
+  const egress = opened.adopt(createEgress({ allowed: config.customBrokerAllow }), (each) => each.close());
+  const set = await createChannels(config, { store, egress, publisher, now: Date.now });
+  return opened.adopt(set, (each) => each.close());
+}
+
+async function openConsole(
+  store: Store,
+  embedded: EmbeddedBroker | null,
+  opened: AsyncDisposableStack,
+): Promise<FastifyInstance> {
+  const app = opened.adopt(createConsole(store), async (each) => {
+    await drain(each.server);
+    await each.close();
+  });
+  await app.ready();
+  if (embedded !== null) app.server.on('upgrade', embedded.handleUpgrade);
+  return app;
+}
+
+async function openListeners(
+  config: Config,
+  api: Server,
+  consoleServer: Server,
+  embedded: EmbeddedBroker | null,
+): Promise<Gateway['urls']> {
+  const { host } = config;
+  return {
+    api: await listen(api, host, config.port, 'TOCSIN_PORT'),
+    console: await listen(consoleServer, host, config.consolePort, 'TOCSIN_CONSOLE_PORT'),
+    ...(embedded !== null && { mqtt: await listenEmbedded(embedded, config) }),
+  };
+}
+
+async function listenEmbedded(embedded: EmbeddedBroker, { host, mqtt }: Config): Promise<string> {
+  try {
+    return await embedded.listen(host, mqtt.embeddedPort);
+  } catch (error) {
+    throw listenProblem(error, mqtt.embeddedPort, 'TOCSIN_MQTT_PORT');
+  }
+}
+
+function createApi(config: Config, store: Store, channels: Channels, log: Log): Server {
   const directory = createDirectory(store, () => performance.now());
   const newRequestId = createRequestIdSource();
   const app = createApp({
     accept: createAccept({
       store,
       directory,
-      channels: createChannels(),
+      channels,
       newId: createUuidV7Source(Date.now, randomUUID),
       now: Date.now,
       onStoreFailure: log.storeFailed,
@@ -100,49 +169,4 @@ function createRequestIdSource(): () => string {
     count += 1;
     return `req_${start}${count.toString(36)}`;
   };
-}
-
-async function listen(server: Server, options: ListenOptions, variable: string): Promise<string> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(options, resolve);
-    });
-  } catch (error) {
-    throw listenProblem(error, options.port as number, variable);
-  }
-  return addressOf(server);
-}
-
-async function listenConsole(app: FastifyInstance, api: Server, config: Config): Promise<string> {
-  try {
-    await app.listen({ host: config.host, port: config.consolePort });
-  } catch (error) {
-    api.close();
-    throw listenProblem(error, config.consolePort, 'TOCSIN_CONSOLE_PORT');
-  }
-  return addressOf(app.server);
-}
-
-function listenProblem(error: unknown, port: number, variable: string): Problem {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE')
-    return new Problem(`Port ${port} is taken. Stop what uses it, or set ${variable} to another (0: any).`);
-  return new Problem(`Cannot listen on port ${port} (${variable}): ${message}`);
-}
-
-function addressOf(server: Pick<Server, 'address'>): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
-
-/** Resolves when the last answer is out; whoever is still sending after `drainMs` is cut off. */
-async function drain(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection that was busy when the stop began turns idle later, and Node would keep it open for the next request.
-  const closeIdle = setInterval(() => server.closeIdleConnections(), 50);
-  const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
-  await closed;
-  clearInterval(closeIdle);
-  clearTimeout(cutOff);
 }

@@ -314,6 +314,25 @@ suite('The first run', () => {
   });
 });
 
+suite('A log that cannot be written', () => {
+  for (const [what, redirection] of [
+    ['a full disk', '2>/dev/full'],
+    ['a closed stderr', '2>&-'],
+  ] as const) {
+    test(`(${what}) neither stops the service nor holds up its end`, async () => {
+      const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'debug' });
+      try {
+        const gateway = await installation.serve({}, ['sh', '-c', `exec "$@" ${redirection}`, 'sh']);
+        for (let count = 0; count < 5; count += 1)
+          assert.equal((await notify(gateway, { title: 'x' })).body.stored, true);
+        assert.equal(await gateway.stop(), 0);
+      } finally {
+        await installation.remove();
+      }
+    });
+  }
+});
+
 suite('The launcher', () => {
   test('says in one line what to do on a Node that is too old and alone', async () => {
     // A copy apart from the project, told that the Node it runs on is an old one.

@@ -1,5 +1,7 @@
 // Section 4 and the order of checks: methods, paths, CORS, sizes, and bytes that are hardly HTTP.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
 import { rawRequest } from './support/raw-request.ts';
@@ -209,6 +211,53 @@ suite('The public API', () => {
       assert.equal(body?.code, 'request_timeout');
       assert.equal(headers['access-control-allow-origin'], '*');
     }
+  });
+
+  test('answers what Node would answer by itself as it answers everything else', async () => {
+    const noHost = await rawRequest(gateway.api, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n');
+    assert.equal(noHost.status, 400);
+    assert.equal(noHost.body?.code, 'invalid_body');
+    const twoHosts = await rawRequest(gateway.api, 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n');
+    assert.equal(twoHosts.status, 400);
+    const old = await rawRequest(gateway.api, 'GET / HTTP/1.0\r\n\r\n');
+    assert.equal(old.status, 200);
+    const expecting = await rawRequest(
+      gateway.api,
+      'GET / HTTP/1.1\r\nHost: x\r\nExpect: banana\r\nConnection: close\r\n\r\n',
+    );
+    assert.equal(expecting.status, 200);
+    const tunnel = await rawRequest(gateway.api, 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.equal(tunnel.status, 405);
+    assert.equal(tunnel.body?.code, 'method_not_allowed');
+  });
+
+  const validPost = (title: string): string => {
+    const body = JSON.stringify({ title });
+    return `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
+
+  test('answers a client that closes its side after sending', async () => {
+    const { hostname, port } = new URL(gateway.api);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    socket.end(validPost('half-closed'));
+    const [answer] = await once(socket, 'data');
+    socket.destroy();
+    assert.match(String(answer), /^HTTP\/1\.1 200 /);
+  });
+
+  test('answers a good request before it hangs up on the garbage that follows', async () => {
+    const { status } = await rawRequest(gateway.api, `${validPost('before garbage')}GARBAGE\r\n\r\n`);
+    assert.equal(status, 200);
+  });
+
+  test('does not wait for the body of a request that it does not know', async () => {
+    const { status } = await rawRequest(gateway.api, 'POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
+    assert.equal(status, 404);
+  });
+
+  test('refuses a compressed transfer coding', async () => {
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nTransfer-Encoding: gzip, chunked\r\nConnection: close\r\n\r\n`;
+    assert.equal((await rawRequest(gateway.api, `${head}5\r\nhello\r\n0\r\n\r\n`)).status, 415);
   });
 
   test('keeps the connection open between requests, and answers requests sent ahead in order', async () => {

@@ -1,6 +1,7 @@
 // Section 8 where it speaks of rates, and the lines of the decisions on them.
 import assert from 'node:assert/strict';
 import { afterEach, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createKey as newKeyValue } from '../src/core/key-format.ts';
 import { createKey, systemMakers } from '../src/gateway/registration.ts';
 import { type LocalGateway, type LocalOptions, startLocalGateway } from './support/local-gateway.ts';
@@ -83,6 +84,10 @@ suite('Rate limits', () => {
     assert.ok(statuses.every(({ status, headers }) => status === 429 && Number(headers.get('retry-after')) > 0));
     assert.ok(reads - before <= 1, `${reads - before} reads`);
     // A key that was accepted lately still rings: one broken client must not silence its neighbours.
+    assert.equal((await caller.notify({ title: 'x' })).status, 200);
+    assert.equal(statuses[0]?.headers.get('ratelimit-policy'), '"failures";q=1000;w=60');
+    // Also after a pause in which what is remembered of it has grown old.
+    await delay(900);
     assert.equal((await caller.notify({ title: 'x' })).status, 200);
   });
 

@@ -425,7 +425,12 @@ async function withTwoOwners(use: (world: TwoOwners) => Promise<void>): Promise<
 async function createOwnerWithRows(store: Store, name: string): Promise<OwnerWithRows> {
   const { id: ownerId } = await createOwner(store, makers, { name, email: `${name}@example.com`, emailAlerts: true });
   const { key } = await createKey(store, makers, { ownerId, type: 'public_client', label: `key of ${name}` });
-  const { device } = await createDevice(store, makers, { ownerId, name: `device of ${name}`, topicPrefix: 'tocsin' });
+  const { device } = await createDevice(store, makers, {
+    ownerId,
+    name: `device of ${name}`,
+    topicPrefix: 'tocsin',
+    urls: [],
+  });
   const newId = createUuidV7Source(Date.now, randomUUID);
   const save = async (title: string): Promise<Notification> => {
     const notification: Notification = {

@@ -1,11 +1,117 @@
-import type { Channels } from '../gateway/ports.ts';
+// The one list of channels: each made from its settings, each behind a guard of its own.
+import type { EmailConfig, MqttConfig, PushConfig } from '../channel-config.ts';
+import type { EmailTarget, MqttTarget, PushTarget } from '../core/plan.ts';
+import type { Egress } from '../egress/index.ts';
+import { type GuardOptions, guard } from '../gateway/guard.ts';
+import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
+import { createEmailChannel } from './email/index.ts';
+import { createCustomPublisher } from './mqtt/custom.ts';
+import { createMqttChannel } from './mqtt/index.ts';
+import type { MqttPublisher } from './mqtt/publisher.ts';
 import { createNotConfigured } from './not-configured.ts';
+import { createPushChannel, createVapidKeys, parseVapidKeys } from './push/index.ts';
+import { perProvider } from './push/per-provider.ts';
 
-/** The one list of channels. */
-export function createChannels(): Channels {
-  return {
-    push: createNotConfigured('No push provider is configured'),
-    email: createNotConfigured('No mail server is configured'),
-    mqtt: createNotConfigured('No MQTT broker is configured'),
+export interface ChannelSettings {
+  mqtt: MqttConfig;
+  email: EmailConfig | null;
+  push: PushConfig;
+  retentionDays: number;
+}
+
+export interface ChannelParts {
+  store: Pick<Store, 'obtainSecret' | 'disablePushTarget'>;
+  egress: Egress;
+  /** The broker that devices are reached through: the operator's, or the embedded one. */
+  publisher: MqttPublisher;
+  now: () => number;
+}
+
+export interface ChannelSet {
+  /** Guarded, for requests. */
+  channels: Channels;
+  /** As they are, for a look at their health and for tests by hand. */
+  managed: {
+    push: ManagedChannel<PushTarget>;
+    /** null: no mail server is configured. */
+    email: ManagedChannel<EmailTarget> | null;
+    mqtt: ManagedChannel<MqttTarget>;
   };
+  close(): Promise<void>;
+}
+
+/** A caller's broker that does not answer takes this long at the most, and never stands in the way of ours. */
+const customTimeoutMs = 8000;
+
+/** Mail and push keep deadlines of their own; what they say about a late provider is clearer than what the guard can say. */
+const slackMs = 200;
+
+export async function createChannels(settings: ChannelSettings, parts: ChannelParts): Promise<ChannelSet> {
+  const email = settings.email && createEmailChannel(settings.email);
+  const push = await createPush(settings, parts);
+  const mqtt = createMqtt(settings, parts);
+  return {
+    channels: {
+      push: perProvider(push, (provider) => ({
+        provider: { webpush: 'The push service', fcm: 'FCM', apns: 'APNs' }[provider],
+        timeoutMs: settings.push.timeoutMs + slackMs,
+        maxConcurrent: 100,
+        // Web Push goes to a different host for each browser: one that is away says little about the others.
+        failuresToOpen: provider === 'webpush' ? 50 : 5,
+      })),
+      email:
+        email === null
+          ? createNotConfigured('No mail server is configured: set TOCSIN_SMTP_URL')
+          : guard(email, {
+              provider: 'The mail server',
+              timeoutMs: (settings.email?.timeoutMs ?? 0) + slackMs,
+              maxConcurrent: 50,
+            }),
+      mqtt,
+    },
+    managed: { push, email, mqtt },
+    close: async () => {
+      await Promise.all([push.close(), email?.close(), mqtt.close()]);
+    },
+  };
+}
+
+async function createPush(
+  settings: ChannelSettings,
+  { store, egress, now }: ChannelParts,
+): Promise<ManagedChannel<PushTarget>> {
+  return createPushChannel(settings.push, {
+    vapid: parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys)),
+    dial: async (url, request, signal) => {
+      const { status, headers } = await egress.post(url, request, signal);
+      return {
+        status,
+        headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      };
+    },
+    disable: (id) => store.disablePushTarget(id, now()),
+    now,
+    retentionDays: settings.retentionDays,
+    webPushHosts: settings.push.webPushHosts,
+  });
+}
+
+function createMqtt(settings: ChannelSettings, { publisher, egress, now }: ChannelParts): ManagedChannel<MqttTarget> {
+  const guarded = (options: GuardOptions) => (channel: Channel<MqttTarget>) => guard(channel, options);
+  return createMqttChannel({
+    publisher,
+    custom: createCustomPublisher(egress, { now, timeoutMs: customTimeoutMs }),
+    topicPrefix: settings.mqtt.topicPrefix,
+    retentionDays: settings.retentionDays,
+    guards: {
+      own: guarded({ provider: 'The MQTT broker', timeoutMs: settings.mqtt.timeoutMs, maxConcurrent: 2000 }),
+      custom: guarded({
+        provider: 'The custom MQTT broker',
+        timeoutMs: customTimeoutMs,
+        maxConcurrent: 100,
+        // Every request may bring another broker, so failures of some say nothing about the next.
+        failuresToOpen: Number.POSITIVE_INFINITY,
+      }),
+    },
+  });
 }

@@ -1,3 +1,4 @@
+import { configuredListeners, deviceUrls } from '../core/device-urls.ts';
 import type { Device } from '../core/plan.ts';
 import type { StoredDevice } from '../gateway/ports.ts';
 import { createDevice, systemMakers as makers } from '../gateway/registration.ts';
@@ -12,6 +13,7 @@ import {
   UsageError,
   withStore,
 } from './command.ts';
+import { testDeviceCommand } from './test-sends.ts';
 
 export const deviceCommands: CommandGroup = {
   summary: 'Devices: what gets the MQTT messages of an owner',
@@ -25,9 +27,12 @@ export const deviceCommands: CommandGroup = {
       run: async (args, environment) => {
         const name = args.text('name')?.trim() ?? '';
         if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
-        const { device, mqtt } = await withStore(environment, async (store, { mqtt: { topicPrefix } }) => {
+        const { device, mqtt } = await withStore(environment, async (store, config) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          return createDevice(store, makers, { ownerId, name, topicPrefix });
+          const { topicPrefix, platform, embeddedPort } = config.mqtt;
+          const listeners = configuredListeners(config.host, config.consolePort, embeddedPort);
+          const urls = deviceUrls(platform?.url ?? null, listeners);
+          return createDevice(store, makers, { ownerId, name, topicPrefix, urls });
         });
         return {
           json: { ...deviceJson(device), mqtt },
@@ -37,6 +42,7 @@ export const deviceCommands: CommandGroup = {
             `  username  ${mqtt.username}`,
             `  password  ${mqtt.password}`,
             `  topic     ${mqtt.topic}`,
+            ...mqtt.urls.map((url) => `  broker    ${url}`),
           ].join('\n'),
         };
       },
@@ -54,6 +60,7 @@ export const deviceCommands: CommandGroup = {
     resume: changing('Let messages through to a paused device again', { paused: false }),
     activate: changing('Make an inactive device active', { state: 'active' }),
     deactivate: changing('Take a device out of use', { state: 'inactive' }),
+    test: testDeviceCommand,
     delete: {
       summary: 'Delete a device',
       positional: 'ID',

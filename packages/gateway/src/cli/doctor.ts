@@ -1,9 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
+import { configuredListeners } from '../core/device-urls.ts';
 import { Problem } from '../core/problem.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
 import type { Command } from './command.ts';
+import { withChannels } from './test-sends.ts';
 
 interface Finding {
   check: string;
@@ -12,7 +14,7 @@ interface Finding {
 }
 
 export const doctorCommand: Command = {
-  summary: 'Check configuration and store, and say what to fix',
+  summary: 'Check configuration, store, mail, broker and push, and say what to fix',
   options: { deep: { kind: 'flag', help: 'also read and open every stored row' } },
   run: async (args, environment) => {
     const findings = await examine(environment, args.flag('deep'));
@@ -33,11 +35,13 @@ async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<F
     if (error instanceof Problem) return [{ check: 'configuration', state: 'failed', message: error.message }];
     throw error;
   }
+  const store = await examineStore(config, deep);
+  const isOpen = store.every(({ state }) => state !== 'failed');
   return [
     ...examineConfig(config),
     ...examineKeyFile(config),
-    ...(await examineStore(config, deep)),
-    ...examineChannels(),
+    ...store,
+    ...(isOpen ? await examineChannels(config) : []),
   ];
 }
 
@@ -83,10 +87,51 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
   }
 }
 
-function examineChannels(): Finding[] {
-  return ['push', 'email', 'mqtt'].map((check) => ({
+async function examineChannels(config: Config): Promise<Finding[]> {
+  if (!existsSync(join(config.dataDir, databaseFileName))) return [];
+  const store = await openStore(config, 'existing');
+  try {
+    return await withChannels(config, store, async ({ managed: { push, email, mqtt } }) => [
+      await examineChannel('push', push, 'Web Push is ready; FCM and APNs where they are configured'),
+      email === null
+        ? {
+            check: 'email',
+            state: 'warning',
+            message: 'no mail server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
+          }
+        : await examineChannel('email', email, 'the mail server answers'),
+      config.mqtt.platform === null
+        ? await examineEmbedded(config)
+        : await examineChannel('mqtt', mqtt, 'the broker answers'),
+    ]);
+  } finally {
+    await store.close();
+  }
+}
+
+async function examineChannel(
+  check: string,
+  channel: { check(): Promise<string | null> },
+  well: string,
+): Promise<Finding> {
+  const problem = await channel.check();
+  return problem === null ? { check, state: 'ok', message: well } : { check, state: 'failed', message: problem };
+}
+
+/** It lives in the server, so it is as well as the server is. */
+async function examineEmbedded({ host, consolePort, mqtt }: Config): Promise<Finding> {
+  const check = 'mqtt';
+  const { console: url, mqtt: broker } = configuredListeners(host, consolePort, mqtt.embeddedPort);
+  const isRunning =
+    url !== null &&
+    (await fetch(`${url}/healthz`).then(
+      (answer) => answer.ok,
+      () => false,
+    ));
+  if (isRunning) return { check, state: 'ok', message: `the embedded broker runs at ${broker}` };
+  return {
     check,
     state: 'warning',
-    message: 'this version cannot send over it yet; answers report such targets as failed',
-  }));
+    message: `the embedded broker runs with the server, which does not answer at ${url}`,
+  };
 }

@@ -18,6 +18,7 @@ import { commandHelp, groupHelp, topHelp } from './help.ts';
 import { inboxCommands } from './inbox.ts';
 import { keyCommands } from './key.ts';
 import { ownerCommands } from './owner.ts';
+import { pushCommands } from './push.ts';
 import { serveCommand } from './serve.ts';
 
 export const program: Record<string, Command | CommandGroup> = {
@@ -25,6 +26,7 @@ export const program: Record<string, Command | CommandGroup> = {
   owner: ownerCommands,
   key: keyCommands,
   device: deviceCommands,
+  push: pushCommands,
   inbox: inboxCommands,
   doctor: doctorCommand,
 };
@@ -32,6 +34,12 @@ export const program: Record<string, Command | CommandGroup> = {
 const usageExitCode = 2;
 const failureExitCode = 1;
 
+// What this program creates is for its user alone: the database, the keys, the backups.
+process.umask(0o077);
+// A reader that has seen enough, such as head, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(words: string[]): Promise<number> {

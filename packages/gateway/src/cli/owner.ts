@@ -11,6 +11,7 @@ import {
   UsageError,
   withStore,
 } from './command.ts';
+import { testEmailCommand } from './test-sends.ts';
 
 const profileOptions: Record<string, Option> = {
   name: { kind: 'string', value: 'NAME', help: "the owner's name" },
@@ -72,6 +73,7 @@ export const ownerCommands: CommandGroup = {
         });
       },
     },
+    'test-email': testEmailCommand,
     delete: {
       summary: 'Delete an owner with all keys, devices and notifications',
       positional: 'ID',

@@ -16,8 +16,9 @@ export const serveCommand: Command = {
     process.stdout.write(`${isForPeople ? welcome(gateway) : JSON.stringify(readyLine(gateway))}\n`);
     await stopSignal();
     await gateway.stop();
-    log.flush();
-    return undefined;
+    await log.flush();
+    // Whatever a provider's library may have left running must not hold up the stop.
+    process.exit(0);
   },
 };
 
@@ -68,8 +69,8 @@ function welcome({ urls, firstRun }: Gateway): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Single quotes hold in every POSIX shell; the key has no character that could end them. */
+/** Single quotes hold in every POSIX shell; one inside an imported key is written apart. */
 function curlLine(api: string, { key }: FirstRun): string {
   const body = JSON.stringify({ title: 'Hello from Tocsin', body: 'It works.', severity: 'info' });
-  return `curl ${api} -H 'Authorization: Bearer ${key.value}' -H 'Content-Type: application/json' -d '${body}'`;
+  return `curl ${api} -H 'Authorization: Bearer ${key.value.replaceAll("'", `'\\''`)}' -H 'Content-Type: application/json' -d '${body}'`;
 }

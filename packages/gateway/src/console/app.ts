@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Store } from '../gateway/ports.ts';
 
 export function createConsole(store: Pick<Store, 'check'>): FastifyInstance {
-  const app = Fastify({ logger: false });
+  const app = Fastify({ logger: false, requestTimeout: 15_000, keepAliveTimeout: 75_000 });
 
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ ok: false, error: 'Not found', links: ['/healthz', '/readyz'] }),

@@ -3,6 +3,8 @@ import ipaddr from 'ipaddr.js';
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
+const globalUnicast: readonly Network[] = [[ipaddr.parse('2000::'), 3]];
+
 export interface AddressPolicy {
   /** Networks allowed although they are not public. */
   allowed: readonly Network[];
@@ -23,7 +25,12 @@ export function parseNetwork(text: string): Network | undefined {
 export function isAddressAllowed(text: string, policy: AddressPolicy): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
-  return address.range() === 'unicast' || isInNetworks(address, policy.allowed);
+  return isPublic(address) || isInNetworks(address, policy.allowed);
+}
+
+/** Of IPv6 only what is given out as global unicast: ::/96 and other leftovers pass for unicast in the library. */
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address.range() === 'unicast' && (address.kind() === 'ipv4' || isInNetworks(address, globalUnicast));
 }
 
 export function isInNetworks(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly Network[]): boolean {

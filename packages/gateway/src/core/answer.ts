@@ -39,7 +39,7 @@ export function report(
   const emailSent = result.email.some(isSent);
   const mqttFailed = countFailed(result.mqtt);
   const warnings: Warning[] = [];
-  if (mqttFailed > 0) warnings.push('mqtt_publish_failed_partial');
+  if (mqttFailed > 0 && !request.strictDelivery) warnings.push('mqtt_publish_failed_partial');
   if (pushFailed > 0) warnings.push('push_failed_partial');
   if (plan.email.enabled && !emailSent) warnings.push('email_send_failed');
   return {

@@ -11,6 +11,7 @@ import {
   mqttConfigDefaults,
   mqttConfigSpellings,
 } from '@tocsin/contract';
+import { isAbsent } from './absent.ts';
 import { type AddressPolicy, isAddressAllowed } from './address-policy.ts';
 import { parseJson } from './parse-body.ts';
 
@@ -49,13 +50,13 @@ export function readCustomBroker(
 }
 
 function readMode(connection: JsonValue | undefined, problems: ErrorDetail[]): string | undefined {
-  if (connection === undefined || connection === null || connection === '') return undefined;
+  if (isAbsent(connection)) return undefined;
   const members = readObject(connection);
   if (members === undefined) {
     problems.push({ field: 'mqttConnection', problem: 'must be an object' });
     return undefined;
   }
-  const mode = members.mode ?? 'environment';
+  const mode = isAbsent(members.mode) ? 'environment' : members.mode;
   const known = connectionModes.find((name) => name === mode);
   if (known === undefined) {
     problems.push({ field: 'mqttConnection.mode', problem: `must be ${connectionModes.join(' or ')}` });
@@ -117,7 +118,10 @@ function readAddress(
   if (given.protocol !== null && !/^wss(:(\/\/)?)?$/i.test(given.protocol.trim()))
     return refuse('protocol', 'must be wss');
   if (given.url === null && given.host === null) return refuse('host', 'is needed, or url');
-  if (given.url !== null && given.host !== null) return refuse('url', 'cannot be combined with host');
+  if (given.url !== null && (given.host ?? given.port ?? given.path) !== null) {
+    return refuse('url', 'cannot be combined with host, port or path');
+  }
+  if (given.port !== null && !isPort(given.port)) return refuse('port', 'must be from 1 to 65535');
   const member = given.url !== null ? 'url' : 'host';
   const url = given.url !== null ? parseUrl(given.url) : composeUrl(given.host as string, given.port, given.path);
   if (url?.protocol !== 'wss:') return refuse(member, 'must be a wss:// address');
@@ -136,11 +140,15 @@ function parseUrl(text: string): URL | null {
   return URL.parse(text.trim());
 }
 
+function isPort(text: string): boolean {
+  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0;
+  return port >= 1 && port <= 65_535;
+}
+
 /** Only a bare host may come in, so that a slash, an @ or a port in it cannot move the address elsewhere. */
 function composeUrl(host: string, port: string | null, path: string | null): URL | null {
   const bare = host.trim();
   if (!/^(\[[0-9A-Fa-f:.]+\]|[^\s/\\?#@:[\]]+)$/.test(bare)) return null;
-  if (port !== null && !/^\d{1,5}$/.test(port.trim())) return null;
   const suffix = path === null ? mqttConfigDefaults.path : path.startsWith('/') ? path : `/${path}`;
   return URL.parse(`wss://${bare}:${port?.trim() ?? mqttConfigDefaults.port}${suffix}`);
 }

@@ -17,6 +17,7 @@ import {
   severities,
   severitySynonyms,
 } from '@tocsin/contract';
+import { isAbsent } from './absent.ts';
 import type { AddressPolicy } from './address-policy.ts';
 import { readCustomBroker } from './custom-broker.ts';
 import { cleanJson, emptyPayload, parseJson } from './parse-body.ts';
@@ -75,11 +76,6 @@ export function normalize(fields: JsonObject, addressPolicy: AddressPolicy): Nor
   return request;
 }
 
-/** null and blank text count as not sent. */
-export function isAbsent(value: JsonValue | undefined): value is null | undefined {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
-}
-
 /** The text of a field or of the first of its aliases that is present; the alias taken is noted in `used`. */
 function readText(fields: JsonObject, name: string, used: Set<string>, problems: ErrorDetail[]): string | undefined {
   for (const candidate of [name, ...aliasNames.filter((alias) => aliases[alias] === name)]) {
@@ -127,7 +123,9 @@ function readWord(
     return undefined;
   }
   const value = [topLevel, payload.members[name], data.members[name]].find((candidate) => !isAbsent(candidate));
-  return value === undefined ? undefined : String(value).trim().toLowerCase();
+  if (value === undefined) return undefined;
+  // An object is present, and means nothing that we know.
+  return typeof value === 'object' ? '' : String(value).trim().toLowerCase();
 }
 
 function toCategory(word: string): Category {

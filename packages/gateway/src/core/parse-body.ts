@@ -9,10 +9,16 @@ export type BodyFormat = 'json' | 'form' | 'text';
 /** Names through which a careless merge could reach a prototype; they are dropped at every level. */
 const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-export function bodyFormat(contentType: string | undefined, contentEncoding: string | undefined): BodyFormat {
-  if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== 'identity') {
-    throw unsupported('Content-Encoding', 'send the body uncompressed');
-  }
+export interface BodyHeaders {
+  'content-type'?: string | undefined;
+  'content-encoding'?: string | undefined;
+  'transfer-encoding'?: string | undefined;
+}
+
+export function bodyFormat(headers: BodyHeaders): BodyFormat {
+  checkCoding('Content-Encoding', headers['content-encoding'], 'identity');
+  checkCoding('Transfer-Encoding', headers['transfer-encoding'], 'chunked');
+  const contentType = headers['content-type'];
   if (contentType === 'application/json') return 'json';
   if (contentType === undefined || contentType.trim() === '') return 'text';
   const type = parseMediaType(contentType);
@@ -80,13 +86,14 @@ function checkedFields(parsed: JsonObject): JsonObject {
 
 function parseForm(text: string): JsonObject {
   const fields: JsonObject = Object.create(null);
-  let count = 0;
+  const names = new Set<string>();
   for (const pair of text.split('&')) {
     if (pair === '') continue;
-    count += 1;
-    if (count > limits.topLevelFields) refuse('body', `has more than ${limits.topLevelFields} top-level fields`);
     const equals = pair.indexOf('=');
     const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals));
+    if (names.add(name).size > limits.topLevelFields) {
+      refuse('body', `has more than ${limits.topLevelFields} top-level fields`);
+    }
     fields[name] = equals < 0 ? '' : decodeFormText(pair.slice(equals + 1));
   }
   return fields;
@@ -99,6 +106,11 @@ function decodeFormText(text: string): string {
   } catch {
     return refuse('body', 'is not valid UTF-8');
   }
+}
+
+function checkCoding(name: string, value: string | undefined, harmless: string): void {
+  const coding = value?.trim().toLowerCase() ?? '';
+  if (coding !== '' && coding !== harmless) throw unsupported(name, 'send the body uncompressed');
 }
 
 function parseMediaType(contentType: string): MIMEType {

@@ -1,3 +1,5 @@
+const dayMs = 86_400_000;
+
 /**
  * Ids that grow with time (RFC 9562, version 7), strictly within one process: rows are appended to the index instead of
  * scattered over it, and the order of ids is the order of acceptance. Node's randomUUIDv7 is random within a millisecond.
@@ -8,7 +10,8 @@ export function createUuidV7Source(now: () => number, randomUuid: () => string):
   return () => {
     const ms = now();
     const random = randomUuid();
-    if (ms > lastMs) {
+    // A clock that was a day or more ahead has been set right: its ids are not followed into the future.
+    if (ms > lastMs || ms < lastMs - dayMs) {
       lastMs = ms;
       sequence = Number.parseInt(random.slice(0, 3), 16) >> 1;
     } else {

@@ -19,7 +19,7 @@ export interface FirstRun {
 export async function prepareFirstRun(
   store: Store,
   makers: Makers,
-  options: { firstKey: string | null; topicPrefix: string },
+  options: { firstKey: string | null; topicPrefix: string; urls: string[] },
 ): Promise<FirstRun | null> {
   const owner = await createFirstOwner(store, makers, { name: 'First owner', email: null, emailAlerts: false });
   if (owner === null) return null;
@@ -33,6 +33,7 @@ export async function prepareFirstRun(
     ownerId: owner.id,
     name: 'First device',
     topicPrefix: options.topicPrefix,
+    urls: options.urls,
   });
   return { ownerId: owner.id, key, device };
 }

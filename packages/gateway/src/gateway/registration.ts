@@ -81,7 +81,7 @@ export async function createKey(
 export async function createDevice(
   store: Store,
   makers: Makers,
-  wanted: { ownerId: string; name: string; topicPrefix: string },
+  wanted: { ownerId: string; name: string; topicPrefix: string; urls: string[] },
 ): Promise<CreatedDevice> {
   const device: StoredDevice = {
     id: newId('dev', makers),
@@ -94,7 +94,7 @@ export async function createDevice(
   const password = randomBase62(32, makers.randomIndex);
   await store.createDevice(device, digestOf(password));
   const topic = `${wanted.topicPrefix}/${device.ownerId}/${device.id}/notifications`;
-  return { device, mqtt: { username: device.id, password, topic, urls: [] } };
+  return { device, mqtt: { username: device.id, password, topic, urls: wanted.urls } };
 }
 
 function newId(prefix: string, { randomIndex }: Makers): string {

@@ -1,9 +1,9 @@
 import type { Store } from './ports.ts';
 
-const hourMs = 60 * 60 * 1000;
-const dayMs = 24 * hourMs;
+const intervalMs = 10 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
 
-/** Deletes what is older than the retention, now and every hour. Returns the function that ends it. */
+/** Deletes what is older than the retention, now and every ten minutes. Returns the function that ends it. */
 export function startRetention(parts: {
   store: Pick<Store, 'purge'>;
   retentionDays: number;
@@ -11,12 +11,13 @@ export function startRetention(parts: {
   onPurged: (count: number) => void;
   onFailed: (error: unknown) => void;
 }): () => Promise<void> {
+  const stop = new AbortController();
   let running = Promise.resolve();
   const purge = async (): Promise<void> => {
     // 0 keeps notifications for ever; used signatures still expire.
     const before = parts.retentionDays === 0 ? 0 : parts.now() - parts.retentionDays * dayMs;
     try {
-      const count = await parts.store.purge(before, parts.now());
+      const count = await parts.store.purge(before, parts.now(), stop.signal);
       if (count > 0) parts.onPurged(count);
     } catch (error) {
       parts.onFailed(error);
@@ -26,9 +27,10 @@ export function startRetention(parts: {
     running = running.then(purge);
   };
   run();
-  const timer = setInterval(run, hourMs);
+  const timer = setInterval(run, intervalMs);
   return async () => {
     clearInterval(timer);
+    stop.abort();
     await running;
   };
 }

@@ -51,6 +51,7 @@ export function createApp(parts: AppParts): RequestListener {
   const openApi = toText(openApiDocument(parts.version));
 
   function route(request: IncomingMessage, context: Context): Answer | Promise<Answer> {
+    checkHost(request);
     const { path, query } = splitTarget(request.url ?? '/');
     if (path !== '/')
       throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the one resource here is /' }] });
@@ -77,7 +78,7 @@ export function createApp(parts: AppParts): RequestListener {
       limitUnit: () => limitUnit(clientAddress(request, parts.trustedProxies)),
     });
     context.headers = await parts.authenticator.limits.countRequest(key);
-    const fields = parseBody(bodyFormat(headers['content-type'], headers['content-encoding']), rawBody);
+    const fields = parseBody(bodyFormat(headers), rawBody);
     const accepted = await parts.accept(key.ownerId, normalize(fields, parts.addressPolicy));
     const timestamp = new Date(parts.now()).toISOString();
     const { requestId } = context;
@@ -105,6 +106,14 @@ export function createApp(parts: AppParts): RequestListener {
   };
 }
 
+/** RFC 9112 section 3.2: exactly one, except from a client of HTTP/1.0. Node joins several with a comma. */
+function checkHost({ httpVersion, headers: { host } }: IncomingMessage): void {
+  const isMissing = host === undefined && httpVersion !== '1.0';
+  if (!isMissing && !host?.includes(',')) return;
+  const problem = isMissing ? 'is missing' : 'was sent twice';
+  throw new Refusal('invalid_body', { details: [{ field: 'Host', problem }] });
+}
+
 /** With a line break at the end: most answers are read in a terminal. */
 function toText(body: object): string {
   return `${JSON.stringify(body)}\n`;
@@ -125,6 +134,8 @@ function send(request: IncomingMessage, response: ServerResponse, context: Conte
     list.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)));
   for (const name in context.headers) list.push(name, context.headers[name] as string);
   for (const name in headers) list.push(name, headers[name] as string);
+  // What is left of a body that nobody will read is not waited for.
+  if (status === 404 || status === 405) response.shouldKeepAlive = request.complete;
   response.writeHead(status, list);
   response.end(request.method === 'HEAD' ? undefined : body);
 }

@@ -77,10 +77,11 @@ async function findKey(
   digest: string,
   credentials: Credentials,
 ): Promise<ApiKey> {
-  await limits.checkFailures(credentials.limitUnit());
+  if (!limits.wasAcceptedLately(digest)) await limits.checkFailures(credentials.limitUnit());
   const isTypo = hasWrongChecksum(value) && !(await directory.hasIrregularKeys());
   const key = isTypo ? null : await directory.findKey(digest);
   if (key === null) throw new Refusal('invalid_api_key');
+  limits.noteAccepted(digest);
   return key;
 }
 

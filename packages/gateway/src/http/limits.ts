@@ -5,18 +5,23 @@ import { Refusal } from '../core/refusal.ts';
 import type { ApiKey } from '../gateway/ports.ts';
 
 const failuresPerMinute = 1000;
+const maxAccepted = 10_000;
 
 export interface Limits {
   /** Counts one request of the key; the headers tell the caller where it stands. Refuses when the limit is reached. */
   countRequest(key: ApiKey): Record<string, string> | Promise<Record<string, string>>;
   /** Counts a failed authentication; refuses when there were too many. */
   countFailure(address: string): Promise<void>;
+  /** Keys that were accepted lately are let past the limit on failures. */
+  noteAccepted(digest: string): void;
+  wasAcceptedLately(digest: string): boolean;
   /** Refuses an address that failed too often, without counting. */
   checkFailures(address: string): Promise<void>;
 }
 
 export function createLimits(defaultRate: Rate | null): Limits {
   const byRate = new Map<string, RateLimiterMemory>();
+  const accepted = new Set<string>();
   const failures = new RateLimiterMemory({ keyPrefix: 'failures', points: failuresPerMinute, duration: 60 });
 
   function limiterOf(rate: Rate): RateLimiterMemory {
@@ -48,13 +53,28 @@ export function createLimits(defaultRate: Rate | null): Limits {
 
     async countFailure(address) {
       const state = await consume(failures, address);
-      if (state.consumedPoints > failuresPerMinute) throw tooMany(state, {});
+      if (state.consumedPoints > failuresPerMinute) throw tooMany(state, failureHeaders(state));
     },
+
+    noteAccepted(digest) {
+      accepted.delete(digest);
+      accepted.add(digest);
+      if (accepted.size > maxAccepted) accepted.delete(accepted.keys().next().value as string);
+    },
+
+    wasAcceptedLately: (digest) => accepted.has(digest),
 
     async checkFailures(address) {
       const state = await failures.get(address);
-      if (state !== null && state.consumedPoints > failuresPerMinute) throw tooMany(state, {});
+      if (state !== null && state.consumedPoints > failuresPerMinute) throw tooMany(state, failureHeaders(state));
     },
+  };
+}
+
+function failureHeaders(state: RateLimiterRes): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"failures";q=${failuresPerMinute};w=60`,
+    RateLimit: `"failures";r=0;t=${secondsUntil(state)}`,
   };
 }
 

@@ -1,5 +1,5 @@
 // The socket side of the public API: what happens to clients that are slow, or do not speak HTTP.
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Refusal } from '../core/refusal.ts';
 import { corsHeaders } from './cors.ts';
@@ -36,9 +36,16 @@ export function createApiServer({
       keepAliveTimeout: 75_000,
       // Two Authorization headers become visible as two, instead of the first winning silently.
       joinDuplicateHeaders: true,
+      // The app refuses a request without a host itself, as it answers everything else.
+      requireHostHeader: false,
     },
     app,
   );
+  // A client may close its side once it has sent all; the answer still goes out.
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+  // An expectation that nobody knows is no reason to refuse.
+  server.on('checkExpectation', app);
+  server.on('connect', (_request, socket) => refuse(socket, new Refusal('method_not_allowed'), newRequestId()));
   // A client that asks first is not told to go ahead with a body that will be refused.
   server.on('checkContinue', (request, response) => {
     if (!(Number(request.headers['content-length']) > maxBodyBytes)) response.writeContinue();
@@ -57,7 +64,13 @@ function refusalFor(error: NodeJS.ErrnoException): Refusal {
 
 /** The request never became one that the app sees, so the answer is written by hand. */
 function refuse(socket: Duplex, refusal: Refusal, requestId: string): void {
-  if (!socket.writable || hasAnswered(socket)) {
+  const underWay = responseUnderWay(socket);
+  if (underWay !== null) {
+    // What came before was a good request: its answer goes out first, and nothing after it.
+    underWay.once('finish', () => socket.destroy());
+    return;
+  }
+  if (!socket.writable) {
     socket.destroy();
     return;
   }
@@ -76,7 +89,8 @@ function refuse(socket: Duplex, refusal: Refusal, requestId: string): void {
   );
 }
 
-/** Node keeps the response under way on the socket; a second answer into its middle would only confuse the client. */
-function hasAnswered(socket: Duplex): boolean {
-  return (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
+/** Node keeps it on the socket; a second answer into its middle would only confuse the client. */
+function responseUnderWay(socket: Duplex): ServerResponse | null {
+  const response = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage ?? null;
+  return response === null || response.writableFinished || !response.req.complete ? null : response;
 }

@@ -13,6 +13,7 @@ export interface ReadyLine {
   event: 'ready';
   api: string;
   console: string;
+  mqtt?: string;
   firstRun?: { owner: string; key: string; device: { id: string; mqtt: { password: string } }; curl: string };
 }
 
@@ -30,7 +31,13 @@ export class Installation {
 
   private constructor(dataDir: string, environment: Record<string, string>) {
     this.dataDir = dataDir;
-    this.environment = { TOCSIN_DATA_DIR: dataDir, TOCSIN_PORT: '0', TOCSIN_CONSOLE_PORT: '0', ...environment };
+    this.environment = {
+      TOCSIN_DATA_DIR: dataDir,
+      TOCSIN_PORT: '0',
+      TOCSIN_CONSOLE_PORT: '0',
+      TOCSIN_MQTT_PORT: '0',
+      ...environment,
+    };
   }
 
   static async create(environment: Record<string, string> = {}): Promise<Installation> {

@@ -6,7 +6,7 @@ import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createChannels } from '../../src/channels/registry.ts';
+import { createNotConfigured } from '../../src/channels/not-configured.ts';
 import { parseNetwork } from '../../src/core/address-policy.ts';
 import type { Outcome } from '../../src/core/answer.ts';
 import { parseRate } from '../../src/core/rate.ts';
@@ -71,6 +71,12 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
   };
 }
 
+const noChannels: Channels = {
+  push: createNotConfigured('No push provider is configured'),
+  email: createNotConfigured('No mail server is configured'),
+  mqtt: createNotConfigured('No MQTT broker is configured'),
+};
+
 function appParts(store: Store, clock: { now: number }, options: LocalOptions, failures: unknown[]): AppParts {
   const now = (): number => clock.now;
   const directory = createDirectory(store, () => performance.now());
@@ -79,7 +85,7 @@ function appParts(store: Store, clock: { now: number }, options: LocalOptions, f
     accept: createAccept({
       store,
       directory,
-      channels: { ...createChannels(), ...options.channels },
+      channels: { ...noChannels, ...options.channels },
       newId: createUuidV7Source(now, randomUUID),
       now,
       onStoreFailure: () => undefined,

@@ -1,0 +1,151 @@
+// Tests by hand: one visible notification over one channel, and what became of it.
+import { randomUUID } from 'node:crypto';
+import type { ChannelReport, ErrorAnswer } from '@tocsin/contract';
+import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
+import type { ChannelSet } from '../channels/registry.ts';
+import type { Config } from '../config.ts';
+import type { Outcome } from '../core/answer.ts';
+import { listenerUrl } from '../core/device-urls.ts';
+import { Problem } from '../core/problem.ts';
+import { createUuidV7Source } from '../core/uuid-v7.ts';
+import type { Notification, Store } from '../gateway/ports.ts';
+import { createKey, systemMakers } from '../gateway/registration.ts';
+import { type Command, notFound, type Output, withStore } from './command.ts';
+
+const patienceMs = 15_000;
+
+export const testEmailCommand: Command = {
+  summary: 'Send a test mail to an owner',
+  positional: 'ID',
+  run: ({ positional }, environment) =>
+    withStore(environment, async (store, config) => {
+      const owner = (await store.findOwner(positional)) ?? notFound('owner', positional);
+      const { email: address } = owner;
+      if (address === null)
+        throw new Problem(`${owner.name} has no address: 'tocsin owner set ${owner.id} --email ADDRESS'.`);
+      return withChannels(config, store, async ({ managed: { email } }) => {
+        if (email === null)
+          throw new Problem('No mail server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.');
+        const send = email.send(
+          testNotification(owner.id),
+          [{ address }],
+          sendOptions,
+          AbortSignal.timeout(patienceMs),
+        );
+        return toOutput((await send)[0], `The mail server took the test mail for ${address}.`);
+      });
+    }),
+};
+
+export const testPushCommand: Command = {
+  summary: 'Send a test to a push target',
+  positional: 'ID',
+  run: ({ positional }, environment) =>
+    withStore(environment, async (store, config) => {
+      const target = (await store.findPushTarget(positional)) ?? notFound('push', positional);
+      return withChannels(config, store, async ({ managed: { push } }) => {
+        const send = push.send(
+          testNotification(target.ownerId),
+          [target],
+          sendOptions,
+          AbortSignal.timeout(patienceMs),
+        );
+        return toOutput((await send)[0], `${target.provider} took the test for ${target.id}.`);
+      });
+    }),
+};
+
+export const testDeviceCommand: Command = {
+  summary: 'Send a test to a device, through the running server',
+  positional: 'ID',
+  run: ({ positional }, environment) =>
+    withStore(environment, async (store, config) => {
+      const { device } = (await store.findDevice(positional)) ?? notFound('device', positional);
+      const answer = await postTest(config, store, device.ownerId, device.id);
+      const failure = answer.mqttError ?? answer.error ?? null;
+      return {
+        json: answer,
+        text:
+          failure === null
+            ? `The broker took the test for ${device.name}. Over MQTT it arrives if the device listens, or when it returns.`
+            : `It was not sent: ${failure}`,
+        exitCode: failure === null ? 0 : 1,
+      };
+    }),
+};
+
+const sendOptions = { qos: 1, customBroker: null } as const;
+
+function testNotification(ownerId: string): Notification {
+  return {
+    id: createUuidV7Source(Date.now, randomUUID)(),
+    ownerId,
+    createdAt: Date.now(),
+    title: 'Test from Tocsin',
+    body: 'If you can read this, this channel works.',
+    source: 'tocsin',
+    category: 'info',
+    severity: 'info',
+    data: {},
+  };
+}
+
+function toOutput(outcome: Outcome | undefined, success: string): Output {
+  if (outcome?.kind === 'sent') return { json: outcome, text: success };
+  return { json: outcome ?? null, text: `It was not sent: ${outcome?.error ?? 'nothing was tried'}`, exitCode: 1 };
+}
+
+/** The channels of this configuration, without the embedded broker, which lives in the server. */
+export async function withChannels<T>(config: Config, store: Store, use: (set: ChannelSet) => Promise<T>): Promise<T> {
+  // Loaded only here: the other commands start in half the time without the providers.
+  const [{ createChannels }, { createPlatformBroker }, { createEgress }] = await Promise.all([
+    import('../channels/registry.ts'),
+    import('../channels/mqtt/platform.ts'),
+    import('../egress/index.ts'),
+  ]);
+  await using opened = new AsyncDisposableStack();
+  const egress = opened.adopt(createEgress({ allowed: config.customBrokerAllow }), (each) => each.close());
+  const { platform } = config.mqtt;
+  const publisher = platform === null ? noBroker : createPlatformBroker(platform, { now: Date.now });
+  const set = await createChannels(config, { store, egress, publisher, now: Date.now });
+  opened.adopt(set, (each) => each.close());
+  return await use(set);
+}
+
+const noBroker: MqttPublisher = {
+  publish: async () => ({ kind: 'rejected', error: 'The embedded broker runs in the server', wasAsked: false }),
+  check: async () => null,
+  close: async () => undefined,
+};
+
+/** With a key of its own that lasts a minute, so that the whole way is tested and nothing is left behind. */
+async function postTest(
+  config: Config,
+  store: Store,
+  ownerId: string,
+  deviceId: string,
+): Promise<Partial<ChannelReport> & Partial<ErrorAnswer>> {
+  const { key, value } = await createKey(store, systemMakers, {
+    ownerId,
+    type: 'internal_service',
+    label: 'device test',
+    expiresAt: Date.now() + 60_000,
+  });
+  const url = listenerUrl('http', config.host, config.port);
+  const { title, body, source, severity } = testNotification(ownerId);
+  try {
+    if (url === null) throw new Problem('Set TOCSIN_PORT to the port that the server listens on.');
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ title, body, source, severity, deviceId, sendPush: false, sendEmail: false }),
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    return (await response.json()) as Partial<ChannelReport> & Partial<ErrorAnswer>;
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(`The server does not answer at ${url}: is it running, and is TOCSIN_PORT the same there?`);
+  } finally {
+    await store.revokeKey(key.id, Date.now());
+  }
+}
