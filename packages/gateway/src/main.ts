@@ -19,6 +19,7 @@ import type { Channels, Store } from './gateway/ports.ts';
 import { systemMakers } from './gateway/registration.ts';
 import { startRetention } from './gateway/retention.ts';
 import { createApp } from './http/app.ts';
+import { clientAddress } from './http/client-address.ts';
 import { createLimits } from './http/limits.ts';
 import { createApiServer } from './http/server.ts';
 import { drain, listen, listenProblem } from './listen.ts';
@@ -54,7 +55,10 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       : null;
     opened.defer(
       startRetention({
-        store,
+        purge: async (...bounds) => {
+          await embedded?.purge();
+          return store.purge(...bounds);
+        },
         retentionDays: config.retentionDays,
         now: Date.now,
         onPurged: log.purged,
@@ -82,6 +86,7 @@ function openEmbeddedBroker(config: Config, store: Store, log: Log): Promise<Emb
     topicPrefix: config.mqtt.topicPrefix,
     now: Date.now,
     onEvent: log.brokerEvent,
+    addressOf: (request) => clientAddress(request, config.trustedProxies),
   });
 }
 

@@ -6,9 +6,11 @@ import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import type { PushParts } from '../src/channels/push/index.ts';
 import type { NotSent } from '../src/core/answer.ts';
 import { Problem } from '../src/core/problem.ts';
+import { eventually } from './support/eventually.ts';
 import { ApnsStandIn, apnsError } from './support/push-apns-stand-in.ts';
 import { apnsToken, createTestPush, sampleNotification, type TestPush, target } from './support/push-channel.ts';
 import { servicePrivateKey } from './support/push-fcm-stand-in.ts';
+import { countSockets } from './support/push-sockets.ts';
 import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
 
 suite('APNs', () => {
@@ -179,7 +181,17 @@ suite('APNs', () => {
     });
   }
 
+  test('after a GOAWAY the socket is not kept, even where the provider keeps its side open', async () => {
+    await push.send([phone]);
+    const [session] = apns.server.sessions;
+    const before = countSockets();
+    session?.goaway();
+    const left = await eventually('our socket closes', 2000, countSockets, (count) => count < before);
+    assert.equal(left, before - 1);
+  });
+
   test('a GOAWAY lets requests finish that it names, and has the others sent again', async () => {
+    const before = countSockets();
     let held: ServerHttp2Stream | undefined;
     apns.reply = (_token, { stream }) => {
       if (held === undefined) {
@@ -199,6 +211,8 @@ suite('APNs', () => {
       [apnsToken('b')],
     );
     assert.equal(apns.server.sessionCount, 2);
+    // Both ends of the new session are left.
+    await eventually('our old socket closes', 2000, countSockets, (count) => count <= before + 2);
   });
 
   test('a kept session that breaks under a request costs nothing', async () => {

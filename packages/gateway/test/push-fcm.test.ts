@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import type { ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import type { PushParts } from '../src/channels/push/index.ts';
 import type { NotSent } from '../src/core/answer.ts';
 import { Problem } from '../src/core/problem.ts';
+import { eventually } from './support/eventually.ts';
 import { createTestPush, fcmToken, sampleNotification, type TestPush, target } from './support/push-channel.ts';
 import { FcmStandIn, fcmError } from './support/push-fcm-stand-in.ts';
+import { countSockets } from './support/push-sockets.ts';
 import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
 
 suite('FCM', () => {
@@ -117,6 +120,25 @@ suite('FCM', () => {
     assert.equal(fcm.tokenRequests, 2);
   });
 
+  test('a 401 for an access token that was replaced meanwhile does not cost the new one', async () => {
+    let held: ServerHttp2Stream | undefined;
+    fcm.replyToMessage = (_message, { stream }) => {
+      held = stream;
+      return 'silence';
+    };
+    const request = fcm.server.nextRequest();
+    const slow = push.send([phone]);
+    await request;
+    while (held === undefined) await fcm.server.nextRequest();
+    fcm.replyToMessage = () => undefined;
+    fcm.revokeAccessTokens();
+    assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
+    held.respond({ ':status': 401 });
+    held.end();
+    assert.deepEqual(await slow, [{ kind: 'sent' }]);
+    assert.equal(fcm.tokenRequests, 2);
+  });
+
   test('a second 401 is a retry, not a loop', async () => {
     let asked = 0;
     fcm.replyToMessage = () => {
@@ -195,7 +217,7 @@ suite('FCM', () => {
   test('a provider that cannot be reached is a retry, and the check says so', async () => {
     const vacant = createServer().listen(0, '127.0.0.1');
     await once(vacant, 'listening');
-    const { port } = vacant.address() as { port: number };
+    const { port } = vacant.address() as AddressInfo;
     await new Promise((resolve) => vacant.close(resolve));
     const lost = open(5000, {}, { ...fcm.config, endpoint: `http://127.0.0.1:${port}` });
     assert.deepEqual(await lost.send([phone]), [
@@ -218,18 +240,24 @@ suite('FCM', () => {
     assert.equal(fcm.server.sessionCount, sessions + 1);
   });
 
-  test('a server that takes connections and says nothing is given up at the deadline', async () => {
-    const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  test('a server that takes connections and says nothing is given up at the deadline, and its socket with it', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await once(silent, 'listening');
-    const { port } = silent.address() as { port: number };
+    const { port } = silent.address() as AddressInfo;
+    await push.send([phone]);
     for (const scheme of ['http', 'https']) {
       const hasty = open(200, {}, { ...fcm.config, endpoint: `${scheme}://127.0.0.1:${port}` });
+      const before = countSockets();
       const [outcome] = (await hasty.send([phone])) as [NotSent];
       assert.equal(outcome.kind, 'retry');
       assert.equal(outcome.isUnreachable, true);
       await hasty.channel.close();
+      await eventually('only the end of the silent server is left', 2000, countSockets, (count) => count <= before + 1);
     }
+    for (const socket of sockets) socket.destroy();
     silent.close();
+    assert.equal(sockets.length, 2);
   });
 
   test('a token service that hangs is given up at the deadline', async () => {
@@ -240,20 +268,24 @@ suite('FCM', () => {
     assert.match(outcome.error, /in time/);
   });
 
-  test('an abort settles at once and cancels the request', async () => {
-    fcm.replyToMessage = () => 'silence';
+  test('an abort settles at once and cancels the request, and the session it shares lives on', async () => {
+    fcm.replyToMessage = ({ token }) => (token === phone.token ? 'silence' : undefined);
     await push.channel.check();
     const controller = new AbortController();
     const request = fcm.server.nextRequest();
     const sent = push.send([phone], { signal: controller.signal });
     const { stream } = await request;
     const cancelled = once(stream, 'close');
+    const sessions = fcm.server.sessionCount;
+    assert.deepEqual(await push.send([target('fcm', fcmToken('other'))]), [{ kind: 'sent' }]);
     controller.abort();
     const [outcome] = (await sent) as [NotSent];
     assert.equal(outcome.kind, 'retry');
     assert.equal(outcome.isUnreachable, undefined);
     await cancelled;
     assert.equal(stream.rstCode, 8, 'CANCEL');
+    assert.deepEqual(await push.send([target('fcm', fcmToken('other'))]), [{ kind: 'sent' }]);
+    assert.equal(fcm.server.sessionCount, sessions);
   });
 
   test('an answer without end is cut off', async () => {

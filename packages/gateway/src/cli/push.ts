@@ -18,6 +18,8 @@ import {
   withStore,
 } from './command.ts';
 
+import { testPushCommand } from './test-sends.ts';
+
 type Provider = PushTarget['provider'];
 
 const providers: readonly Provider[] = ['webpush', 'fcm', 'apns'];
@@ -68,6 +70,7 @@ export const pushCommands: CommandGroup = {
           return { json: targets.map(targetJson), text: describe(targets) };
         }),
     },
+    test: testPushCommand,
     remove: {
       summary: 'Remove a push target',
       positional: 'ID',

@@ -5,7 +5,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 /** Deletes what is older than the retention, now and every ten minutes. Returns the function that ends it. */
 export function startRetention(parts: {
-  store: Pick<Store, 'purge'>;
+  purge: Store['purge'];
   retentionDays: number;
   now: () => number;
   onPurged: (count: number) => void;
@@ -17,7 +17,7 @@ export function startRetention(parts: {
     // 0 keeps notifications for ever; used signatures still expire.
     const before = parts.retentionDays === 0 ? 0 : parts.now() - parts.retentionDays * dayMs;
     try {
-      const count = await parts.store.purge(before, parts.now(), stop.signal);
+      const count = await parts.purge(before, parts.now(), stop.signal);
       if (count > 0) parts.onPurged(count);
     } catch (error) {
       parts.onFailed(error);

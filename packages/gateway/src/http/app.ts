@@ -2,13 +2,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type ErrorCode, kind, openApiDocument } from '@tocsin/contract';
 import type { AddressPolicy } from '../core/address-policy.ts';
+import { limitUnit } from '../core/limit-unit.ts';
 import { normalize } from '../core/normalize.ts';
 import { bodyFormat, parseBody } from '../core/parse-body.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept } from '../gateway/accept.ts';
 import { type Authenticator, authenticate } from './authenticate.ts';
 import { ClientGone, readBody } from './body.ts';
-import { clientAddress, limitUnit, type Networks } from './client-address.ts';
+import { clientAddress, type Networks } from './client-address.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { errorAnswer, toRefusal } from './errors.ts';
 import { endpointMetadata } from './metadata.ts';

@@ -20,14 +20,6 @@ export function clientAddress(request: IncomingMessage, trustedProxies: Networks
   return address;
 }
 
-/** The unit that limits count: one IPv4 address, or the /64 network that one IPv6 customer gets. */
-export function limitUnit(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
-}
-
 function isTrusted(address: string, trustedProxies: Networks): boolean {
   return trustedProxies.length > 0 && ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), trustedProxies);
 }

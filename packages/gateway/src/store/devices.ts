@@ -71,6 +71,8 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
     async deleteDevice(id) {
       const [deleted] = await database.write([
         build.deleteFrom('devices').where('id', '=', id).compile(),
+        build.deleteFrom('mqtt_sessions').where('device_id', '=', id).compile(),
+        build.deleteFrom('mqtt_waiting').where('device_id', '=', id).compile(),
         bumpGeneration(database),
       ]);
       return deleted?.changes === 1;

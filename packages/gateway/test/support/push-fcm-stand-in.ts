@@ -31,7 +31,7 @@ export class FcmStandIn {
   /** How long the access tokens it gives are good for. */
   expiresInSeconds = 3599;
   /** Where it returns a reply, that one is given instead of what the request deserves. */
-  replyToMessage: (message: FcmMessage) => Reply | undefined = () => undefined;
+  replyToMessage: (message: FcmMessage, request: Received) => Reply | undefined = () => undefined;
   replyToTokenRequest: () => Reply | undefined = () => undefined;
   config: FcmConfig = { clientEmail, privateKey: servicePrivateKey, projectId, tokenUrl: '', endpoint: '' };
   readonly #accessTokens = new Map<string, number>();
@@ -61,7 +61,7 @@ export class FcmStandIn {
     if ((this.#accessTokens.get(accessToken) ?? 0) <= this.clock.now) return fcmError(401, 'UNAUTHENTICATED');
     if (request.headers['content-type'] !== 'application/json') return fcmError(400, 'INVALID_ARGUMENT');
     const { message } = JSON.parse(request.body) as { message: FcmMessage };
-    const special = this.replyToMessage(message);
+    const special = this.replyToMessage(message, request);
     if (special !== undefined) return special;
     if (problemOf(message) !== null)
       return fcmError(400, `INVALID_ARGUMENT: ${problemOf(message)}`, 'INVALID_ARGUMENT');

@@ -1,0 +1,209 @@
+import type { TestContext } from 'node:test';
+import { createEmailChannel } from '../src/channels/email/index.ts';
+import { createCustomPublisher } from '../src/channels/mqtt/custom.ts';
+import { createMqttChannel } from '../src/channels/mqtt/index.ts';
+import { createPlatformBroker } from '../src/channels/mqtt/platform.ts';
+import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
+import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
+import { createEgress } from '../src/egress/index.ts';
+import { type ChannelFixture, runChannelContract, type Situation } from './channel-contract.ts';
+import { BrokerFixture } from './support/embedded-broker.ts';
+import { eventually } from './support/eventually.ts';
+import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { ApnsStandIn, apnsError } from './support/push-apns-stand-in.ts';
+import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from './support/push-channel.ts';
+import { FcmStandIn, fcmError } from './support/push-fcm-stand-in.ts';
+import { serverText, startMailServer } from './support/smtp-server.ts';
+
+const clock = { now: sampleNotification.createdAt };
+
+runChannelContract<EmailTarget>(
+  'email',
+  { outcomes: { well: 'sent', busy: 'retry', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  async (t) => {
+    const server = await startMailServer({ users: { user: 'canary-word' }, disabledCommands: ['STARTTLS'] });
+    const url = new URL(`smtp://user:canary-word@127.0.0.1:${server.port}`);
+    const channel = createEmailChannel({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
+    t.after(async () => {
+      server.resume();
+      await channel.close();
+      await server.kill();
+    });
+    return {
+      channel,
+      newTarget: () => ({ address: 'ann@example.com' }),
+      secrets: ['canary-word', serverText],
+      bring: async (situation) => {
+        server.resume();
+        if (situation === 'busy') server.faults.data = 451;
+        if (situation === 'refusing') server.faults.rcpt = 550;
+        if (situation === 'silent') server.faults.data = 'stall';
+        if (situation === 'away') await server.kill();
+      },
+    };
+  },
+);
+
+runChannelContract<PushTarget>(
+  'Web Push',
+  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  async () => {
+    const push = createTestPush();
+    const secret = 'canary-word';
+    return {
+      channel: push.channel,
+      newTarget: () => target('webpush', push.webPush.subscribe()),
+      secrets: [secret],
+      bring: (situation) => {
+        const replies: Partial<Record<Situation, typeof push.webPush.reply>> = {
+          busy: () => ({ status: 503 }),
+          gone: () => ({ status: 410 }),
+          refusing: () => ({ status: 400 }),
+          silent: (_url, signal) =>
+            new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error(secret)))),
+          away: () => Promise.reject(new Error(secret)),
+        };
+        push.webPush.reply = replies[situation] ?? (() => undefined);
+      },
+    };
+  },
+);
+
+runChannelContract<PushTarget>(
+  'FCM',
+  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  async (t) => {
+    const fcm = await FcmStandIn.start(clock);
+    const push = createTestPush({ fcm: fcm.config }, {}, clock);
+    t.after(async () => {
+      await push.channel.close();
+      await fcm.server.stop();
+    });
+    return {
+      channel: push.channel,
+      newTarget: () => target('fcm', fcmToken('canary')),
+      secrets: [fcmToken('canary'), fcm.config.privateKey, 'canary-word'],
+      bring: async (situation) => {
+        const replies: Partial<Record<Situation, typeof fcm.replyToMessage>> = {
+          busy: () => fcmError(503, 'UNAVAILABLE'),
+          gone: () => fcmError(404, 'NOT_FOUND', 'UNREGISTERED'),
+          refusing: () => fcmError(400, 'INVALID_ARGUMENT', 'canary-word'),
+          silent: () => 'silence',
+        };
+        fcm.replyToMessage = replies[situation] ?? (() => undefined);
+        if (situation === 'away') await fcm.server.stop();
+      },
+    };
+  },
+);
+
+runChannelContract<PushTarget>(
+  'APNs',
+  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  async (t) => {
+    const apns = await ApnsStandIn.start(clock);
+    const push = createTestPush({ apns: apns.config }, {}, clock);
+    t.after(async () => {
+      await push.channel.close();
+      await apns.server.stop();
+    });
+    return {
+      channel: push.channel,
+      newTarget: () => target('apns', apnsToken('a')),
+      secrets: [apnsToken('a'), apns.config.key],
+      bring: async (situation) => {
+        const replies: Partial<Record<Situation, typeof apns.reply>> = {
+          busy: () => apnsError(503, 'ServiceUnavailable'),
+          gone: () => apnsError(410, 'Unregistered'),
+          refusing: () => apnsError(400, 'BadTopic'),
+          silent: () => 'silence',
+        };
+        apns.reply = replies[situation] ?? (() => undefined);
+        if (situation === 'away') await apns.server.stop();
+      },
+    };
+  },
+);
+
+const noBroker: MqttPublisher = {
+  publish: () => Promise.reject(new Error('the other broker was asked')),
+  check: async () => null,
+  close: async () => undefined,
+};
+
+function mqttChannel(publisher: MqttPublisher) {
+  const egress = createEgress({ allowed: [] });
+  const custom = createCustomPublisher(egress, { now: Date.now });
+  return createMqttChannel({ publisher, custom, topicPrefix: 'tocsin', retentionDays: 90 });
+}
+
+runChannelContract<MqttTarget>(
+  "MQTT over the operator's broker",
+  { obstacle: mosquittoObstacle(), outcomes: { well: 'sent', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  async (t: TestContext): Promise<ChannelFixture<MqttTarget>> => {
+    const broker = await Mosquitto.start({
+      users: { gateway: 'canary-word' },
+      acl: ['user gateway', 'topic write tocsin/+/allowed/notifications'],
+    });
+    const url = new URL(`mqtt://127.0.0.1:${broker.port}`);
+    const publisher = createPlatformBroker(
+      { url, username: 'gateway', password: 'canary-word', ca: null },
+      { now: Date.now },
+    );
+    t.after(async () => {
+      broker.thaw();
+      await publisher.close();
+      await broker.stop();
+    });
+    await eventually(
+      'the broker is connected',
+      5000,
+      () => publisher.check(),
+      (problem) => problem === null,
+    );
+    let deviceId = 'allowed';
+    return {
+      channel: mqttChannel(publisher),
+      newTarget: () => ({ deviceId }),
+      secrets: ['canary-word'],
+      bring: async (situation) => {
+        deviceId = situation === 'refusing' ? 'denied' : 'allowed';
+        if (situation === 'silent') broker.freeze();
+        else broker.thaw();
+        if (situation === 'away') await broker.kill();
+      },
+    };
+  },
+);
+
+runChannelContract<MqttTarget>('MQTT over the embedded broker', { outcomes: { well: 'sent' } }, async (t) => {
+  const fixture = await BrokerFixture.start(t);
+  return {
+    channel: mqttChannel(fixture.broker),
+    newTarget: () => ({ deviceId: 'dev_1' }),
+    secrets: [],
+    bring: () => undefined,
+  };
+});
+
+runChannelContract<MqttTarget>(
+  'MQTT over a broker that the request brought along',
+  { outcomes: { away: 'rejected' } },
+  async () => ({
+    channel: mqttChannel(noBroker),
+    newTarget: () => ({ deviceId: 'dev_1' }),
+    options: {
+      customBroker: {
+        host: '127.0.0.1',
+        port: 1,
+        path: '/mqtt',
+        username: 'canary-user',
+        password: 'canary-word',
+        clientId: null,
+        topic: null,
+      },
+    },
+    secrets: ['canary-user', 'canary-word', '127.0.0.1'],
+    bring: () => undefined,
+  }),
+);
