@@ -6,6 +6,8 @@ export interface Options {
   connections: number;
   /** Over which broker the notification reaches one device; `none`: the owner has no device. */
   mqtt: MqttWay;
+  /** Measure what an outage of one channel does to requests that do not use it, instead. */
+  outage: boolean;
   /** Print the JSON alone, for a program to read. */
   json: boolean;
 }
@@ -19,18 +21,20 @@ export const usage = `Usage: npm run bench -- [options]
   --seconds S       how long each server is loaded in a round (default 4)
   --connections C   keep-alive connections, one request at a time on each (default 64)
   --mqtt WAY        none, embedded or mosquitto: one device that gets every notification (default none)
+  --outage          what an outage of one channel does to requests that do not use it
   --json            print only the JSON
 `;
 
 export class UsageError extends Error {}
 
 export function readOptions(args: string[]): Options {
-  const { rounds, seconds, connections, mqtt, json } = parse(args);
+  const { rounds, seconds, connections, mqtt, outage, json } = parse(args);
   return {
     rounds: readNumber('rounds', rounds, 1, 1000, Number.isInteger),
     seconds: readNumber('seconds', seconds, 0.1, 3600, Number.isFinite),
     connections: readNumber('connections', connections, 1, 4096, Number.isInteger),
     mqtt: readWay(mqtt),
+    outage,
     json,
   };
 }
@@ -46,6 +50,7 @@ function parse(args: string[]) {
         seconds: { type: 'string', default: '4' },
         connections: { type: 'string', default: '64' },
         mqtt: { type: 'string', default: 'none' },
+        outage: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     }).values;

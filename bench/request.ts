@@ -10,14 +10,17 @@ const notification = {
 
 export const notificationBody = JSON.stringify(notification);
 
-export function notificationRequest(port: number, key: string): string {
+/** The same, told to nobody: it uses the store and no channel. */
+export const quietBody = JSON.stringify({ ...notification, sendPush: false, sendEmail: false, sendMqtt: false });
+
+export function notificationRequest(port: number, key: string, body = notificationBody): string {
   return [
     'POST / HTTP/1.1',
     `Host: 127.0.0.1:${port}`,
     `Authorization: Bearer ${key}`,
     'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(notificationBody)}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
     '',
-    notificationBody,
+    body,
   ].join('\r\n');
 }

@@ -9,6 +9,7 @@ import { startGateway } from './gateway.ts';
 import { measureHostile } from './hostile.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import { type Options, readOptions, UsageError, usage } from './options.ts';
+import { describeOutages, measureOutages } from './outage.ts';
 import { describe, type Measurement, median, type Report, type Round, type ServerName } from './report.ts';
 import { notificationBody, notificationRequest } from './request.ts';
 import { residentMegabytes } from './rss.ts';
@@ -38,11 +39,12 @@ async function main(args: string[]): Promise<number> {
   }
   try {
     const options = readOptions(args);
-    const report = await bench(options, options.json ? () => undefined : (line) => console.error(line));
+    const say = options.json ? () => undefined : (line: string) => console.error(line);
+    const report = options.outage ? await measureOutages(options, say, keep) : await bench(options, say);
     const text = `${JSON.stringify(report, null, 2)}\n`;
     await mkdir(resultsFolder, { recursive: true });
     await writeFile(new URL('latest.json', resultsFolder), text);
-    process.stdout.write(options.json ? text : describe(report));
+    process.stdout.write(options.json ? text : 'phases' in report ? describeOutages(report) : describe(report));
     return 0;
   } catch (error) {
     // What was under way fails because its processes are being ended.
@@ -125,6 +127,10 @@ async function measure(load: Child, name: ServerName, { pid, job }: Target, seco
     );
   }
   return { ...result, rssMegabytes: await residentMegabytes(pid) };
+}
+
+function keep(undo: () => unknown): void {
+  cleanUps.push(undo);
 }
 
 function startChild(module: string): Child {

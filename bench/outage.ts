@@ -1,0 +1,135 @@
+// npm run bench -- --outage: while requests that use every channel keep coming, one provider after the other fails; what
+// does that do to requests that use none of them?
+
+import { Installation } from '../packages/gateway/test/support/gateway-process.ts';
+import { Mosquitto } from '../packages/gateway/test/support/mosquitto.ts';
+import { startMailServer, type TestMailServer } from '../packages/gateway/test/support/smtp-server.ts';
+import { Child } from './child.ts';
+import { startGateway } from './gateway.ts';
+import type { LoadJob, LoadResult } from './load.ts';
+import type { Options } from './options.ts';
+import { median } from './report.ts';
+import { notificationRequest, quietBody } from './request.ts';
+
+export type Phase = 'calm' | 'broker killed' | 'broker hangs' | 'mail server stalls';
+
+export interface OutageReport {
+  measuredAt: string;
+  node: string;
+  /** Of requests that use no channel, in milliseconds: one for each round. */
+  phases: Record<Phase, { p50Ms: number[]; p99Ms: number[]; requestsPerSecond: number[] }>;
+  /** Median p99 of the phase over that of the calm one. */
+  ratios: Record<Phase, number>;
+}
+
+interface Providers {
+  broker: Mosquitto;
+  mail: TestMailServer;
+}
+
+const goal = 1.2;
+const measuredConnections = 16;
+const backgroundConnections = 16;
+
+const bring: Record<Phase, (providers: Providers) => void | Promise<void>> = {
+  calm: () => undefined,
+  'broker killed': ({ broker }) => broker.kill(),
+  'broker hangs': ({ broker }) => broker.freeze(),
+  'mail server stalls': ({ mail }) => {
+    mail.faults.data = 'stall';
+  },
+};
+
+const undo: Record<Phase, (providers: Providers) => void | Promise<void>> = {
+  calm: () => undefined,
+  'broker killed': ({ broker }) => broker.run(),
+  'broker hangs': ({ broker }) => broker.thaw(),
+  'mail server stalls': ({ mail }) => mail.resume(),
+};
+
+export async function measureOutages(
+  options: Options,
+  say: (line: string) => void,
+  keep: (undo: () => unknown) => void,
+): Promise<OutageReport> {
+  const broker = await Mosquitto.start();
+  keep(() => broker.stop());
+  const mail = await startMailServer();
+  keep(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'bench@example.com',
+    TOCSIN_LOG_LEVEL: 'error',
+  });
+  keep(() => installation.remove());
+  const gateway = await startGateway(installation, true);
+  const [owner] = await installation.json<{ id: string }[]>('owner', 'list');
+  await installation.json('owner', 'set', owner?.id ?? '', '--email', 'ann@example.com', '--email-alerts', 'on');
+  const [measured, background] = [new Child('./load.ts'), new Child('./load.ts')];
+  keep(() => measured.end());
+  keep(() => background.end());
+
+  const job = (body: string | undefined, connections: number, seconds: number): LoadJob => ({
+    port: gateway.port,
+    request: notificationRequest(gateway.port, gateway.key, body),
+    mustContain: '"stored":true',
+    connections,
+    seconds,
+  });
+  const phases = Object.fromEntries(
+    (Object.keys(bring) as Phase[]).map((phase) => [phase, { p50Ms: [], p99Ms: [], requestsPerSecond: [] }]),
+  ) as unknown as OutageReport['phases'];
+
+  /** The background begins before the measurement and ends after it. */
+  async function measure(phase: Phase): Promise<LoadResult> {
+    await bring[phase]({ broker, mail });
+    const load = background.ask<LoadResult>(job(undefined, backgroundConnections, options.seconds + 2));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const result = await measured.ask<LoadResult>(job(quietBody, measuredConnections, options.seconds));
+    const inBackground = await load;
+    await undo[phase]({ broker, mail });
+    const errors = result.errors + inBackground.errors;
+    if (errors > 0)
+      throw new Error(`${phase}: ${errors} errors. The first:\n${result.firstError ?? inBackground.firstError}`);
+    return result;
+  }
+
+  say('warming up …');
+  await measure('calm');
+  for (let round = 1; round <= options.rounds; round += 1) {
+    for (const phase of Object.keys(bring) as Phase[]) {
+      const { p50Ms, p99Ms, requestsPerSecond } = await measure(phase);
+      phases[phase].p50Ms.push(p50Ms);
+      phases[phase].p99Ms.push(p99Ms);
+      phases[phase].requestsPerSecond.push(requestsPerSecond);
+      say(`round ${round}, ${phase}: p99 ${p99Ms.toFixed(1)} ms`);
+    }
+  }
+  const calm = median(phases.calm.p99Ms);
+  const ratios = Object.fromEntries(
+    Object.entries(phases).map(([phase, { p99Ms }]) => [phase, median(p99Ms) / calm]),
+  ) as OutageReport['ratios'];
+  return { measuredAt: new Date().toISOString(), node: process.versions.node, phases, ratios };
+}
+
+export function describeOutages({ phases, ratios }: OutageReport): string {
+  const lines = Object.entries(phases).map(([phase, { p50Ms, p99Ms, requestsPerSecond }]) => {
+    const figures = [median(requestsPerSecond).toFixed(0), median(p50Ms).toFixed(1), median(p99Ms).toFixed(1)];
+    return [
+      phase.padEnd(20),
+      ...figures.map((figure) => figure.padStart(8)),
+      ratios[phase as Phase].toFixed(2).padStart(8),
+    ].join('');
+  });
+  return [
+    '',
+    'Requests that use no channel, while others that use all of them keep coming (medians):',
+    '',
+    `${'phase'.padEnd(20)}${['req/s', 'p50 ms', 'p99 ms', 'to calm'].map((title) => title.padStart(8)).join('')}`,
+    ...lines,
+    '',
+    `Goal: p99 within ${goal} of the calm phase.`,
+    '',
+  ].join('\n');
+}
