@@ -60,6 +60,8 @@ export interface ApnsConfig {
   endpoint: string;
 }
 
+export const defaultWebPushSubject = 'https://localhost';
+
 const timeoutWanted = 'a number of milliseconds from 100 to 60000';
 
 export function readMqttConfig(read: Reader): MqttConfig {
@@ -108,8 +110,11 @@ export function readEmailConfig(read: Reader): EmailConfig | null {
 export function readPushConfig(read: Reader): PushConfig {
   return {
     timeoutMs: read.value('TOCSIN_PUSH_TIMEOUT_MS', 5000, timeoutWanted, parseTimeout),
-    webPushSubject: read.value('TOCSIN_WEBPUSH_SUBJECT', 'https://localhost', 'a mailto: or https: address', (text) =>
-      /^(mailto:|https:\/\/)./.test(text) ? text : undefined,
+    webPushSubject: read.value(
+      'TOCSIN_WEBPUSH_SUBJECT',
+      defaultWebPushSubject,
+      'a mailto: or https: address',
+      (text) => (/^(mailto:|https:\/\/)./.test(text) ? text : undefined),
     ),
     webPushHosts: read.value('TOCSIN_WEBPUSH_HOSTS', [], 'host names, separated by commas', parseHosts),
     fcm: readFcm(read),

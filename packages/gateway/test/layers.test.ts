@@ -32,7 +32,7 @@ const allowed: Record<string, string[]> = {
     'config.ts',
     'log.ts',
   ],
-  cli: ['core', 'gateway', 'store', 'channels', 'egress', 'config.ts', 'log.ts', 'main.ts'],
+  cli: ['core', 'gateway', 'store', 'channels', 'egress', 'channel-config.ts', 'config.ts', 'log.ts', 'main.ts'],
 };
 
 const packages = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { defaultWebPushSubject } from '../channel-config.ts';
 import { type Config, readConfig } from '../config.ts';
 import { configuredListeners } from '../core/device-urls.ts';
 import { Problem } from '../core/problem.ts';
@@ -93,6 +94,7 @@ async function examineChannels(config: Config): Promise<Finding[]> {
   try {
     return await withChannels(config, store, async ({ managed: { push, email, mqtt } }) => [
       await examineChannel('push', push, 'Web Push is ready; FCM and APNs where they are configured'),
+      ...examineSubject(config),
       email === null
         ? {
             check: 'email',
@@ -107,6 +109,12 @@ async function examineChannels(config: Config): Promise<Finding[]> {
   } finally {
     await store.close();
   }
+}
+
+/** Push services want to know whom to write to when something goes wrong; Apple's insists on a real address. */
+function examineSubject({ push }: Config): Finding[] {
+  if (push.webPushSubject !== defaultWebPushSubject) return [];
+  return [{ check: 'push', state: 'warning', message: 'set TOCSIN_WEBPUSH_SUBJECT to your mailto: or https: address' }];
 }
 
 async function examineChannel(
