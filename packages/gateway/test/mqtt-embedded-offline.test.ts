@@ -260,8 +260,8 @@ test('With its device go its sessions and what waits for them', async (t) => {
   await client.end();
   await fixture.notify(device, 'missed', 1);
   await fixture.store.deleteDevice(device.id);
-  assert.equal(await fixture.broker.purge(), 1);
   assert.deepEqual([await fixture.store.listMqttSessions(), countWaiting(fixture)], [[], 0]);
+  assert.equal(await fixture.broker.purge(), 0);
 });
 
 test('A device with too many sessions loses the one that was away longest', async (t) => {

@@ -33,6 +33,8 @@ suite('A notification request', () => {
   before(async () => {
     installation = await Installation.create();
     gateway = await installation.serve();
+    // Nobody is to be told here: what is tested is what the gateway understood.
+    await installation.json('device', 'delete', gateway.line.firstRun?.device.id as string);
     caller = await createCaller(gateway.api, gateway.key);
   });
   after(() => installation.remove());
@@ -60,7 +62,7 @@ suite('A notification request', () => {
       }
       const wanted = { ...fixtures.defaults, ...normalized } as typeof fixtures.defaults;
       const { title, body: text, source, category, severity } = wanted;
-      assert.equal(answer.status, wanted.strictDelivery && wanted.sendMqtt ? 502 : 200);
+      assert.equal(answer.status, 200);
       const { dataKeys, ...preview } = answer.body.payloadPreview;
       assert.deepEqual(preview, { type: 'external_notification', title, body: text, source, category, severity });
       assert.deepEqual(new Set(dataKeys), new Set(Object.keys(wanted.data)));

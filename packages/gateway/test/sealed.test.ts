@@ -127,7 +127,7 @@ async function sendEverything(gateway: GatewayProcess, key: string, deviceId: st
   const signedBody = JSON.stringify({ title });
   await send(200, signedBody, signedHeaders(key, signedBody));
 
-  await send(502, { title, strictDelivery: true, deviceId });
+  await send(502, { title, strictDelivery: true, ...custom });
   await send(400, { title: refused, ...custom, mqttConfig: { ...broker, password: [secrets.brokerPassword] } });
   await send(400, { title: refused, ...custom, mqttConfig: { ...broker, [secrets.brokerPassword]: 1 } });
   await send(400, {
