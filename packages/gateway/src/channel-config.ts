@@ -62,7 +62,9 @@ export interface ApnsConfig {
 
 export const defaultWebPushSubject = 'https://localhost';
 
-const timeoutWanted = 'a number of milliseconds from 100 to 60000';
+/** Below the budget of a request, or the channel could not say that its provider was too slow. */
+const maxTimeoutMs = 9000;
+const timeoutWanted = `a number of milliseconds from 100 to ${maxTimeoutMs}`;
 
 export function readMqttConfig(read: Reader): MqttConfig {
   return {
@@ -82,7 +84,9 @@ export function readMqttConfig(read: Reader): MqttConfig {
 
 function readPlatformBroker(read: Reader): PlatformBrokerConfig | null {
   const url = read.secret('TOCSIN_MQTT_URL', 'an address that begins with mqtt:, mqtts:, ws: or wss:', (text) =>
-    /^(mqtts?|wss?):$/.test(URL.parse(text)?.protocol ?? '') ? new URL(text) : undefined,
+    /^(mqtts?|wss?):$/.test(URL.parse(text)?.protocol ?? '') && new URL(text).hostname !== ''
+      ? new URL(text)
+      : undefined,
   );
   const username = read.value<string | null>('TOCSIN_MQTT_USERNAME', null, 'a user name', (text) => text);
   const password = read.secret('TOCSIN_MQTT_PASSWORD', 'a password', (text) => text);
@@ -156,7 +160,7 @@ function parseHosts(text: string): string[] | undefined {
 }
 
 function parseTimeout(text: string): number | undefined {
-  return parseInteger(text, 100, 60_000);
+  return parseInteger(text, 100, maxTimeoutMs);
 }
 
 function parseHttpUrl(text: string): string | undefined {
@@ -172,7 +176,8 @@ function parseServiceAccount(text: string): Omit<FcmConfig, 'endpoint'> | undefi
     };
     const [clientEmail, privateKey, projectId] = [read('client_email'), read('private_key'), read('project_id')];
     if (clientEmail === undefined || privateKey === undefined || projectId === undefined) return undefined;
-    return { clientEmail, privateKey, projectId, tokenUrl: read('token_uri') ?? 'https://oauth2.googleapis.com/token' };
+    const tokenUrl = parseHttpUrl(read('token_uri') ?? 'https://oauth2.googleapis.com/token');
+    return tokenUrl === undefined ? undefined : { clientEmail, privateKey, projectId, tokenUrl };
   } catch {
     return undefined;
   }

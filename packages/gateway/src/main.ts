@@ -6,12 +6,11 @@ import packageJson from '../package.json' with { type: 'json' };
 import { createEmbeddedBroker, type EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
 import { createPlatformBroker } from './channels/mqtt/platform.ts';
 import type { MqttPublisher } from './channels/mqtt/publisher.ts';
-import { type ChannelSet, createChannels } from './channels/registry.ts';
+import { type ChannelSet, closeEgresses, createChannels, createEgresses } from './channels/registry.ts';
 import type { Config } from './config.ts';
 import { createConsole } from './console/app.ts';
 import { deviceUrls } from './core/device-urls.ts';
 import { createUuidV7Source } from './core/uuid-v7.ts';
-import { createEgress } from './egress/index.ts';
 import { createAccept } from './gateway/accept.ts';
 import { createDirectory } from './gateway/directory.ts';
 import { type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
@@ -39,9 +38,11 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   const opened = new AsyncDisposableStack();
   try {
     const store = opened.adopt(await openStore(config, 'create'), (each) => each.close());
+    const consoleApp = opened.adopt(createConsole(store), closeConsole);
     const embedded = config.mqtt.platform === null ? await openEmbeddedBroker(config, store, log) : null;
-    const publisher = embedded ?? openPlatformBroker(config, log);
-    const consoleApp = await openConsole(store, embedded, opened);
+    const publisher = opened.adopt(embedded ?? openPlatformBroker(config, log), (each) => each.close());
+    await consoleApp.ready();
+    if (embedded !== null) consoleApp.server.on('upgrade', embedded.handleUpgrade);
     const { channels } = await openChannels(config, store, publisher, opened);
     const api = opened.adopt(createApi(config, store, channels, log), drain);
     const urls = await openListeners(config, api, consoleApp.server, embedded);
@@ -101,23 +102,18 @@ async function openChannels(
   publisher: MqttPublisher,
   opened: AsyncDisposableStack,
 ): Promise<ChannelSet> {
-  const egress = opened.adopt(createEgress({ allowed: config.customBrokerAllow }), (each) => each.close());
-  const set = await createChannels(config, { store, egress, publisher, now: Date.now });
+  const set = await createChannels(config, {
+    store,
+    egress: opened.adopt(createEgresses(config), closeEgresses),
+    publisher,
+    now: Date.now,
+  });
   return opened.adopt(set, (each) => each.close());
 }
 
-async function openConsole(
-  store: Store,
-  embedded: EmbeddedBroker | null,
-  opened: AsyncDisposableStack,
-): Promise<FastifyInstance> {
-  const app = opened.adopt(createConsole(store), async (each) => {
-    await drain(each.server);
-    await each.close();
-  });
-  await app.ready();
-  if (embedded !== null) app.server.on('upgrade', embedded.handleUpgrade);
-  return app;
+async function closeConsole(app: FastifyInstance): Promise<void> {
+  await drain(app.server);
+  await app.close();
 }
 
 async function openListeners(

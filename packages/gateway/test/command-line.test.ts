@@ -280,6 +280,22 @@ suite('The first run', () => {
     }
   });
 
+  test('ends with one sentence when a provider cannot be set up', async () => {
+    const installation = await Installation.create({
+      TOCSIN_APNS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
+      TOCSIN_APNS_KEY_ID: 'ABCDEFGHIJ',
+      TOCSIN_APNS_TEAM_ID: 'ABCDEFGHIJ',
+      TOCSIN_APNS_TOPIC: 'com.example.app',
+    });
+    try {
+      const { exitCode, stderr } = await installation.run(['serve']);
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /TOCSIN_APNS_KEY/);
+    } finally {
+      await installation.remove();
+    }
+  });
+
   test('keeps health and readiness on the console', async () => {
     const installation = await Installation.create();
     try {

@@ -130,7 +130,7 @@ suite('APNs', () => {
     [410, 'Unregistered', 'gone', /no longer valid/],
     [410, 'ExpiredToken', 'gone', /no longer valid/],
     [400, 'BadDeviceToken', 'gone', /no longer valid/],
-    [400, 'DeviceTokenNotForTopic', 'gone', /no longer valid/],
+    [400, 'DeviceTokenNotForTopic', 'rejected', /TOCSIN_APNS_TOPIC/],
     [400, 'BadTopic', 'rejected', /TOCSIN_APNS_TOPIC/],
     [400, 'PayloadEmpty', 'rejected', /PayloadEmpty/],
     [403, 'InvalidProviderToken', 'rejected', /TOCSIN_APNS_KEY_ID/],

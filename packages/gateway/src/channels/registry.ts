@@ -1,7 +1,8 @@
 // The one list of channels: each made from its settings, each behind a guard of its own.
 import type { EmailConfig, MqttConfig, PushConfig } from '../channel-config.ts';
+import type { AddressPolicy } from '../core/address-policy.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../core/plan.ts';
-import type { Egress } from '../egress/index.ts';
+import { createEgress, type Egress } from '../egress/index.ts';
 import { type GuardOptions, guard } from '../gateway/guard.ts';
 import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
 import { createEmailChannel } from './email/index.ts';
@@ -21,10 +22,29 @@ export interface ChannelSettings {
 
 export interface ChannelParts {
   store: Pick<Store, 'obtainSecret' | 'disablePushTarget'>;
-  egress: Egress;
+  egress: Egresses;
   /** The broker that devices are reached through: the operator's, or the embedded one. */
   publisher: MqttPublisher;
   now: () => number;
+}
+
+/** One way out for each use: a name server that is slow for one does not hold up the other. */
+export interface Egresses {
+  push: Egress;
+  customBroker: Egress;
+}
+
+export function createEgresses({
+  customBrokerAllow: allowed,
+}: {
+  customBrokerAllow: AddressPolicy['allowed'];
+}): Egresses {
+  return { push: createEgress({ allowed }), customBroker: createEgress({ allowed }) };
+}
+
+export function closeEgresses({ push, customBroker }: Egresses): void {
+  push.close();
+  customBroker.close();
 }
 
 export interface ChannelSet {
@@ -83,7 +103,7 @@ async function createPush(
   return createPushChannel(settings.push, {
     vapid: parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys)),
     dial: async (url, request, signal) => {
-      const { status, headers } = await egress.post(url, request, signal);
+      const { status, headers } = await egress.push.post(url, request, signal);
       return {
         status,
         headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
@@ -100,7 +120,7 @@ function createMqtt(settings: ChannelSettings, { publisher, egress, now }: Chann
   const guarded = (options: GuardOptions) => (channel: Channel<MqttTarget>) => guard(channel, options);
   return createMqttChannel({
     publisher,
-    custom: createCustomPublisher(egress, { now, timeoutMs: customTimeoutMs }),
+    custom: createCustomPublisher(egress.customBroker, { now, timeoutMs: customTimeoutMs }),
     topicPrefix: settings.mqtt.topicPrefix,
     retentionDays: settings.retentionDays,
     guards: {

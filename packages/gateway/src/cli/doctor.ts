@@ -106,6 +106,9 @@ async function examineChannels(config: Config): Promise<Finding[]> {
         ? await examineEmbedded(config)
         : await examineChannel('mqtt', mqtt, 'the broker answers'),
     ]);
+  } catch (error) {
+    if (error instanceof Problem) return [{ check: 'channels', state: 'failed', message: error.message }];
+    throw error;
   } finally {
     await store.close();
   }
@@ -132,7 +135,7 @@ async function examineEmbedded({ host, consolePort, mqtt }: Config): Promise<Fin
   const { console: url, mqtt: broker } = configuredListeners(host, consolePort, mqtt.embeddedPort);
   const isRunning =
     url !== null &&
-    (await fetch(`${url}/healthz`).then(
+    (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(3000) }).then(
       (answer) => answer.ok,
       () => false,
     ));

@@ -1,6 +1,6 @@
 // Tests by hand: one visible notification over one channel, and what became of it.
 import { randomUUID } from 'node:crypto';
-import type { ChannelReport, ErrorAnswer } from '@tocsin/contract';
+import type { ChannelReport } from '@tocsin/contract';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import type { ChannelSet } from '../channels/registry.ts';
 import type { Config } from '../config.ts';
@@ -62,7 +62,10 @@ export const testDeviceCommand: Command = {
     withStore(environment, async (store, config) => {
       const { device } = (await store.findDevice(positional)) ?? notFound('device', positional);
       const answer = await postTest(config, store, device.ownerId, device.id);
-      const failure = answer.mqttError ?? answer.error ?? null;
+      const isSent = answer.ok === true && answer.mqttPublishedCount === 1;
+      const failure = isSent
+        ? null
+        : (answer.mqttError ?? answer.error ?? 'this is not the answer of a Tocsin gateway');
       return {
         json: answer,
         text:
@@ -98,15 +101,15 @@ function toOutput(outcome: Outcome | undefined, success: string): Output {
 /** The channels of this configuration, without the embedded broker, which lives in the server. */
 export async function withChannels<T>(config: Config, store: Store, use: (set: ChannelSet) => Promise<T>): Promise<T> {
   // Loaded only here: the other commands start in half the time without the providers.
-  const [{ createChannels }, { createPlatformBroker }, { createEgress }] = await Promise.all([
+  const [{ closeEgresses, createChannels, createEgresses }, { createPlatformBroker }] = await Promise.all([
     import('../channels/registry.ts'),
     import('../channels/mqtt/platform.ts'),
-    import('../egress/index.ts'),
   ]);
   await using opened = new AsyncDisposableStack();
-  const egress = opened.adopt(createEgress({ allowed: config.customBrokerAllow }), (each) => each.close());
+  const egress = opened.adopt(createEgresses(config), closeEgresses);
   const { platform } = config.mqtt;
-  const publisher = platform === null ? noBroker : createPlatformBroker(platform, { now: Date.now });
+  const broker = platform === null ? noBroker : createPlatformBroker(platform, { now: Date.now });
+  const publisher = opened.adopt(broker, (each) => each.close());
   const set = await createChannels(config, { store, egress, publisher, now: Date.now });
   opened.adopt(set, (each) => each.close());
   return await use(set);
@@ -118,13 +121,10 @@ const noBroker: MqttPublisher = {
   close: async () => undefined,
 };
 
+type TestAnswer = Partial<ChannelReport> & { ok?: boolean; error?: string };
+
 /** With a key of its own that lasts a minute, so that the whole way is tested and nothing is left behind. */
-async function postTest(
-  config: Config,
-  store: Store,
-  ownerId: string,
-  deviceId: string,
-): Promise<Partial<ChannelReport> & Partial<ErrorAnswer>> {
+async function postTest(config: Config, store: Store, ownerId: string, deviceId: string): Promise<TestAnswer> {
   const { key, value } = await createKey(store, systemMakers, {
     ownerId,
     type: 'internal_service',
@@ -141,7 +141,7 @@ async function postTest(
       body: JSON.stringify({ title, body, source, severity, deviceId, sendPush: false, sendEmail: false }),
       signal: AbortSignal.timeout(patienceMs),
     });
-    return (await response.json()) as Partial<ChannelReport> & Partial<ErrorAnswer>;
+    return (await response.json()) as TestAnswer;
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw new Problem(`The server does not answer at ${url}: is it running, and is TOCSIN_PORT the same there?`);

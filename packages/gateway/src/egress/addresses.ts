@@ -54,6 +54,8 @@ function checkAddress(text: string, policy: AddressPolicy): Address {
 
 /** Lookups of the system that may run at once. */
 const maxLookups = 2;
+/** Names that may wait for their turn; whoever asked for them gives up before more would come to it. */
+const maxWaiting = 100;
 
 /**
  * Asks the system. getaddrinfo blocks one of the four threads of Node's pool for as long as a name server likes, and
@@ -63,6 +65,7 @@ export function createSystemResolver(): Resolve {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (name) => {
+    if (waiting.length >= maxWaiting) throw new EgressFailed();
     if (running >= maxLookups) await new Promise<void>((proceed) => waiting.push(proceed));
     else running++;
     try {

@@ -1,5 +1,6 @@
 import type { DeliveryResult, Outcome } from '../core/answer.ts';
 import type { Plan } from '../core/plan.ts';
+import { createDeadline } from './deadline.ts';
 import type { Channel, Channels, Notification, SendOptions } from './ports.ts';
 
 const noOutcomes: readonly Outcome[] = [];
@@ -16,9 +17,9 @@ export async function deliver(
   options: SendOptions,
 ): Promise<DeliveryResult> {
   if (plan.push.targets.length + plan.email.targets.length + plan.mqtt.targets.length === 0) return nobodyToTell;
-  const signal = AbortSignal.timeout(budgetMs);
+  using deadline = createDeadline(budgetMs);
   const send = <T>(channel: Channel<T>, targets: readonly T[]): readonly Outcome[] | Promise<readonly Outcome[]> =>
-    targets.length === 0 ? noOutcomes : channel.send(notification, targets, options, signal);
+    targets.length === 0 ? noOutcomes : channel.send(notification, targets, options, deadline.signal);
   const [push, email, mqtt] = await Promise.all([
     send(channels.push, plan.push.targets),
     send(channels.email, plan.email.targets),

@@ -77,6 +77,11 @@ suite('A guarded channel', () => {
     assert.deepEqual(await send(), [sent]);
   });
 
+  test('does not take one target that is away for an outage while others are reached', async () => {
+    const send = guarded(async (_notification, targets) => targets.map((name) => (name === 'dead' ? down : sent)));
+    for (let count = 0; count < 20; count += 1) assert.deepEqual(await send(['ok', 'dead']), [sent, down]);
+  });
+
   test('does not take refusals of single targets for an outage', async () => {
     let asked = 0;
     const rejected: Outcome = { kind: 'rejected', error: 'no such mailbox' };

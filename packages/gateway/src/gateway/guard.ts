@@ -9,6 +9,7 @@ import {
   handleWhenResult,
 } from 'cockatiel';
 import type { NotSent, Outcome } from '../core/answer.ts';
+import { createDeadline } from './deadline.ts';
 import type { Channel } from './ports.ts';
 
 export interface GuardOptions {
@@ -30,7 +31,7 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
   const { provider, timeoutMs, maxConcurrent, failuresToOpen = 5, openMs = 10_000 } = options;
   const slots = bulkhead(maxConcurrent, maxConcurrent);
   const breaker = circuitBreaker(
-    handleWhenResult((result) => (result as readonly Outcome[]).some(isUnreachable)),
+    handleWhenResult((result) => isOutage(result as readonly Outcome[])),
     { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
   );
 
@@ -38,8 +39,9 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
     async send(notification, targets, sendOptions, requestSignal) {
       const failAll = (failure: Omit<NotSent, 'kind'>): readonly Outcome[] =>
         targets.map(() => ({ kind: 'retry', ...failure }));
-      const signal = AbortSignal.any([requestSignal, AbortSignal.timeout(timeoutMs)]);
-      const late = failAll({ error: `${provider} did not answer in time`, isUnreachable: true });
+      using deadline = createDeadline(timeoutMs, requestSignal);
+      const { signal } = deadline;
+      const late = () => failAll({ error: `${provider} did not answer in time`, isUnreachable: true });
       try {
         return await slots.execute(() =>
           breaker.execute(() => settleBy(signal, channel.send(notification, targets, sendOptions, signal), late)),
@@ -57,15 +59,20 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
   };
 }
 
+/** One target that is reached shows that the provider is there. */
+function isOutage(outcomes: readonly Outcome[]): boolean {
+  return outcomes.length > 0 && outcomes.every(isUnreachable);
+}
+
 function isUnreachable(outcome: Outcome): boolean {
   return outcome.kind !== 'sent' && outcome.isUnreachable === true;
 }
 
-function settleBy<T>(signal: AbortSignal, work: Promise<T>, late: T): Promise<T> {
+function settleBy<T>(signal: AbortSignal, work: Promise<T>, late: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     let grace: NodeJS.Timeout | undefined;
     const giveUp = (): void => {
-      grace = setTimeout(() => resolve(late), graceMs);
+      grace = setTimeout(() => resolve(late()), graceMs);
     };
     if (signal.aborted) giveUp();
     else signal.addEventListener('abort', giveUp, { once: true });

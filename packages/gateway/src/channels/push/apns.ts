@@ -75,12 +75,7 @@ function createProviderTokens(config: ApnsConfig, now: () => number) {
 }
 
 /** Reasons that speak of the device token, not of the message. */
-const goneReasons: ReadonlySet<string> = new Set([
-  'BadDeviceToken',
-  'DeviceTokenNotForTopic',
-  'Unregistered',
-  'ExpiredToken',
-]);
+const goneReasons: ReadonlySet<string> = new Set(['BadDeviceToken', 'Unregistered', 'ExpiredToken']);
 
 /** What an operator can do about it. */
 const advice: Readonly<Record<string, string>> = {
@@ -88,6 +83,8 @@ const advice: Readonly<Record<string, string>> = {
   BadEnvironmentKeyInToken: 'TOCSIN_APNS_KEY is for the other of the sandbox and the production endpoint',
   TopicDisallowed: 'check TOCSIN_APNS_TOPIC',
   BadTopic: 'check TOCSIN_APNS_TOPIC',
+  // Not gone: with a wrong topic every token would seem to be.
+  DeviceTokenNotForTopic: 'check TOCSIN_APNS_TOPIC',
   PayloadTooLarge: 'the message is too large',
 };
 

@@ -1,6 +1,7 @@
 // OAuth 2.0 for a service account of Google: a signed assertion (RFC 7523) for an access token.
 import type { FcmConfig } from '../../channel-config.ts';
-import { createDeadline, orAbort } from './abort.ts';
+import { createDeadline } from '../../gateway/deadline.ts';
+import { orAbort } from './abort.ts';
 import type { Http2Client, Http2Response } from './http2-client.ts';
 import { readPrivateKey, signJwt } from './jwt.ts';
 import { Failure, retryLater } from './provider.ts';

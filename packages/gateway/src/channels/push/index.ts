@@ -2,8 +2,9 @@
 import type { PushConfig } from '../../channel-config.ts';
 import type { NotSent, Outcome } from '../../core/answer.ts';
 import type { PushTarget } from '../../core/plan.ts';
+import { createDeadline, type Deadline } from '../../gateway/deadline.ts';
 import type { ManagedChannel, Notification } from '../../gateway/ports.ts';
-import { createDeadline, type Deadline, orAbort } from './abort.ts';
+import { orAbort } from './abort.ts';
 import { createApns } from './apns.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { createFcm } from './fcm.ts';

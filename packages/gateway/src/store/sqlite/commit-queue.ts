@@ -7,6 +7,9 @@ import { type CommitReply, isFailure, type Request, type RowToAppend, type State
 import { type ThreadClient, toError } from './thread-client.ts';
 
 const maxBatch = 1024;
+/** So many jobs are sent off without waiting for more, so that disk and event loop work at the same time. */
+const eagerBatch = 16;
+const maxInFlight = 3;
 /** Content that may wait in memory for a disk that hangs; beyond it new requests are told at once. */
 const maxWaitingCharacters = 256 * 1024 * 1024;
 /** One batch stays short enough that nobody behind it waits for long. */
@@ -30,7 +33,8 @@ export class CommitQueue {
   readonly #deadlineMs: number;
   #waiting: Job[] = [];
   #waitingCharacters = 0;
-  #committing: Job[] = [];
+  readonly #committing = new Set<Job>();
+  #inFlight = 0;
   #isScheduled = false;
   #watchdog: NodeJS.Timeout | undefined;
 
@@ -57,24 +61,28 @@ export class CommitQueue {
       this.#waiting.push({ since: performance.now(), size, row, statements, resolve, reject });
       this.#waitingCharacters += size;
       this.#watchdog ??= setTimeout(() => this.#expire(), this.#deadlineMs);
-      this.#schedule();
+      if (this.#waiting.length >= eagerBatch && this.#inFlight < maxInFlight) void this.#commit();
+      else this.#schedule();
     });
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#committing.length > 0 || this.#waiting.length === 0) return;
+    if (this.#isScheduled || this.#inFlight > 0 || this.#waiting.length === 0) return;
     this.#isScheduled = true;
     // After this turn of the event loop: requests that arrived together are committed together.
     setImmediate(() => {
       this.#isScheduled = false;
-      void this.#commit();
+      if (this.#inFlight === 0 && this.#waiting.length > 0) void this.#commit();
     });
   }
 
   async #commit(): Promise<void> {
     const batch = this.#waiting.splice(0, batchLength(this.#waiting));
-    this.#committing = batch;
-    for (const job of batch) this.#waitingCharacters -= job.size;
+    for (const job of batch) {
+      this.#committing.add(job);
+      this.#waitingCharacters -= job.size;
+    }
+    this.#inFlight += 1;
     let answer: () => void;
     try {
       const reply = await this.#thread.ask(toRequest(batch));
@@ -82,10 +90,11 @@ export class CommitQueue {
     } catch (error) {
       answer = () => rejectAll(batch, error as Error);
     }
-    this.#committing = [];
+    for (const job of batch) this.#committing.delete(job);
+    this.#inFlight -= 1;
     // The next batch goes to the disk while the callers of this one are answered.
     if (this.#waiting.length > 0) void this.#commit();
-    else this.#stopWatchdog();
+    else if (this.#inFlight === 0) this.#stopWatchdog();
     answer();
   }
 
@@ -104,7 +113,7 @@ export class CommitQueue {
     this.#waiting = this.#waiting.filter((job) => !isLate(job));
     rejectAll(late, error);
     // Jobs are in the order of their arrival; those being committed were rejected just now or are the oldest.
-    const oldest = this.#committing.find((job) => !isLate(job)) ?? this.#waiting[0];
+    const oldest = [...this.#committing].find((job) => !isLate(job)) ?? this.#waiting[0];
     this.#watchdog = oldest && setTimeout(() => this.#expire(), oldest.since + this.#deadlineMs - now + 1);
   }
 }

@@ -1,6 +1,7 @@
 // Who is connected, and as what.
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
+import { limitUnit } from '../../../core/limit-unit.ts';
 import type { MqttSessionName, MqttSubscription } from '../../../gateway/ports.ts';
 import type { PacketGauge } from './guarded-stream.ts';
 import type { DeviceTopics } from './topic-access.ts';
@@ -49,13 +50,13 @@ export class Connections {
   }
 
   strangersAt(address: string): number {
-    return this.#strangers.get(address) ?? 0;
+    return this.#strangers.get(limitUnit(address)) ?? 0;
   }
 
   add(connection: Connection): void {
     this.#all.add(connection);
     this.#byClient.set(connection.client, connection);
-    this.#strangers.set(connection.address, this.strangersAt(connection.address) + 1);
+    this.#strangers.set(limitUnit(connection.address), this.strangersAt(connection.address) + 1);
   }
 
   identify(connection: Connection, identity: Identity): void {
@@ -91,8 +92,8 @@ export class Connections {
 
   #forgetStranger({ address }: Connection): void {
     const left = this.strangersAt(address) - 1;
-    if (left > 0) this.#strangers.set(address, left);
-    else this.#strangers.delete(address);
+    if (left > 0) this.#strangers.set(limitUnit(address), left);
+    else this.#strangers.delete(limitUnit(address));
   }
 }
 

@@ -35,15 +35,15 @@ export class Router {
       const qos = lower(message.qos, session.qos);
       return qos === null || qos === 0 ? [] : [{ session, qos }];
     });
-    if (due.length > 0) {
-      this.#payloads.remember(ownerId, id, message.payload);
-      await this.#sessions.enqueue(due, id);
-    }
+    // Who is there without a session is told first: a store that fails or hesitates does not keep it from them.
     const queued = new Set(due.map(({ session }) => session.name.clientId));
     for (const connection of this.#connections.ofDevice(deviceId)) {
       const isQueued = !connection.client.clean && queued.has(connection.identity?.clientId as string);
       if (!isQueued && connection.identity?.ownerId === ownerId) this.#hand(message, connection);
     }
+    if (due.length === 0) return;
+    this.#payloads.remember(ownerId, id, message.payload);
+    await this.#sessions.enqueue(due, id);
   }
 
   #hand({ topic, payload, qos: wanted }: MqttMessage, connection: Connection): void {
