@@ -11,6 +11,8 @@ export interface LoadJob {
   mustContain: string;
   connections: number;
   seconds: number;
+  /** How long a connection rests between an answer and its next request; none unless given. */
+  pauseMs?: number;
 }
 
 export interface LoadResult {
@@ -75,6 +77,7 @@ class Load {
   /** Resolves with the function that sends the first request: all connections start together. */
   async #open(): Promise<() => void> {
     let sentAt = 0;
+    let isDone = false;
     let pending: Buffer | null = null;
     const send = (): void => {
       sentAt = performance.now();
@@ -93,8 +96,12 @@ class Load {
       if (!this.#isExpected(received, length)) this.#fail(received.toString('utf8', 0, 600));
       // What came too late does not count into the rate, nor does its wait.
       else if (now <= this.#endsAt) this.#latencies.push(now - sentAt);
-      if (now < this.#endsAt) send();
-      else socket.end();
+      const { pauseMs = 0 } = this.#job;
+      if (now + pauseMs >= this.#endsAt) {
+        isDone = true;
+        socket.end();
+      } else if (pauseMs === 0) send();
+      else setTimeout(send, pauseMs);
     };
     const socket = connect({
       host: '127.0.0.1',
@@ -112,7 +119,7 @@ class Load {
     await once(socket, 'connect');
     socket.on('error', (error) => this.#fail(String(error)));
     socket.on('close', () => {
-      if (performance.now() < this.#endsAt) this.#fail('the server closed a connection');
+      if (!isDone) this.#fail('the server closed a connection');
       this.#sockets.delete(socket);
       if (this.#sockets.size === 0) this.#finished.resolve();
     });

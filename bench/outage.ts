@@ -30,6 +30,8 @@ interface Providers {
 const goal = 1.2;
 const measuredConnections = 16;
 const backgroundConnections = 16;
+/** So that the background sends at about the same rate in every phase, however quickly it is answered. */
+const backgroundPauseMs = 50;
 
 const bring: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   calm: () => undefined,
@@ -84,7 +86,10 @@ export async function measureOutages(
   /** The background begins before the measurement and ends after it. */
   async function measure(phase: Phase): Promise<LoadResult> {
     await bring[phase]({ broker, mail });
-    const load = background.ask<LoadResult>(job(undefined, backgroundConnections, options.seconds + 2));
+    const load = background.ask<LoadResult>({
+      ...job(undefined, backgroundConnections, options.seconds + 2),
+      pauseMs: backgroundPauseMs,
+    });
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const result = await measured.ask<LoadResult>(job(quietBody, measuredConnections, options.seconds));
     const inBackground = await load;
