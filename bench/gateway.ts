@@ -6,7 +6,8 @@ import type { DeviceJob } from './device.ts';
 
 /** statfs(2) */
 const tmpfsMagic = 0x01021994;
-const changeTakesHoldMs = 5000;
+/** Longer than a breaker stays open and a broker connection takes to come back. */
+const changeTakesHoldMs = 40_000;
 
 export interface GatewayUnderTest {
   /** What the owner's device signs in with, where it is kept. */
@@ -41,11 +42,12 @@ export async function startGateway(installation: Installation, hasDevice: boolea
 interface Answer {
   mqttSkipReason?: string;
   mqttPublishedCount?: number;
+  emailSent?: boolean;
 }
 
 /** A running gateway learns of a change, and finds its broker, a moment later. */
-async function untilAnswer(
-  { api, key }: GatewayProcess,
+export async function untilAnswer(
+  { api, key }: Pick<GatewayProcess, 'api' | 'key'>,
   what: string,
   isSo: (answer: Answer) => boolean,
 ): Promise<void> {
