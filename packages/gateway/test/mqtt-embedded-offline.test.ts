@@ -327,3 +327,30 @@ function countWaiting({ dataDir }: BrokerFixture): number {
     db.close();
   }
 }
+
+test('A message whose notification could not be stored reaches who is there, and is not promised to who is away', async (t) => {
+  const fixture = await BrokerFixture.start(t);
+  const { device, client } = await keepSession(fixture);
+  const send = (id: string) =>
+    fixture.broker.publish(
+      {
+        topic: device.topic,
+        payload: Buffer.from(JSON.stringify({ title: id })),
+        qos: 1,
+        expiresAt: null,
+        notification: { id, ownerId: device.ownerId, deviceId: device.id, isStored: false },
+      },
+      AbortSignal.timeout(5000),
+    );
+  assert.deepEqual(await send('there'), { kind: 'sent' });
+  assert.equal(titleOf(readPublish(await client.next('publish')).payload), 'there');
+  await client.end();
+  const outcome = await eventually(
+    'the session is away',
+    5000,
+    () => send('away'),
+    ({ kind }) => kind !== 'sent',
+  );
+  assert.equal(outcome.kind, 'retry');
+  assert.equal(countWaiting(fixture), 0);
+});

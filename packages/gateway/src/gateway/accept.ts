@@ -44,6 +44,7 @@ export function createAccept(parts: AcceptParts): Accept {
     const result = await deliver(parts.channels, notification, route, {
       qos: request.mqttQos,
       customBroker: request.customBroker,
+      ...(storeReason !== null && { isStored: false }),
     });
     const answer = { id: notification.id, ...report(request, route, storeReason, result) };
     if (request.strictDelivery && answer.mqttFailedCount > 0) {

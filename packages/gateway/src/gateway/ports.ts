@@ -197,6 +197,8 @@ export interface SendOptions {
   qos: Qos;
   /** A broker that the request brought along; null: the service's own. */
   customBroker: CustomBroker | null;
+  /** The notification could not be stored: nothing that waits can refer to its row. */
+  isStored?: false;
 }
 
 /**

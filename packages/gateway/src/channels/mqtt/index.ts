@@ -22,13 +22,15 @@ export function createMqttChannel(options: MqttChannelOptions): ManagedChannel<M
   const { publisher, custom, guards = { own: unguarded, custom: unguarded } } = options;
 
   const own = guards.own({
-    async send(notification, targets, { qos }, signal) {
+    async send(notification, targets, { qos, isStored }, signal) {
       const payload = messageOf(notification);
       return Promise.all(
         targets.map(async (target): Promise<Outcome> => {
           // A topic that a caller chose is for the caller's broker only.
           if ('topic' in target) return notReached;
-          return publisher.publish(message(notification, target, payload, qos), signal);
+          const toSend = message(notification, target, payload, qos);
+          if (isStored === false && toSend.notification !== null) toSend.notification.isStored = false;
+          return publisher.publish(toSend, signal);
         }),
       );
     },
@@ -43,7 +45,12 @@ export function createMqttChannel(options: MqttChannelOptions): ManagedChannel<M
     },
   });
 
-  const message = (notification: Notification, target: MqttTarget, payload: Buffer, qos: MqttMessage['qos']) => {
+  const message = (
+    notification: Notification,
+    target: MqttTarget,
+    payload: Buffer,
+    qos: MqttMessage['qos'],
+  ): MqttMessage => {
     const { id, ownerId, createdAt } = notification;
     const { topicPrefix, retentionDays } = options;
     return {

@@ -8,7 +8,7 @@ export interface MqttMessage {
   /** Until when a broker that can (MQTT 5) keeps it for a client that is away; null: as long as it likes. */
   expiresAt: number | null;
   /** Which notification this is, and for which device; null for the topic of a custom broker. */
-  notification: { id: string; ownerId: string; deviceId: string } | null;
+  notification: { id: string; ownerId: string; deviceId: string; isStored?: false } | null;
 }
 
 /** One broker, ours or another. `publish` never rejects; once the signal aborts it settles at once. */

@@ -1,5 +1,6 @@
 // From a message to the clients of its device. A device has one topic, so no tree of topics is searched.
 import type { Qos } from '@tocsin/contract';
+import { StoreUnavailable } from '../../../gateway/ports.ts';
 import type { MqttMessage } from '../publisher.ts';
 import type { Connection, Connections } from './connections.ts';
 import { limits } from './limits.ts';
@@ -35,15 +36,22 @@ export class Router {
       const qos = lower(message.qos, session.qos);
       return qos === null || qos === 0 ? [] : [{ session, qos }];
     });
-    // Who is there without a session is told first: a store that fails or hesitates does not keep it from them.
     const queued = new Set(due.map(({ session }) => session.name.clientId));
-    for (const connection of this.#connections.ofDevice(deviceId)) {
-      const isQueued = !connection.client.clean && queued.has(connection.identity?.clientId as string);
-      if (!isQueued && connection.identity?.ownerId === ownerId) this.#hand(message, connection);
-    }
+    const there = [...this.#connections.ofDevice(deviceId)].filter(({ identity }) => identity?.ownerId === ownerId);
+    const isQueued = ({ client, identity }: Connection): boolean =>
+      !client.clean && queued.has(identity?.clientId as string);
+    // Who is there without a session is told first: a store that fails or hesitates does not keep it from them.
+    for (const connection of there) if (!isQueued(connection)) this.#hand(message, connection);
     if (due.length === 0) return;
-    this.#payloads.remember(ownerId, id, message.payload);
-    await this.#sessions.enqueue(due, id);
+    try {
+      if (notification.isStored === false) throw new StoreUnavailable('there is no row that what waits could refer to');
+      this.#payloads.remember(ownerId, id, message.payload);
+      await this.#sessions.enqueue(due, id);
+    } catch (error) {
+      // Nothing can wait, but who is there can still be told, once and without a receipt.
+      for (const connection of there) if (isQueued(connection)) this.#hand({ ...message, qos: 0 }, connection);
+      if (!due.every(({ session }) => session.isAttached)) throw error;
+    }
   }
 
   #hand({ topic, payload, qos: wanted }: MqttMessage, connection: Connection): void {
