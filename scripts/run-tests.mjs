@@ -12,7 +12,7 @@ if (files.length === 0) {
   console.error(`No test file matches ${wanted.join(', ')}.`);
   process.exit(1);
 }
-const { status } = spawnSync(process.execPath, ['--test', '--test-concurrency=2', ...options, ...files.sort()], {
+const { status } = spawnSync(process.execPath, ['--test', '--test-concurrency=3', ...options, ...files.sort()], {
   stdio: 'inherit',
 });
 process.exit(status ?? 1);

@@ -3,7 +3,7 @@
 //   node scripts/setup.mjs --test   also the system programs that the tests talk to
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,6 +15,9 @@ const testPrograms = {
   mosquitto: 'mosquitto',
   mosquitto_sub: 'mosquitto-clients',
   openssl: 'openssl',
+  nginx: 'nginx-light',
+  // Debian keeps it in a folder of its version, off everybody's path.
+  '/usr/lib/postgresql/*/bin/postgres': 'postgresql',
 };
 
 installPackages();
@@ -45,15 +48,30 @@ function installTestPrograms() {
   }
   say(`installing ${packages.join(' ')} …`);
   run('apt-get', ['update', '-qq']);
+  if (packages.includes('postgresql')) keepFromStartingPostgres();
   run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], {
     DEBIAN_FRONTEND: 'noninteractive',
   });
 }
 
+/** The tests start servers of their own; the package would make one for the whole machine, and run it. */
+function keepFromStartingPostgres() {
+  const folder = '/etc/postgresql-common/createcluster.d';
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'tocsin-tests.conf'), 'create_main_cluster = false\n');
+}
+
 function isMissing(program) {
+  if (program.includes('*')) return !isThere(program);
   // Debian keeps servers in /usr/sbin, which is not on everybody's path.
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
   return !folders.some((folder) => folder && existsSync(join(folder, program)));
+}
+
+/** A path with one `*`. */
+function isThere(pattern) {
+  const [before, after] = pattern.split('*');
+  return existsSync(before) && readdirSync(before).some((name) => existsSync(join(before, name, after)));
 }
 
 function run(command, args, env = {}) {

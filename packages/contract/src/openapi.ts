@@ -80,6 +80,14 @@ function postOperation(): Json {
           'Lowercase hex HMAC-SHA256 of the timestamp followed by the raw body, keyed with the API key. Accepted once.',
         schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
       },
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        description:
+          'Makes the request safe to repeat: the same request under the same key is done once and gets the first answer for 24 hours, whichever key of the owner it comes with.',
+        schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+        example: '4f1b7a52-6f0b-4b0e-9a34-5d1c8a2f7e10',
+      },
     ],
     requestBody: {
       required: true,
@@ -102,6 +110,7 @@ function postOperation(): Json {
           ...commonHeaders(),
           RateLimit: headerRef('RateLimit'),
           'RateLimit-Policy': headerRef('RateLimitPolicy'),
+          'Idempotency-Replayed': headerRef('IdempotencyReplayed'),
         },
         content: { [jsonType]: { schema: ref('Notified') } },
       },
@@ -179,7 +188,7 @@ function errorResponses(codes: readonly ErrorCode[]): Json {
       String(status),
       {
         description: ofStatus.map((code) => `\`${code}\`: ${errors[code].when}`).join('\n\n'),
-        headers: { ...commonHeaders(), ...(status === 429 && { 'Retry-After': headerRef('RetryAfter') }) },
+        headers: { ...commonHeaders(), ...([409, 429].includes(status) && { 'Retry-After': headerRef('RetryAfter') }) },
         content: {
           [jsonType]: {
             schema: { allOf: [ref('Refused'), { properties: { code: { enum: ofStatus } } }] },
@@ -218,6 +227,7 @@ function headers(): Json {
     ExposeHeaders: header('The headers that a page may read.', 'X-Request-Id'),
     RequestId: header('Names this request in the log of the service.', 'req_Zk3rXw9v1a'),
     RetryAfter: header('Seconds to wait.', '30'),
+    IdempotencyReplayed: header('Only on an answer that was given before: the request was not done again.', 'true'),
     RateLimit: header(
       'What is left of the limit, where one is set: r requests, reset in t seconds.',
       '"key";r=99;t=60',

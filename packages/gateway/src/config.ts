@@ -1,5 +1,4 @@
 // The environment → Config, or every problem at once. Each secret can also be read from the file its _FILE twin names.
-import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits } from '@tocsin/contract';
@@ -15,9 +14,10 @@ import {
 } from './channel-config.ts';
 import { parseNetwork } from './core/address-policy.ts';
 import { isImportable } from './core/key-format.ts';
-import { parseMasterKey } from './core/master-key-format.ts';
+import { type GivenMasterKeys, parseMasterKeys } from './core/master-key-format.ts';
 import { Problem } from './core/problem.ts';
 import { parseRate, type Rate } from './core/rate.ts';
+import { readTraceConfig, type TraceConfig } from './trace-config.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -28,12 +28,19 @@ export interface Config {
   host: string;
   port: number;
   consolePort: number;
+  /** null: the listeners speak plain HTTP. */
+  tls: { certFile: string; keyFile: string } | null;
   dataDir: string;
-  masterKey: KeyObject | null;
+  /** null: SQLite in the data directory. */
+  databaseUrl: string | null;
+  /** null: the file in the data directory. */
+  masterKey: GivenMasterKeys | null;
   firstRun: boolean;
   firstKey: string | null;
   maxBodyBytes: number;
   rateLimit: Rate | null;
+  /** Processes that serve the public API; 1: the one that does everything else too. */
+  workers: number;
   trustedProxies: Network[];
   customBrokerAllow: Network[];
   mqtt: MqttConfig;
@@ -41,7 +48,13 @@ export interface Config {
   email: EmailConfig | null;
   push: PushConfig;
   /** 0: notifications are kept for ever. */
+  /** How much of one owner may wait to be tried again. */
+  maxWaitingPerOwner: number;
   retentionDays: number;
+  /** null: metrics are for this machine alone. */
+  metricsToken: string | null;
+  /** null: nothing is traced. */
+  traces: TraceConfig | null;
   logLevel: LogLevel;
   /** Set, and begin with TOCSIN_, but mean nothing here: most likely misspelt. */
   unknownVariables: string[];
@@ -80,12 +93,21 @@ export function readConfig(environment: Environment): Config {
 
   const reader: Reader = { value: read, secret: readSecret, problem: (text) => problems.push(text) };
 
+  const wantedKey = '32 bytes as base64 or hex (openssl rand -base64 32)';
+  const masterKeys = readSecret('TOCSIN_MASTER_KEY', wantedKey, parseMasterKeys);
+
   const config: Omit<Config, 'unknownVariables'> = {
     host: read('TOCSIN_HOST', '127.0.0.1', 'a host name or address', (text) => text),
     port: read('TOCSIN_PORT', 8080, 'a port from 0 to 65535', parsePort),
     consolePort: read('TOCSIN_CONSOLE_PORT', 8081, 'a port from 0 to 65535', parsePort),
+    tls: readTls(reader),
     dataDir: resolve(read('TOCSIN_DATA_DIR', './data', 'a folder', (text) => text)),
-    masterKey: readSecret('TOCSIN_MASTER_KEY', '32 bytes as base64 or hex (openssl rand -base64 32)', parseMasterKey),
+    databaseUrl: readSecret(
+      'TOCSIN_DATABASE_URL',
+      'a URL such as postgres://user:password@host:5432/database',
+      (text) => (['postgres:', 'postgresql:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined),
+    ),
+    masterKey: masterKeys && { keys: masterKeys, file: environment.TOCSIN_MASTER_KEY_FILE?.trim() || null },
     firstRun: read('TOCSIN_FIRST_RUN', true, 'on or off', parseSwitch),
     firstKey: readSecret('TOCSIN_FIRST_KEY', 'svc_ and at least 16 visible characters', (text) =>
       isImportable(text) ? text : undefined,
@@ -97,6 +119,7 @@ export function readConfig(environment: Environment): Config {
       (text) => parseInteger(text, 1024, 16_777_216),
     ),
     rateLimit: read<Rate | null>('TOCSIN_RATE_LIMIT', null, 'a rate such as 100/m (s, m, h or d)', parseRate),
+    workers: read('TOCSIN_WORKERS', 1, 'a number of processes from 1 to 64', (text) => parseInteger(text, 1, 64)),
     trustedProxies: read('TOCSIN_TRUSTED_PROXIES', [], 'addresses or networks, separated by commas', parseNetworks),
     customBrokerAllow: read(
       'TOCSIN_MQTT_CUSTOM_ALLOW',
@@ -107,9 +130,16 @@ export function readConfig(environment: Environment): Config {
     mqtt: readMqttConfig(reader),
     email: readEmailConfig(reader),
     push: readPushConfig(reader),
+    maxWaitingPerOwner: read('TOCSIN_REDELIVERY_LIMIT', 10_000, 'a number of notifications from 0 to 1000000', (text) =>
+      parseInteger(text, 0, 1_000_000),
+    ),
     retentionDays: read('TOCSIN_RETENTION_DAYS', 90, 'a number of days from 0 (for ever) to 36500', (text) =>
       parseInteger(text, 0, 36_500),
     ),
+    metricsToken: readSecret('TOCSIN_METRICS_TOKEN', 'at least 16 visible characters', (text) =>
+      /^[!-~]{16,}$/.test(text) ? text : undefined,
+    ),
+    traces: readTraceConfig(reader),
     logLevel: read<LogLevel>('TOCSIN_LOG_LEVEL', 'info', `one of ${logLevels.join(', ')}`, (text) =>
       logLevels.find((level) => level === text),
     ),
@@ -119,6 +149,17 @@ export function readConfig(environment: Environment): Config {
     throw new Problem(`The configuration has problems:\n${problems.map((text) => `- ${text}`).join('\n')}`);
   const unknownVariables = Object.keys(environment).filter((name) => name.startsWith('TOCSIN_') && !asked.has(name));
   return { ...config, unknownVariables };
+}
+
+/** Paths only: whoever runs a command beside the server need not be allowed to read the key. */
+function readTls(read: Reader): Config['tls'] {
+  const path = (name: string): string | null =>
+    read.value<string | null>(name, null, 'the path of a PEM file', (text) => resolve(text));
+  const [certFile, keyFile] = [path('TOCSIN_TLS_CERT'), path('TOCSIN_TLS_KEY')];
+  if (certFile !== null && keyFile !== null) return { certFile, keyFile };
+  if (certFile !== null) read.problem('TOCSIN_TLS_KEY is needed with TOCSIN_TLS_CERT: the path of its private key.');
+  if (keyFile !== null) read.problem('TOCSIN_TLS_CERT is needed with TOCSIN_TLS_KEY: the path of its certificate.');
+  return null;
 }
 
 function parsePort(text: string): number | undefined {

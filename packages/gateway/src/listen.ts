@@ -1,13 +1,17 @@
 // Taking ports, and giving them back in order.
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server, ServerResponse } from 'node:http';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { Problem } from './core/problem.ts';
+import { plainSocketOf } from './tls/index.ts';
 
-/** How long a stop waits for requests that are under way. */
-const drainMs = 10_000;
+/** A client that keeps its connection may have sent its next request before it could learn of the stop. */
+const lingerMs = 250;
+const sweepEveryMs = 50;
 
 /** Gives the address that was really taken; a failure says which variable to change. */
 export async function listen(server: Server, host: string, port: number, variable: string): Promise<string> {
+  track(server);
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -17,7 +21,7 @@ export async function listen(server: Server, host: string, port: number, variabl
     throw listenProblem(error, port, variable);
   }
   const { address, port: taken, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}/`;
+  return `${isSecure(server) ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${taken}/`;
 }
 
 export function listenProblem(error: unknown, port: number, variable: string): Problem {
@@ -28,14 +32,83 @@ export function listenProblem(error: unknown, port: number, variable: string): P
   return new Problem(`Cannot listen on port ${port} (${variable}): ${message}`);
 }
 
-/** Resolves when the last answer is out; whoever is still sending after `drainMs` is cut off. */
-export async function drain(server: Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection that was busy when the stop began turns idle later, and Node would keep it open for the next request.
-  const closeIdle = setInterval(() => server.closeIdleConnections(), 50);
-  const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+/**
+ * Takes no new connections, answers what is under way, and resolves when the last answer is out. Answers say that the
+ * connection closes, so that balancers move on. Whoever is not done when the signal aborts is cut off.
+ */
+export async function drain(server: Server, signal: AbortSignal): Promise<void> {
+  const tracked = trackedServers.get(server);
+  if (!server.listening || tracked === undefined) return;
+  const { handshakes, latest } = tracked;
+  const bytesBefore = new Map([...latest.keys()].map((socket) => [socket, socket.bytesRead]));
+  const answered = (socket: Socket, response: ServerResponse | null): boolean =>
+    socket.bytesRead === (response === null ? 0 : (bytesBefore.get(socket) ?? 0)) &&
+    (response === null || response.writableFinished || response.destroyed);
+
+  // Not HTTP's own close: it would at once cut connections on which a request may be arriving.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  tracked.isDraining = true;
+  for (const response of latest.values()) {
+    if (response !== null && !response.headersSent) response.shouldKeepAlive = false;
+  }
+  const lingersUntil = performance.now() + lingerMs;
+  const sweep = setInterval(() => {
+    if (performance.now() < lingersUntil) return;
+    for (const socket of handshakes) socket.destroy();
+    for (const [socket, response] of latest) if (answered(socket, response)) socket.destroy();
+  }, sweepEveryMs);
+  const cutOff = (): void => {
+    for (const socket of [...handshakes, ...latest.keys()]) socket.destroy();
+  };
+  signal.addEventListener('abort', cutOff);
+  if (signal.aborted) cutOff();
   await closed;
-  clearInterval(closeIdle);
-  clearTimeout(cutOff);
+  signal.removeEventListener('abort', cutOff);
+  clearInterval(sweep);
+  // Ends the timer with which HTTP looks for slow clients.
+  server.close();
+}
+
+interface Tracked {
+  isDraining: boolean;
+  /** Connections that do not speak HTTP yet. */
+  handshakes: Set<Socket>;
+  /** Connection → the answer to the last request that came on it. */
+  latest: Map<Socket, ServerResponse | null>;
+}
+
+const trackedServers = new WeakMap<Server, Tracked>();
+
+function track(server: Server): void {
+  const tracked: Tracked = { isDraining: false, handshakes: new Set(), latest: new Map() };
+  const { handshakes, latest } = tracked;
+  trackedServers.set(server, tracked);
+  const follow = (socket: Socket): void => {
+    latest.set(socket, null);
+    socket.once('close', () => latest.delete(socket));
+  };
+  if (isSecure(server)) {
+    server.on('connection', (socket: Socket) => {
+      handshakes.add(socket);
+      socket.once('close', () => handshakes.delete(socket));
+    });
+    server.on('secureConnection', (socket: TLSSocket) => {
+      handshakes.delete(plainSocketOf(socket) as Socket);
+      follow(socket);
+    });
+  } else server.on('connection', follow);
+  server.prependListener('request', ({ socket }, response) => {
+    if (tracked.isDraining) closeAfter(response, latest.get(socket) ?? null);
+    latest.set(socket, response);
+  });
+}
+
+/** Of requests that were sent ahead, the last one closes the connection. */
+function closeAfter(response: ServerResponse, before: ServerResponse | null): void {
+  if (before !== null && !before.headersSent) before.shouldKeepAlive = true;
+  response.shouldKeepAlive = false;
+}
+
+function isSecure(server: Server): boolean {
+  return 'setSecureContext' in server;
 }

@@ -3,15 +3,30 @@
 import pino from 'pino';
 import type { BrokerEvent } from './channels/mqtt/embedded/events.ts';
 import type { LogLevel } from './config.ts';
+import { type Delivery, StoreUnavailable } from './gateway/ports.ts';
 import type { RequestLog } from './http/app.ts';
+import type { OnRefused } from './http/server.ts';
 import { LogSink } from './log-sink.ts';
+import type { CrewLog } from './workers/crew.ts';
 
-export interface Log extends RequestLog {
+export interface Log extends RequestLog, CrewLog {
+  readonly isForPeople: boolean;
   started(urls: Record<string, string>): void;
   stopped(): void;
-  storeFailed(reason: string, error: Error): void;
+  refused: OnRefused;
+  /** Without a reason all is well again. */
+  tracesState(reason: string | null): void;
+  storeFailed(failure: { requestId: string; reason: string; error: Error }): void;
+  limitsShared(isShared: boolean, cause?: string): void;
   brokerState(state: 'connected' | 'disconnected', error?: string): void;
   brokerEvent(event: BrokerEvent): void;
+  masterKeyMissing(message: string): void;
+  redeliveryFailed(error: unknown): void;
+  givenUp(delivery: Delivery): void;
+  certificateLoaded(certificate: { names: string; validTo: Date }): void;
+  certificateKept(problem: string): void;
+  stopLate(part: string): void;
+  stopFailed(part: string, error: unknown): void;
   purged(count: number): void;
   purgeFailed(error: unknown): void;
   unknownVariables(names: string[]): void;
@@ -19,22 +34,36 @@ export interface Log extends RequestLog {
   flush(): Promise<void>;
 }
 
-/** For people the lines are short text; for machines they are JSON. */
-export function createLog(level: LogLevel, isForPeople = false): Log {
+/** For people the lines are short text; for machines they are JSON. Those of a worker carry its number. */
+export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {
   const sink = new LogSink();
   const destination = isForPeople ? asText(sink) : sink;
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const logger = pino(
+    { level, base: worker === null ? null : { worker }, timestamp: pino.stdTimeFunctions.isoTime },
+    destination,
+  );
   return {
+    isForPeople,
     answered: ({ requestId, method, status, code, ms }) => {
       const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
       if (logger.isLevelEnabled(level))
         logger[level]({ requestId, method, status, code, ms: Math.round(ms * 10) / 10 }, 'answered');
     },
+    refused: ({ requestId, status, code }) => logger.info({ requestId, status, code }, 'refused'),
     failed: ({ requestId, error }) => logger.error({ requestId, stack: stackOf(error) }, 'internal error'),
     // People are welcomed on stdout.
     started: (urls) => isForPeople || logger.info(urls, 'ready'),
     stopped: () => logger.info('stopped'),
-    storeFailed: (reason, error) => logger.warn({ reason, cause: error.message }, 'notification not stored'),
+    storeFailed: ({ requestId, reason, error }) =>
+      logger.warn({ requestId, reason, cause: error.message }, 'notification not stored'),
+    limitsShared: (isShared, cause) => {
+      if (isShared) logger.info('rate limits are shared again');
+      else logger.warn({ cause }, 'rate limits are counted by this process alone');
+    },
+    workerStarted: (worker, pid) => logger.info({ worker, pid }, 'worker listens'),
+    workerEnded: (worker, { code, signal, problem }) =>
+      logger.warn({ worker, code, signal, cause: problem }, 'worker ended'),
+    workerHung: (worker) => logger.error({ worker }, 'worker does not answer and is killed'),
     brokerState: (state, error) => {
       if (state === 'connected') logger.info('connected to the MQTT broker');
       else logger.warn({ cause: error }, 'no connection to the MQTT broker');
@@ -45,6 +74,27 @@ export function createLog(level: LogLevel, isForPeople = false): Log {
         logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
       } else logger.debug({ event: event.kind, deviceId: event.deviceId }, 'MQTT');
     },
+    tracesState: (reason) => {
+      if (reason === null) logger.info('traces reach the collector again');
+      else logger.warn({ cause: reason }, 'traces do not reach the collector, and are dropped');
+    },
+    masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
+    redeliveryFailed: (error) => {
+      // A store that is away says so with every request already.
+      if (error instanceof StoreUnavailable) logger.warn({ cause: error.message }, 'redelivery waits for the store');
+      else logger.error({ stack: stackOf(error) }, 'redelivery failed');
+    },
+    givenUp: ({ notificationId, channel, target, attempts, error }) =>
+      logger.warn({ notificationId, channel, target, attempts, cause: error }, 'delivery given up'),
+    certificateLoaded: ({ names, validTo }) => {
+      const isExpired = validTo.getTime() <= Date.now();
+      const fields = { names, expires: validTo.toISOString() };
+      if (isExpired) logger.warn(fields, 'the TLS certificate has expired');
+      else logger.info(fields, 'TLS certificate loaded');
+    },
+    certificateKept: (problem) => logger.warn({ cause: problem }, 'TLS certificate not reloaded, the old one is kept'),
+    stopLate: (part) => logger.warn({ part }, 'did not stop in time and was left behind'),
+    stopFailed: (part, error) => logger.error({ part, stack: stackOf(error) }, 'stopping failed'),
     purged: (count) => logger.info({ count }, 'old notifications deleted'),
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
     unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),

@@ -123,7 +123,7 @@ suite('The answer', () => {
     assert.equal(body.mqttPublishedCount, 1);
     assert.equal(body.mqttFailedCount, 2);
     assert.equal(body.mqttError, 'first trouble');
-    assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial']);
+    assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial', 'redelivery_scheduled']);
   });
 
   test('is 502 with every channel field when strictDelivery is set and a publish fails, and the notification stays stored', async () => {
@@ -303,9 +303,10 @@ suite('The answer', () => {
       },
       wrapStore: (store) => ({
         ...store,
-        save: async (notification) => {
-          await store.save(notification);
+        save: async (...saved) => {
+          const outcome = await store.save(...saved);
           order.push('stored');
+          return outcome;
         },
       }),
     });

@@ -144,7 +144,7 @@ suite("With the operator's broker", () => {
     const { body } = await eventually('the gateway notices', 10_000, send, ({ body }) => body.mqttFailedCount === 1);
     assert.equal(body.mqttPublishedCount, 0);
     assert.ok(body.mqttError);
-    assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial']);
+    assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial', 'redelivery_scheduled']);
     const strict = await notify(gateway, { title: 'strict', strictDelivery: true });
     assert.equal(strict.status, 502);
     await broker.run();
@@ -176,7 +176,7 @@ suite('With a mail server', () => {
     const failed = await send();
     assert.equal(failed.status, 200);
     assert.equal(failed.body.emailSent, false);
-    assert.deepEqual(failed.body.warnings, ['email_send_failed']);
+    assert.deepEqual(failed.body.warnings, ['email_send_failed', 'redelivery_scheduled']);
     const doctor = await installation.run(['doctor']);
     assert.equal(doctor.exitCode, 1);
     assert.match(doctor.stdout, /FAILED +email:/);

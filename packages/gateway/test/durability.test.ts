@@ -1,106 +1,88 @@
-// kill -9 under load, again and again, on one data directory. TOCSIN_TEST_KILLS=2000 makes it a long run.
+// What was acknowledged is stored, whenever the process is killed. TOCSIN_TEST_KILLS=2000 makes it a long run, as
+// `npm run torture` does.
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { SuccessAnswer } from '@tocsin/contract';
-import { Connections } from './support/connections.ts';
+import { test } from 'node:test';
+import mqtt from 'mqtt';
+import { openStore } from '../src/store/open-store.ts';
+import { eventually } from './support/eventually.ts';
 import { Installation } from './support/gateway-process.ts';
-import { readAll, withStore } from './support/stored-notifications.ts';
+import { surviveKills } from './support/kill-run.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { canRun } from './support/requires.ts';
+import { withStore } from './support/stored-notifications.ts';
 
 const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 20);
-const connectionCount = 16;
-const longestRunMs = 500;
+const timeout = 60_000 + kills * 5_000;
+/** A lease, and the look for those that have passed. */
+const takenUpMs = 40_000;
 
-/** What the callers saw, over all the lives of the gateway. */
-class Ledger {
-  readonly sent = new Set<string>();
-  readonly titleOfAcknowledged = new Map<string, string>();
-  readonly refused: string[] = [];
-  cutOff = 0;
-  #count = 0;
-
-  nextTitle(): string {
-    this.#count += 1;
-    const title = `notification ${this.#count}`;
-    this.sent.add(title);
-    return title;
-  }
-}
-
-test(`After ${kills} kills under load every acknowledged notification is stored exactly once and opens`, {
-  timeout: 60_000 + kills * 5_000,
+test(`After ${kills} kills under load every acknowledged notification is stored exactly once and opens (SQLite)`, {
+  timeout,
 }, async (t) => {
   const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'silent' });
   t.after(() => installation.remove());
-  const ledger = new Ledger();
-  let firstRun: { key: string; owner: string } | undefined;
-  for (let kill = 0; kill < kills; kill += 1) {
-    const gateway = await installation.serve();
-    firstRun ??= gateway.line.firstRun;
-    assert.ok(firstRun);
-    const load = putUnderLoad({ api: gateway.api, key: firstRun.key }, ledger);
-    // The moment is what is tried here: any point of a batch, a commit or a checkpoint.
-    await delay(randomInt(5, longestRunMs));
-    await gateway.kill();
-    await load;
-  }
-  assert.ok(firstRun);
-  assert.deepEqual(ledger.refused, [], 'a healthy store refuses nothing');
-  assert.ok(ledger.titleOfAcknowledged.size > kills, 'the load was too thin to prove anything');
-  assert.ok(ledger.cutOff > 0, 'no kill hit a request');
-  await compareWithStore(t, installation.dataDir, firstRun.owner, ledger);
+  const { dataDir } = installation;
+  await surviveKills(t, { installation, kills, withStore: (use) => withStore(dataDir, use) });
 });
 
-/** Ends when the gateway does: each connection sends one request after another until one fails. */
-async function putUnderLoad(target: { api: string; key: string }, ledger: Ledger): Promise<void> {
-  const connections = new Connections(target, connectionCount);
-  const sendUntilCutOff = async (): Promise<void> => {
-    for (;;) {
-      const title = ledger.nextTitle();
-      let answer: { status: number; text: string };
+test(`After ${kills} kills under load every acknowledged notification is stored exactly once and opens (PostgreSQL)`, {
+  timeout,
+}, async (t) => {
+  if (!canRun(t, postgresObstacle())) return;
+  const postgres = await Postgres.start();
+  t.after(() => postgres.stop());
+  const databaseUrl = await postgres.createDatabase();
+  const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'silent', TOCSIN_DATABASE_URL: databaseUrl });
+  t.after(() => installation.remove());
+  const { dataDir } = installation;
+  await surviveKills(t, {
+    installation,
+    kills,
+    withStore: async (use) => {
+      const store = await openStore({ dataDir, databaseUrl, masterKey: null }, 'existing');
       try {
-        answer = await connections.notify({ title, ...contentFor(title) });
-      } catch {
-        ledger.cutOff += 1;
-        return;
+        return await use(store);
+      } finally {
+        await store.close();
       }
-      const body = JSON.parse(answer.text) as SuccessAnswer;
-      if (answer.status === 200 && body.stored) ledger.titleOfAcknowledged.set(body.id, title);
-      else ledger.refused.push(answer.text);
-    }
-  };
-  await Promise.all(Array.from({ length: connectionCount }, sendUntilCutOff));
-  connections.close();
-}
-
-/** Follows from the title, so that a row can be checked as a whole; every 16th spans several database pages. */
-function contentFor(title: string): { body: string; data: { filler: string } } {
-  const number = Number(title.split(' ')[1]);
-  return {
-    body: `${title}, `.repeat((number % 60) + 1).trim(),
-    data: { filler: title.repeat(number % 16 === 0 ? 800 : 1) },
-  };
-}
-
-async function compareWithStore(t: TestContext, dataDir: string, ownerId: string, ledger: Ledger): Promise<void> {
-  await withStore(dataDir, async (store) => {
-    assert.deepEqual(await store.verify(), [], 'the database is sound');
-    const { notifications, damaged } = await readAll(store, ownerId);
-    assert.deepEqual(damaged, []);
-    const titleOfStored = new Map(notifications.map(({ id, title }) => [id, title]));
-    assert.equal(titleOfStored.size, notifications.length, 'no id is there twice');
-    assert.equal(new Set(titleOfStored.values()).size, notifications.length, 'no notification is there twice');
-    const lost = [...ledger.titleOfAcknowledged].filter(([id, title]) => titleOfStored.get(id) !== title);
-    assert.deepEqual(lost, [], 'acknowledged, yet not in the store under its id and title');
-    for (const { title, body, data } of notifications) {
-      assert.ok(ledger.sent.has(title), `${title} was never sent`);
-      assert.deepEqual({ body, data: { ...data } }, contentFor(title), `${title} is not what was sent`);
-    }
-    const unconfirmed = notifications.length - ledger.titleOfAcknowledged.size;
-    t.diagnostic(
-      `${kills} kills: ${ledger.titleOfAcknowledged.size} acknowledged, 0 lost; ` +
-        `${ledger.cutOff} requests cut off, ${unconfirmed} of them stored`,
-    );
+    },
   });
-}
+});
+
+test('What a kill cut off between storing and sending reaches the device after the restart', {
+  timeout: 120_000,
+}, async (t) => {
+  const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'silent' });
+  t.after(() => installation.remove());
+  const { dataDir } = installation;
+  const first = await installation.serve();
+  const { firstRun } = first.line;
+  assert.ok(firstRun);
+  const { owner, key, device } = firstRun;
+  const phone = { username: device.id, password: device.mqtt.password, clientId: 'phone', clean: false };
+  // A session that waits while its client is away: whatever is told from now on is kept for it.
+  const client = await mqtt.connectAsync(first.line.mqtt as string, phone);
+  await client.subscribeAsync(`tocsin/${owner}/${device.id}/notifications`, { qos: 1 });
+  await client.endAsync();
+  await first.stop();
+
+  const stored = await surviveKills(t, {
+    installation,
+    firstRun: { owner, key },
+    kills: 5,
+    withStore: (use) => withStore(dataDir, use),
+  });
+  const gateway = await installation.serve();
+  const told = new Set<string>();
+  const back = mqtt.connect(gateway.line.mqtt as string, phone);
+  t.after(() => back.endAsync(true));
+  back.on('message', (_topic, payload) => void told.add((JSON.parse(payload.toString()) as { id: string }).id));
+  const missing = await eventually(
+    'everything that was stored is told',
+    takenUpMs,
+    () => stored.filter((each) => !told.has(each)).length,
+    (count) => count === 0,
+  );
+  assert.equal(missing, 0);
+  t.diagnostic(`${told.size} told`);
+});

@@ -10,7 +10,8 @@ import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import type { Notification, Store } from '../src/gateway/ports.ts';
 import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/gateway/registration.ts';
 import { Keyring } from '../src/store/keyring.ts';
-import { obtainMasterKey } from '../src/store/master-key.ts';
+import { masterKeySource } from '../src/store/master-key.ts';
+import { MasterKeyring } from '../src/store/master-keyring.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import { findTraces } from './support/find-traces.ts';
 import { type GatewayProcess, Installation } from './support/gateway-process.ts';
@@ -278,7 +279,8 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
     withTwoOwners(async ({ dataDir, rows, first, second }) => {
       const database = createSqliteDatabase(join(dataDir, 'tocsin.db'));
       try {
-        const keyring = new Keyring(database, obtainMasterKey(null, join(dataDir, 'master.key'), false));
+        const source = masterKeySource(null, join(dataDir, 'master.key'));
+        const keyring = new Keyring(database, await MasterKeyring.open(database, source, () => undefined));
         const load = (ownerId: string): Promise<unknown> => {
           keyring.forget(ownerId);
           return keyring.current(ownerId);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import {
   type ApiKey,
@@ -450,6 +451,49 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await store.deleteOwner('own_ann');
       assert.deepEqual(await store.listMqttSessions(), []);
       assert.deepEqual(await waitingIds(session), []);
+    });
+
+    test('counts the requests of keys together with every other process, each in a window of its own', async () => {
+      const other = await openAnother();
+      const count = (from: Store, count: number, keyId = 'key_1', windowMs = 60_000) =>
+        from.countRequests([{ ownerId: 'own_ann', keyId, windowMs, count }]).then(([standing]) => standing);
+      const used = async (...args: Parameters<typeof count>) => (await count(...args))?.used;
+      const first = await count(store, 2);
+      assert.equal(first?.used, 2);
+      assert.ok(first.msLeft > 59_000 && first.msLeft <= 60_000, `${first.msLeft}`);
+      assert.equal(await used(other, 3), 5);
+      assert.equal(await used(store, 1, 'key_2'), 1);
+      assert.equal(await used(store, 1, 'key_1', 1000), 1);
+      const many = ['key_2', 'key_3', 'key_1'].map((keyId) => ({
+        ownerId: 'own_ann',
+        keyId,
+        windowMs: 60_000,
+        count: 1,
+      }));
+      const standings = await Promise.all([store.countRequests(many), other.countRequests(many.toReversed())]);
+      const sums = standings.flat().map((standing) => standing.used);
+      assert.deepEqual(
+        sums.toSorted((a, b) => a - b),
+        [1, 2, 2, 3, 6, 7],
+        'in the order of the question',
+      );
+      assert.ok((standings[0]?.[2]?.used ?? 0) >= 6 && (standings[1]?.[0]?.used ?? 0) >= 6);
+    });
+
+    test('counts from nothing once a window is over, and forgets the counts of an owner with the owner', async () => {
+      const count = async (windowMs: number) => {
+        const [standing] = await store.countRequests([{ ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 1 }]);
+        return standing?.used;
+      };
+      // The clock is that of the database.
+      assert.equal(await count(50), 1);
+      await delay(60);
+      assert.equal(await count(50), 1);
+      await store.createOwner(owner('own_ann'));
+      assert.equal(await count(60_000), 1);
+      assert.equal(await count(60_000), 2);
+      await store.deleteOwner('own_ann');
+      assert.equal(await count(60_000), 1);
     });
   });
 }

@@ -66,7 +66,7 @@ for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
     const acknowledged = new Map<string, string>();
     await storeAndRemember(gateway, 'before', acknowledged);
 
-    const other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'));
+    const other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { timeout: 2000 });
     t.after(() => other.close());
     other.exec(`BEGIN ${mode}`);
     const lockedAt = performance.now();

@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '../src/store/open-store.ts';
 import { runStoreContract } from './store-contract.ts';
+import { runDeliveryContract } from './store-contract-deliveries.ts';
 
-runStoreContract('SQLite', async () => {
+async function createFixture() {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   return {
     open: () => openStore({ dataDir, masterKey: null }, 'create'),
     remove: () => rm(dataDir, { recursive: true, force: true }),
   };
-});
+}
+
+runStoreContract('SQLite', createFixture);
+runDeliveryContract('SQLite', createFixture);

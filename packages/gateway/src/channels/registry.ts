@@ -3,7 +3,7 @@ import type { EmailConfig, MqttConfig, PushConfig } from '../channel-config.ts';
 import type { AddressPolicy } from '../core/address-policy.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../core/plan.ts';
 import { createEgress, type Egress } from '../egress/index.ts';
-import { type GuardOptions, guard } from '../gateway/guard.ts';
+import { type BreakerState, type GuardOptions, guard } from '../gateway/guard.ts';
 import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
 import { createEmailChannel } from './email/index.ts';
 import { createCustomPublisher } from './mqtt/custom.ts';
@@ -26,6 +26,14 @@ export interface ChannelParts {
   /** The broker that devices are reached through: the operator's, or the embedded one. */
   publisher: MqttPublisher;
   now: () => number;
+  observer?: ChannelsObserver;
+}
+
+/** Brokers that callers bring have no breaker. */
+export type GuardName = 'mqtt' | 'email' | PushTarget['provider'];
+
+export interface ChannelsObserver {
+  onGuardState(guard: GuardName, state: BreakerState): void;
 }
 
 /** One way out for each use: a name server that is slow for one does not hold up the other. */
@@ -78,6 +86,7 @@ export async function createChannels(settings: ChannelSettings, parts: ChannelPa
         maxConcurrent: 100,
         // Web Push goes to a different host for each browser: one that is away says little about the others.
         failuresToOpen: provider === 'webpush' ? 50 : 5,
+        onStateChange: (state) => parts.observer?.onGuardState(provider, state),
       })),
       email:
         email === null
@@ -86,6 +95,7 @@ export async function createChannels(settings: ChannelSettings, parts: ChannelPa
               provider: 'The mail server',
               timeoutMs: (settings.email?.timeoutMs ?? 0) + slackMs,
               maxConcurrent: 50,
+              onStateChange: (state) => parts.observer?.onGuardState('email', state),
             }),
       mqtt,
     },
@@ -116,7 +126,10 @@ async function createPush(
   });
 }
 
-function createMqtt(settings: ChannelSettings, { publisher, egress, now }: ChannelParts): ManagedChannel<MqttTarget> {
+function createMqtt(
+  settings: ChannelSettings,
+  { publisher, egress, now, observer }: ChannelParts,
+): ManagedChannel<MqttTarget> {
   const guarded = (options: GuardOptions) => (channel: Channel<MqttTarget>) => guard(channel, options);
   return createMqttChannel({
     publisher,
@@ -124,7 +137,13 @@ function createMqtt(settings: ChannelSettings, { publisher, egress, now }: Chann
     topicPrefix: settings.mqtt.topicPrefix,
     retentionDays: settings.retentionDays,
     guards: {
-      own: guarded({ provider: 'The MQTT broker', timeoutMs: settings.mqtt.timeoutMs, maxConcurrent: 2000 }),
+      own: guarded({
+        provider: 'The MQTT broker',
+        timeoutMs: settings.mqtt.timeoutMs,
+        maxConcurrent: 2000,
+        whenBack: (close) => publisher.onConnected?.(close),
+        onStateChange: (state) => observer?.onGuardState('mqtt', state),
+      }),
       custom: guarded({
         provider: 'The custom MQTT broker',
         timeoutMs: customTimeoutMs,

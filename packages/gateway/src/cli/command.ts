@@ -20,7 +20,7 @@ export interface Arguments {
   text(name: string): string | undefined;
   texts(name: string): string[];
   flag(name: string): boolean;
-  /** The argument without a dash, such as an id. */
+  /** The argument without a dash, such as an id; empty where an optional one was left out. */
   positional: string;
 }
 
@@ -36,6 +36,7 @@ export interface Command {
   summary: string;
   /** Name of the one argument without a dash; absent when there is none. */
   positional?: string;
+  isPositionalOptional?: true;
   options?: Record<string, Option>;
   /** No output: the command has said what it had to say itself. */
   run(args: Arguments, environment: NodeJS.ProcessEnv): Promise<Output | undefined>;

@@ -30,7 +30,7 @@ export const deviceCommands: CommandGroup = {
         const { device, mqtt } = await withStore(environment, async (store, config) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
           const { topicPrefix, platform, embeddedPort } = config.mqtt;
-          const listeners = configuredListeners(config.host, config.consolePort, embeddedPort);
+          const listeners = configuredListeners(config, embeddedPort);
           const urls = deviceUrls(platform?.url ?? null, listeners);
           return createDevice(store, makers, { ownerId, name, topicPrefix, urls });
         });

@@ -5,6 +5,8 @@ import { type Config, readConfig } from '../config.ts';
 import { configuredListeners } from '../core/device-urls.ts';
 import { Problem } from '../core/problem.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
+import { readCertificate } from '../tls/certificate.ts';
+import { askOwnServer } from '../tls/own-server.ts';
 import type { Command } from './command.ts';
 import { withChannels } from './test-sends.ts';
 
@@ -41,6 +43,7 @@ async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<F
   return [
     ...examineConfig(config),
     ...examineKeyFile(config),
+    ...(await examineCertificate(config)),
     ...store,
     ...(isOpen ? await examineChannels(config) : []),
   ];
@@ -65,10 +68,36 @@ function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
   return [{ check, state: 'ok', message: `in ${file}; keep a copy of it apart from the backups of the database` }];
 }
 
+const soonMs = 14 * 24 * 60 * 60 * 1000;
+
+async function examineCertificate({ tls }: Config): Promise<Finding[]> {
+  if (tls === null) return [];
+  const check = 'certificate';
+  try {
+    const { names, validFrom, validTo } = await readCertificate(tls);
+    const until = validTo.toISOString();
+    const left = validTo.getTime() - Date.now();
+    if (validFrom.getTime() > Date.now()) {
+      return [{ check, state: 'failed', message: `not valid before ${validFrom.toISOString()}: is the clock right?` }];
+    }
+    if (left <= 0) return [{ check, state: 'failed', message: `expired at ${until}: renew it` }];
+    if (left < soonMs) return [{ check, state: 'warning', message: `expires soon, at ${until}: renew it` }];
+    return [{ check, state: 'ok', message: `for ${names}, until ${until}` }];
+  } catch (error) {
+    if (error instanceof Problem) return [{ check, state: 'failed', message: error.message }];
+    throw error;
+  }
+}
+
+/** Opening says more about a database that is elsewhere. */
+function isMade({ databaseUrl, dataDir }: Config): boolean {
+  return databaseUrl !== null || existsSync(join(dataDir, databaseFileName));
+}
+
 async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
   const check = 'store';
-  const file = join(config.dataDir, databaseFileName);
-  if (!existsSync(file)) {
+  const place = config.databaseUrl === null ? join(config.dataDir, databaseFileName) : 'PostgreSQL';
+  if (!isMade(config)) {
     return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
   }
   try {
@@ -79,7 +108,7 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
       if (damage.length > 0) return damage.map((message) => ({ check, state: 'failed', message }));
       const owners = (await store.listOwners()).length;
       const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
-      return [{ check, state: 'ok', message: `${file}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` }];
+      return [{ check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` }];
     } finally {
       await store.close();
     }
@@ -89,7 +118,7 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
 }
 
 async function examineChannels(config: Config): Promise<Finding[]> {
-  if (!existsSync(join(config.dataDir, databaseFileName))) return [];
+  if (!isMade(config)) return [];
   const store = await openStore(config, 'existing');
   try {
     return await withChannels(config, store, async ({ managed: { push, email, mqtt } }) => [
@@ -130,12 +159,12 @@ async function examineChannel(
 }
 
 /** It lives in the server, so it is as well as the server is. */
-async function examineEmbedded({ host, consolePort, mqtt }: Config): Promise<Finding> {
+async function examineEmbedded(config: Config): Promise<Finding> {
   const check = 'mqtt';
-  const { console: url, mqtt: broker } = configuredListeners(host, consolePort, mqtt.embeddedPort);
+  const { console: url, mqtt: broker } = configuredListeners(config, config.mqtt.embeddedPort);
   const isRunning =
     url !== null &&
-    (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(3000) }).then(
+    (await askOwnServer(`${url}/healthz`, config.tls, { method: 'GET', signal: AbortSignal.timeout(3000) }).then(
       (answer) => answer.ok,
       () => false,
     ));

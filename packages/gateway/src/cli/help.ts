@@ -15,7 +15,7 @@ export function topHelp(program: Record<string, Command | CommandGroup>): string
 
 export function groupHelp(noun: string, group: CommandGroup): string {
   const rows = Object.entries(group.commands).map(([verb, command]): [string, string] => [
-    `${noun} ${verb}${command.positional === undefined ? '' : ` ${command.positional}`}`,
+    `${noun} ${verb}${positionalOf(command)}`,
     command.summary,
   ]);
   return [`${group.summary}.`, '', columns(rows), '', `'tocsin ${noun} VERB --help' lists the options.`].join('\n');
@@ -31,10 +31,15 @@ export function commandHelp(name: string, command: Command): string {
   return [
     `${command.summary}.`,
     '',
-    `Usage: tocsin ${name}${command.positional === undefined ? '' : ` ${command.positional}`} [options]`,
+    `Usage: tocsin ${name}${positionalOf(command)} [options]`,
     '',
     columns([...rows, ['--json', 'print one JSON value instead of text']]),
   ].join('\n');
+}
+
+function positionalOf({ positional, isPositionalOptional }: Command): string {
+  if (positional === undefined) return '';
+  return isPositionalOptional ? ` [${positional}]` : ` ${positional}`;
 }
 
 function columns(rows: [string, string][]): string {

@@ -4,6 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { Problem } from '../core/problem.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../gateway/ports.ts';
 import { SealBroken } from '../store/cipher.ts';
+import { backupCommand } from './backup.ts';
 import {
   type Arguments,
   type Command,
@@ -12,13 +13,17 @@ import {
   toParseArgsOptions,
   UsageError,
 } from './command.ts';
+import { deliveryCommands } from './delivery.ts';
 import { deviceCommands } from './device.ts';
 import { doctorCommand } from './doctor.ts';
 import { commandHelp, groupHelp, topHelp } from './help.ts';
 import { inboxCommands } from './inbox.ts';
 import { keyCommands } from './key.ts';
+import { masterKeyCommands } from './master-key.ts';
+import { migrateStoreCommand } from './migrate-store.ts';
 import { ownerCommands } from './owner.ts';
 import { pushCommands } from './push.ts';
+import { restoreCommand } from './restore.ts';
 import { serveCommand } from './serve.ts';
 
 export const program: Record<string, Command | CommandGroup> = {
@@ -28,6 +33,11 @@ export const program: Record<string, Command | CommandGroup> = {
   device: deviceCommands,
   push: pushCommands,
   inbox: inboxCommands,
+  delivery: deliveryCommands,
+  backup: backupCommand,
+  restore: restoreCommand,
+  'migrate-store': migrateStoreCommand,
+  'master-key': masterKeyCommands,
   doctor: doctorCommand,
 };
 
@@ -96,7 +106,8 @@ function readArguments(name: string, command: Command, words: string[]): Argumen
     if (required && values[option] === undefined) throw usage(name, `--${option} is required`);
   }
   const wanted = command.positional === undefined ? 0 : 1;
-  if (parsed.positionals.length < wanted) throw usage(name, `${command.positional} is missing`);
+  if (parsed.positionals.length < wanted && !command.isPositionalOptional)
+    throw usage(name, `${command.positional} is missing`);
   if (parsed.positionals.length > wanted) throw usage(name, `'${parsed.positionals[wanted]}' is one argument too many`);
   return {
     text: (option) => values[option] as string | undefined,

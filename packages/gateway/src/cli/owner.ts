@@ -11,6 +11,7 @@ import {
   UsageError,
   withStore,
 } from './command.ts';
+import { exportCommand } from './owner-export.ts';
 import { testEmailCommand } from './test-sends.ts';
 
 const profileOptions: Record<string, Option> = {
@@ -74,8 +75,9 @@ export const ownerCommands: CommandGroup = {
       },
     },
     'test-email': testEmailCommand,
+    export: exportCommand,
     delete: {
-      summary: 'Delete an owner with all keys, devices and notifications',
+      summary: 'Delete an owner with all keys, devices and notifications, and shred their data key',
       positional: 'ID',
       run: ({ positional }, environment) =>
         withStore(environment, async (store) => {

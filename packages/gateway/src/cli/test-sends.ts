@@ -10,6 +10,7 @@ import { Problem } from '../core/problem.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import type { Notification, Store } from '../gateway/ports.ts';
 import { createKey, systemMakers } from '../gateway/registration.ts';
+import { askOwnServer } from '../tls/own-server.ts';
 import { type Command, notFound, type Output, withStore } from './command.ts';
 
 const patienceMs = 15_000;
@@ -131,11 +132,11 @@ async function postTest(config: Config, store: Store, ownerId: string, deviceId:
     label: 'device test',
     expiresAt: Date.now() + 60_000,
   });
-  const url = listenerUrl('http', config.host, config.port);
+  const url = listenerUrl(config.tls === null ? 'http' : 'https', config.host, config.port);
   const { title, body, source, severity } = testNotification(ownerId);
   try {
     if (url === null) throw new Problem('Set TOCSIN_PORT to the port that the server listens on.');
-    const response = await fetch(url, {
+    const response = await askOwnServer(url, config.tls, {
       method: 'POST',
       headers: { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ title, body, source, severity, deviceId, sendPush: false, sendEmail: false }),

@@ -1,26 +1,30 @@
 // The owner's and operator's side, on a listener of its own.
+import type { RequestListener, Server, ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Store } from '../gateway/ports.ts';
+import { addHealthRoutes } from './health-routes.ts';
+import { addMetricsRoute, type MetricsRouteOptions } from './metrics-route.ts';
+import type { Readiness } from './readiness.ts';
 
-export function createConsole(store: Pick<Store, 'check'>): FastifyInstance {
-  const app = Fastify({ logger: false, requestTimeout: 15_000, keepAliveTimeout: 75_000 });
+export interface ConsoleParts {
+  readiness: Pick<Readiness, 'report'>;
+  metrics: MetricsRouteOptions;
+  /** Another than Node's plain one, for TLS. */
+  createServer?: (options: ServerOptions, listener: RequestListener) => Server;
+}
 
-  app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ ok: false, error: 'Not found', links: ['/healthz', '/readyz'] }),
-  );
+const timeouts = { requestTimeout: 15_000, keepAliveTimeout: 75_000 };
 
-  /** The process runs. */
-  app.get('/healthz', async () => ({ ok: true }));
-
-  /** The process can do its work: an orchestrator sends traffic only while this says so. */
-  app.get('/readyz', async (_request, reply) => {
-    try {
-      await store.check();
-      return { ok: true, store: 'ok' };
-    } catch {
-      return reply.code(503).send({ ok: false, store: 'unavailable' });
-    }
+export function createConsole({ readiness, metrics, createServer }: ConsoleParts): FastifyInstance {
+  const app = Fastify<Server>({
+    logger: false,
+    ...timeouts,
+    ...(createServer !== undefined && { serverFactory: (handler) => createServer(timeouts, handler) }),
   });
 
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ ok: false, error: 'Not found', links: ['/healthz', '/readyz', '/metrics'] }),
+  );
+  addHealthRoutes(app, readiness);
+  addMetricsRoute(app, metrics);
   return app;
 }

@@ -34,6 +34,7 @@ export function report(
   plan: Plan,
   storeReason: StoreReason | null,
   result: DeliveryResult,
+  isRedeliveryScheduled: boolean,
 ): ChannelReport {
   const pushFailed = countFailed(result.push);
   const emailSent = result.email.some(isSent);
@@ -42,6 +43,7 @@ export function report(
   if (mqttFailed > 0 && !request.strictDelivery) warnings.push('mqtt_publish_failed_partial');
   if (pushFailed > 0) warnings.push('push_failed_partial');
   if (plan.email.enabled && !emailSent) warnings.push('email_send_failed');
+  if (isRedeliveryScheduled) warnings.push('redelivery_scheduled');
   return {
     stored: storeReason === null,
     ...(storeReason !== null && { storeReason }),

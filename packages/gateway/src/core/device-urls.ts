@@ -14,9 +14,15 @@ export function deviceUrls(platformUrl: URL | null, listeners: ListenerUrls): st
   return [listeners.mqtt, webSocket].filter((url) => url !== null);
 }
 
-/** As the settings say, where nobody has listened yet. */
-export function configuredListeners(host: string, consolePort: number, mqttPort: number): ListenerUrls {
-  return { console: listenerUrl('http', host, consolePort), mqtt: listenerUrl('mqtt', host, mqttPort) };
+/** As the settings say, where nobody has listened yet. TLS is for HTTP alone, and so for MQTT over WebSocket. */
+export function configuredListeners(
+  { host, consolePort, tls }: { host: string; consolePort: number; tls: object | null },
+  mqttPort: number,
+): ListenerUrls {
+  return {
+    console: listenerUrl(tls === null ? 'http' : 'https', host, consolePort),
+    mqtt: listenerUrl('mqtt', host, mqttPort),
+  };
 }
 
 /** null for a port that the system chooses. */

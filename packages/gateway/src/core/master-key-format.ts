@@ -2,11 +2,30 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 
 export const masterKeyLength = 32;
 
+/** Master keys that the operator gave, newest first. */
+export interface GivenMasterKeys {
+  keys: readonly KeyObject[];
+  /** Where they stand, so that they can be read again; null: in a variable. */
+  file: string | null;
+}
+
+/** One key, or several, newest first, between commas or line breaks; undefined when one of them is no key. */
+export function parseMasterKeys(text: string): KeyObject[] | undefined {
+  const keys = text
+    .split(/[,\s]+/)
+    .filter((part) => part !== '')
+    .map(parseMasterKey);
+  return keys.length === 0 || keys.includes(undefined) ? undefined : (keys as KeyObject[]);
+}
+
+export function formatMasterKeys(keys: readonly KeyObject[]): string {
+  return keys.map((key) => `${key.export().toString('base64url')}\n`).join('');
+}
+
 /** 32 bytes as base64, base64url or hex; undefined when the text is none of these. */
-export function parseMasterKey(text: string): KeyObject | undefined {
-  const trimmed = text.trim();
-  const encoding = /^[0-9A-Fa-f]{64}$/.test(trimmed) ? 'hex' : 'base64';
-  if (encoding === 'base64' && !/^[A-Za-z0-9+/_-]{43}=?$/.test(trimmed)) return undefined;
-  const bytes = Buffer.from(trimmed, encoding);
+function parseMasterKey(text: string): KeyObject | undefined {
+  const encoding = /^[0-9A-Fa-f]{64}$/.test(text) ? 'hex' : 'base64';
+  if (encoding === 'base64' && !/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, encoding);
   return bytes.length === masterKeyLength ? createSecretKey(bytes) : undefined;
 }

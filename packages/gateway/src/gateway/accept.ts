@@ -1,73 +1,97 @@
-// One notification, from the caller's request to the answer: plan → save → deliver → answer.
+// One notification, from the caller's request to the answer: plan → save → deliver → settle → answer.
 import type { ChannelReport, NormalizedRequest, StoreReason } from '@tocsin/contract';
-import { report } from '../core/answer.ts';
+import { type DeliveryResult, report } from '../core/answer.ts';
 import { plan } from '../core/plan.ts';
-import { Refusal } from '../core/refusal.ts';
 import { deliver } from './deliver.ts';
 import type { Directory } from './directory.ts';
+import { dispatchOf } from './dispatch.ts';
+import type { FollowUp } from './follow-up.ts';
 import {
   type Channels,
   EncryptionKeyMissing,
+  type IdempotencyClaim,
   type Notification,
   type NotificationStore,
+  type SaveOptions,
   StoreUnavailable,
 } from './ports.ts';
 
-export type Accept = (ownerId: string, request: NormalizedRequest) => Promise<Accepted>;
+export interface AcceptRequest {
+  ownerId: string;
+  requestId: string;
+  request: NormalizedRequest;
+  /** Where the caller sent an Idempotency-Key. */
+  idempotency: IdempotencyClaim | null;
+}
+
+/** `duplicate` where the idempotency key was taken before: nothing was stored or sent. */
+export type Accept = (accepting: AcceptRequest) => Promise<Accepted | 'duplicate'>;
 export type Accepted = ChannelReport & { id: string };
 
 export interface AcceptParts {
   store: NotificationStore;
   directory: Pick<Directory, 'recipientsOf'>;
   channels: Channels;
+  followUp: Pick<FollowUp, 'settle' | 'recovery'>;
   newId: () => string;
   now: () => number;
-  onStoreFailure: (reason: StoreReason, error: Error) => void;
+  onStoreFailure: (failure: { reason: StoreReason; error: Error; requestId: string }) => void;
 }
 
+/** Longer than a request can take: whoever finds this passed knows that the process died. */
+export const leaseMs = 20_000;
+
 export function createAccept(parts: AcceptParts): Accept {
-  return async (ownerId, request) => {
-    const recipients = await parts.directory.recipientsOf(ownerId);
-    const route = plan(request, recipients);
-    const notification: Notification = {
-      id: parts.newId(),
-      ownerId,
-      createdAt: parts.now(),
-      title: request.title,
-      body: request.body,
-      source: request.source,
-      category: request.category,
-      severity: request.severity,
-      data: request.data,
-    };
-    const storeReason = await save(parts, notification);
+  return async ({ ownerId, requestId, request, idempotency }) => {
+    const route = plan(request, await parts.directory.recipientsOf(ownerId));
+    const now = parts.now();
+    const { title, body, source, category, severity, data } = request;
+    const content = { title, body, source, category, severity, data };
+    const notification: Notification = { id: parts.newId(), ownerId, createdAt: now, ...content };
+    const dispatch = dispatchOf(request, route);
+    const saved = await save(parts, requestId, notification, { dispatch, idempotency, leaseUntil: now + leaseMs });
+    if (saved === 'duplicate') return saved;
+    const storeReason = saved === 'saved' ? null : saved;
     const result = await deliver(parts.channels, notification, route, {
       qos: request.mqttQos,
       customBroker: request.customBroker,
       ...(storeReason !== null && { isStored: false }),
     });
-    const answer = { id: notification.id, ...report(request, route, storeReason, result) };
-    if (request.strictDelivery && answer.mqttFailedCount > 0) {
-      throw new Refusal('mqtt_publish_failed', { report: answer });
-    }
-    return answer;
+    parts.followUp.recovery.note(result);
+    const isScheduled =
+      dispatch !== null &&
+      (await parts.followUp.settle(notification, dispatch, storeReason === null ? result : final(result)));
+    return { id: notification.id, ...report(request, route, storeReason, result, isScheduled) };
   };
 }
 
 /** A store that fails does not silence the bells: the caller is told, and the channels still run. */
-async function save(parts: AcceptParts, notification: Notification): Promise<StoreReason | null> {
+async function save(
+  parts: AcceptParts,
+  requestId: string,
+  notification: Notification,
+  options: SaveOptions,
+): Promise<'saved' | 'duplicate' | StoreReason> {
   try {
-    await parts.store.save(notification);
-    return null;
+    return await parts.store.save(notification, options);
   } catch (error) {
-    if (error instanceof EncryptionKeyMissing) {
-      parts.onStoreFailure('encryption_key_missing', error);
-      return 'encryption_key_missing';
-    }
-    if (error instanceof StoreUnavailable) {
-      parts.onStoreFailure('store_unavailable', error);
-      return 'store_unavailable';
+    if (error instanceof EncryptionKeyMissing || error instanceof StoreUnavailable) {
+      const reason = error instanceof StoreUnavailable ? 'store_unavailable' : 'encryption_key_missing';
+      parts.onStoreFailure({ reason, error, requestId });
+      return reason;
     }
     throw error;
   }
+}
+
+/**
+ * Nothing is tried again for a notification that is not known to be stored. But a store that was too slow to answer may
+ * have it after all, and must not tell everybody once more.
+ */
+function final({ push, email, mqtt }: DeliveryResult): DeliveryResult {
+  const end = (outcomes: DeliveryResult['push']) =>
+    outcomes.map((outcome) =>
+      outcome.kind === 'retry' ? { ...outcome, kind: 'rejected' as const, wasAsked: false as const } : outcome,
+    );
+  return { push: end(push), email: end(email), mqtt: end(mqtt) };
 }

@@ -9,21 +9,24 @@ const nobodyToTell: DeliveryResult = { push: noOutcomes, email: noOutcomes, mqtt
 /** The whole request keeps to this, whatever the channels' own deadlines are. */
 const budgetMs = 10_000;
 
-/** Tells every target of the plan, all channels at once. */
+/** The part of a plan that says whom to tell. */
+export type Targets = { [C in keyof Plan]: Pick<Plan[C], 'targets'> };
+
+/** Tells every target, all channels at once: at the first attempt, and whenever some of them are tried again. */
 export async function deliver(
   channels: Channels,
   notification: Notification,
-  plan: Plan,
+  { push: toPush, email: toMail, mqtt: toPublish }: Targets,
   options: SendOptions,
 ): Promise<DeliveryResult> {
-  if (plan.push.targets.length + plan.email.targets.length + plan.mqtt.targets.length === 0) return nobodyToTell;
+  if (toPush.targets.length + toMail.targets.length + toPublish.targets.length === 0) return nobodyToTell;
   using deadline = createDeadline(budgetMs);
   const send = <T>(channel: Channel<T>, targets: readonly T[]): readonly Outcome[] | Promise<readonly Outcome[]> =>
     targets.length === 0 ? noOutcomes : channel.send(notification, targets, options, deadline.signal);
   const [push, email, mqtt] = await Promise.all([
-    send(channels.push, plan.push.targets),
-    send(channels.email, plan.email.targets),
-    send(channels.mqtt, plan.mqtt.targets),
+    send(channels.push, toPush.targets),
+    send(channels.email, toMail.targets),
+    send(channels.mqtt, toPublish.targets),
   ]);
   return { push, email, mqtt };
 }

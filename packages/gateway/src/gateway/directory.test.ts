@@ -120,6 +120,30 @@ suite('The directory', () => {
     assert.equal((await directory.findKey('d'))?.id, 'k');
   });
 
+  test('asks again at once when it is told of a change, and takes no answer that was under way before', async () => {
+    const { store, clock, directory } = create();
+    store.keys.set('d', key('k'));
+    await directory.findKey('d');
+    const ask = store.readChanges.bind(store);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.readChanges = async () => {
+      const answer = await ask();
+      await promise;
+      return answer;
+    };
+    clock.now += 300;
+    await directory.findKey('d');
+    await settled();
+    store.readChanges = ask;
+    store.keys.set('d', key('k', 1));
+    store.generation += 1;
+    directory.changed();
+    resolve();
+    await settled();
+    assert.equal(directory.recallKey('d'), undefined);
+    assert.equal((await directory.findKey('d'))?.revokedAt, 1);
+  });
+
   test('holds a bounded number of entries', async () => {
     const { store, directory } = create();
     for (let index = 0; index < 10_050; index += 1) {

@@ -19,6 +19,8 @@ export interface Directory {
   recipientsOf(ownerId: string): Now<Recipients>;
   /** Whether imported keys exist that look like mistyped ones. */
   hasIrregularKeys(): Promise<boolean>;
+  /** Something may have changed: nothing that is remembered is trusted before the store was asked again. */
+  changed(): void;
 }
 
 /** `monotonicNow` must not jump with the wall clock. */
@@ -29,9 +31,11 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
   let hasIrregularKeys = true;
   let confirmedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | null = null;
+  let timesTold = 0;
 
   async function askForChanges(): Promise<void> {
     const askedAt = monotonicNow();
+    const toldBefore = timesTold;
     const changes = await store.readChanges();
     if (changes.generation !== generation) {
       keys.clear();
@@ -39,14 +43,17 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
     }
     generation = changes.generation;
     hasIrregularKeys = changes.hasIrregularKeys;
-    confirmedAt = askedAt;
+    // An answer from before the news confirms nothing.
+    if (timesTold === toldBefore) confirmedAt = askedAt;
   }
 
   function refresh(): Promise<void> {
-    refreshing ??= askForChanges().finally(() => {
-      refreshing = null;
+    if (refreshing !== null) return refreshing;
+    const asking = askForChanges().finally(() => {
+      if (refreshing === asking) refreshing = null;
     });
-    return refreshing;
+    refreshing = asking;
+    return asking;
   }
 
   async function makeFresh(): Promise<void> {
@@ -89,6 +96,11 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
     hasIrregularKeys: async () => {
       await recall(new Map(), '', async () => null);
       return hasIrregularKeys;
+    },
+    changed: () => {
+      timesTold += 1;
+      confirmedAt = Number.NEGATIVE_INFINITY;
+      refreshing = null;
     },
   };
 }

@@ -4,6 +4,7 @@ import {
   BrokenCircuitError,
   BulkheadRejectedError,
   bulkhead,
+  CircuitState,
   ConsecutiveBreaker,
   circuitBreaker,
   handleWhenResult,
@@ -22,18 +23,25 @@ export interface GuardOptions {
   failuresToOpen?: number;
   /** How long it stays open before one send may try again. */
   openMs?: number;
+  /** Calls back whenever the provider is known to be there again: then nobody waits for the breaker. */
+  whenBack?: (close: () => void) => void;
+  onStateChange?: (state: BreakerState) => void;
 }
+
+export type BreakerState = 'closed' | 'half_open' | 'open';
 
 /** A channel settles when its signal aborts; one that does not is left behind after this. */
 const graceMs = 250;
 
 export function guard<Target>(channel: Channel<Target>, options: GuardOptions): Channel<Target> {
-  const { provider, timeoutMs, maxConcurrent, failuresToOpen = 5, openMs = 10_000 } = options;
+  const { provider, timeoutMs, maxConcurrent, failuresToOpen = 5, openMs = 10_000, onStateChange } = options;
   const slots = bulkhead(maxConcurrent, maxConcurrent);
   const breaker = circuitBreaker(
     handleWhenResult((result) => isOutage(result as readonly Outcome[])),
     { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
   );
+  options.whenBack?.(() => breaker.isolate().dispose());
+  if (onStateChange !== undefined) breaker.onStateChange((state) => onStateChange(breakerState(state)));
 
   return {
     async send(notification, targets, sendOptions, requestSignal) {
@@ -57,6 +65,11 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
       }
     },
   };
+}
+
+function breakerState(state: CircuitState): BreakerState {
+  if (state === CircuitState.Closed) return 'closed';
+  return state === CircuitState.HalfOpen ? 'half_open' : 'open';
 }
 
 /** One target that is reached shows that the provider is there. */

@@ -107,10 +107,200 @@ export class KeyExists extends Error {
   override readonly name = 'KeyExists';
 }
 
+export interface MasterKeyStatus {
+  /** Where this process has its keys from. */
+  source: string;
+  /** Those in use, newest first, with how much each seals: two while a rotation is under way or was cut off. */
+  versions: readonly { version: number; values: number }[];
+  /** Keys that were given and are not in use: retired ones, or the next. */
+  spareKeys: number;
+  /** A key that is not in use stands in front: a rotation will take it. */
+  nextKeyGiven: boolean;
+}
+
+export interface RotationProgress {
+  step: 'key_ready' | 'key_in_use' | 'resealing' | 'old_key_retired';
+  resealed?: number;
+}
+
+export interface RotationOptions {
+  onProgress?: (progress: RotationProgress) => void;
+  /** Where the old key is kept, for backups from before. */
+  oldKeyFile?: string;
+}
+
+export interface RotationReport {
+  /** The version in use now. */
+  version: number;
+  /** The versions that were in use before. */
+  retired: readonly number[];
+  resealed: number;
+  /** Values that do not open and were left as they are. */
+  damaged: readonly string[];
+  /** What is left to be done by hand. */
+  todo: readonly string[];
+}
+
+export type ChannelName = 'push' | 'email' | 'mqtt';
+
+/** Whom a stored notification is to be told to; targets by id, so that what is kept holds no address and no token. */
+export interface Dispatch {
+  qos: Qos;
+  /** The caller is told of MQTT failures and answers for them: nothing is tried again there. */
+  isStrict: boolean;
+  push: readonly string[];
+  /** The mailbox of the owner. */
+  email: boolean;
+  mqtt: readonly string[];
+}
+
+/** How a dispatch ended, target by target, in its order. */
+export interface DispatchResults {
+  push: readonly Outcome['kind'][];
+  email: readonly Outcome['kind'][];
+  mqtt: readonly Outcome['kind'][];
+}
+
+/** What goes into the store together with a notification, or not at all. */
+export interface SaveOptions {
+  dispatch: Dispatch | null;
+  idempotency: IdempotencyClaim | null;
+  /** Until when this process answers for both; another may take over afterwards. */
+  leaseUntil: number;
+}
+
+export interface IdempotencyClaim {
+  keyDigest: string;
+  /** Of the request; another one under the same key is refused. */
+  fingerprint: string;
+  expiresAt: number;
+}
+
+/** An idempotency key in use. */
+export interface IdempotencyRecord {
+  fingerprint: string;
+  notificationId: string;
+  leaseUntil: number;
+  /** null while the first request is being answered, or when its process died. */
+  answer: FirstAnswer | null;
+}
+
+export interface FirstAnswer {
+  status: number;
+  body: string;
+}
+
+/** A target that could not be told at the first attempt. */
+export interface Delivery {
+  ownerId: string;
+  notificationId: string;
+  channel: ChannelName;
+  /** Id of a device or push target; empty for the mailbox of the owner. */
+  target: string;
+  state: 'waiting' | 'sent' | 'dead';
+  /** How often its turn came since the first attempt. */
+  attempts: number;
+  qos: Qos;
+  createdAt: number;
+  /** When its turn comes; null once it is over. */
+  nextAt: number | null;
+  /** After this it is given up. */
+  expiresAt: number;
+  /** When it was sent or given up. */
+  endedAt: number | null;
+  /** Of the last attempt. */
+  error: string;
+}
+
+/** All that waits for one target, in the order of acceptance. */
+export interface LaneName {
+  ownerId: string;
+  channel: ChannelName;
+  target: string;
+}
+
+/** A lane that is held: nobody else sends to its target until then. */
+export interface Lane extends LaneName {
+  leaseUntil: number;
+}
+
+export interface DispatchToSettle {
+  ownerId: string;
+  notificationId: string;
+  results: DispatchResults;
+  /** Those that were not reached. */
+  failed: readonly Delivery[];
+}
+
+export interface DeliveryFilter {
+  ownerId: string;
+  notificationId?: string;
+  state?: Delivery['state'];
+  /** Newest notification first. */
+  limit: number;
+}
+
+export interface WaitingTotals {
+  waiting: number;
+  dead: number;
+  /** When the one that waits longest was accepted; null when nothing waits. */
+  oldestWaitingAt: number | null;
+}
+
+/** What redelivery keeps: dispatches until they are settled, deliveries that wait, and the lanes they wait in. */
+export interface DeliveryStore {
+  /** Resolves once durable. Settling twice does nothing the second time. */
+  settleDispatches(settled: readonly DispatchToSettle[]): Promise<void>;
+  /** Takes over dispatches whose lease has passed: their process died between storing and settling. */
+  claimDispatches(
+    now: number,
+    leaseUntil: number,
+    limit: number,
+  ): Promise<{ ownerId: string; notificationId: string; dispatch: Dispatch }[]>;
+  findDispatch(
+    ownerId: string,
+    notificationId: string,
+  ): Promise<{ dispatch: Dispatch; results: DispatchResults | null } | null>;
+
+  /** Lanes that are due and that nobody holds, held until then by the caller alone. */
+  claimLanes(now: number, leaseUntil: number, limit: number): Promise<Lane[]>;
+  /** null when it is no longer held: its lease passed and another took it. */
+  extendLane(lane: Lane, leaseUntil: number): Promise<Lane | null>;
+  /** Gives it back; it is due at `at`, or with the first of what waits in it. An empty lane ends. */
+  releaseLane(lane: Lane, at?: number): Promise<void>;
+  /** Everything in the lane that is due has had its turn; nothing of it is due again before `notBefore`. */
+  postponeDue(lane: LaneName, now: number, turn: { delaysMs: readonly number[]; notBefore: number }): Promise<void>;
+  /** Gives up all that waits in the lane. */
+  endLane(lane: LaneName, now: number): Promise<void>;
+  /** In the order of acceptance. */
+  listWaiting(lane: LaneName, limit: number): Promise<Delivery[]>;
+  /** Writes state, attempts, times and error of deliveries that are there. */
+  updateDeliveries(deliveries: readonly Delivery[]): Promise<void>;
+  /** Makes every lane of a channel due now; says how many. */
+  hastenLanes(channel: ChannelName, now: number): Promise<number>;
+
+  countWaiting(ownerId: string): Promise<number>;
+  waitingTotals(): Promise<WaitingTotals>;
+  listDeliveries(filter: DeliveryFilter): Promise<Delivery[]>;
+  /** Puts deliveries that are waiting or dead back to the start: due now, for another 24 hours. Says how many. */
+  retryDeliveries(deliveries: readonly Delivery[], now: number): Promise<number>;
+  /** Says how many. */
+  dropDeliveries(deliveries: readonly Delivery[]): Promise<number>;
+}
+
 /** The part of the store that serving a request needs. */
 export interface NotificationStore {
-  /** Resolves once the sealed row is durable. Rejects with StoreUnavailable or EncryptionKeyMissing. */
-  save(notification: Notification): Promise<void>;
+  /**
+   * Resolves once the sealed row is durable; `duplicate` when the idempotency key was taken before, and then nothing is
+   * stored. Rejects with StoreUnavailable or EncryptionKeyMissing.
+   */
+  save(notification: Notification, options?: SaveOptions): Promise<'saved' | 'duplicate'>;
+}
+
+export interface IdempotencyStore {
+  findIdempotent(ownerId: string, keyDigest: string, now: number): Promise<IdempotencyRecord | null>;
+  /** Keeps the answer for whoever repeats the request; resolves once durable. The first one stays. */
+  answerIdempotent(ownerId: string, keyDigest: string, answer: FirstAnswer): Promise<void>;
 }
 
 export interface DirectoryStore {
@@ -125,8 +315,35 @@ export interface SignatureStore {
   claimSignature(ownerId: string, signature: string, expiresAt: number): Promise<boolean>;
 }
 
+/** Where a key stands: requests in its window so far, and how long that lasts. */
+export interface Standing {
+  used: number;
+  msLeft: number;
+}
+
+export interface RequestCount {
+  ownerId: string;
+  keyId: string;
+  windowMs: number;
+  count: number;
+}
+
+/** Counts the requests of keys, for every process on the same database. */
+export interface LimitStore {
+  /** Adds to each, in a window that begins with its first request, and says where each stands then. None is there twice. */
+  countRequests(requests: readonly RequestCount[]): Promise<Standing[]>;
+}
+
 /** Everything a store does; the contract suite in `test/store-contract.ts` says how. */
-export interface Store extends NotificationStore, DirectoryStore, SignatureStore {
+export interface Store
+  extends NotificationStore,
+    IdempotencyStore,
+    DeliveryStore,
+    DirectoryStore,
+    SignatureStore,
+    LimitStore {
+  /** Calls back soon after another process changed owners, keys or devices, where the backend can tell. */
+  onChange(listener: () => void): void;
   createOwner(owner: Owner): Promise<void>;
   /** Creates the owner only where there is none yet, whoever else tries at the same moment; says whether it did. */
   createFirstOwner(owner: Owner): Promise<boolean>;
@@ -180,11 +397,17 @@ export interface Store extends NotificationStore, DirectoryStore, SignatureStore
 
   /** A secret of the service itself, sealed with the master key; made at the first call, the same for every process. */
   obtainSecret(name: string, make: () => string): Promise<string>;
+  masterKeyStatus(): Promise<MasterKeyStatus>;
+  /** Replaces the master key under running servers; goes on with a rotation that was cut off. */
+  rotateMasterKey(options?: RotationOptions): Promise<RotationReport>;
 
   findNotification(ownerId: string, id: string): Promise<Notification | null>;
-  /** Newest first; `before` is `next` of the page that precedes. */
-  listNotifications(ownerId: string, page: { limit: number; before?: string }): Promise<NotificationPage>;
-  /** Deletes what is older than `before`, and signatures that expired by `now`; says how many notifications went. */
+  /** Newest first, or with `after` oldest first; `before` or `after` is `next` of the page that precedes, or empty. */
+  listNotifications(
+    ownerId: string,
+    page: { limit: number; before?: string; after?: string },
+  ): Promise<NotificationPage>;
+  /** Deletes what is older than `before`, and signatures and idempotency keys that expired by `now`; says how many notifications went. */
   purge(before: number, now: number, signal?: AbortSignal): Promise<number>;
   /** Resolves when the store can be read and written now. */
   check(): Promise<void>;

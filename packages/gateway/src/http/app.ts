@@ -1,28 +1,29 @@
 // The public API: one resource, /. It answers requests and never listens; `main.ts` puts it on a socket.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type ErrorCode, kind, openApiDocument } from '@tocsin/contract';
+import { type ErrorCode, openApiDocument } from '@tocsin/contract';
 import type { AddressPolicy } from '../core/address-policy.ts';
 import { limitUnit } from '../core/limit-unit.ts';
 import { normalize } from '../core/normalize.ts';
 import { bodyFormat, parseBody } from '../core/parse-body.ts';
 import { Refusal } from '../core/refusal.ts';
-import type { Accept } from '../gateway/accept.ts';
+import type { Accepted, AcceptRequest } from '../gateway/accept.ts';
+import { type Answer, acceptedAnswer, refusalAnswer, toText } from './answer.ts';
+import { type AnswerOnceParts, answerOnce } from './answer-once.ts';
 import { type Authenticator, authenticate } from './authenticate.ts';
 import { ClientGone, readBody } from './body.ts';
 import { clientAddress, type Networks } from './client-address.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
-import { errorAnswer, toRefusal } from './errors.ts';
+import { toRefusal } from './errors.ts';
+import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
 
-export interface AppParts {
-  accept: Accept;
+export interface AppParts extends AnswerOnceParts {
   authenticator: Authenticator;
   addressPolicy: AddressPolicy;
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
   newRequestId: () => string;
-  now: () => number;
   log: RequestLog;
 }
 
@@ -35,12 +36,6 @@ export interface RequestLog {
 interface Context {
   requestId: string;
   headers: Record<string, string>;
-}
-
-interface Answer {
-  status: number;
-  headers?: Record<string, string>;
-  body?: string;
 }
 
 const noQuery = new URLSearchParams();
@@ -79,20 +74,26 @@ export function createApp(parts: AppParts): RequestListener {
       limitUnit: () => limitUnit(clientAddress(request, parts.trustedProxies)),
     });
     context.headers = await parts.authenticator.limits.countRequest(key);
-    const fields = parseBody(bodyFormat(headers), rawBody);
-    const accepted = await parts.accept(key.ownerId, normalize(fields, parts.addressPolicy));
-    const timestamp = new Date(parts.now()).toISOString();
-    const { requestId } = context;
-    return { status: 200, body: toText({ ok: true, kind, ...accepted, requestId, timestamp }) };
+    const format = bodyFormat(headers);
+    const accepting: AcceptRequest = {
+      ownerId: key.ownerId,
+      requestId: context.requestId,
+      request: normalize(parseBody(format, rawBody), parts.addressPolicy),
+      idempotency: readIdempotencyKey(headers, { format, raw: rawBody }, parts.now()),
+    };
+    if (accepting.idempotency !== null) return answerOnce(parts, accepting, accepting.idempotency);
+    // Without an idempotency key there are no duplicates.
+    return acceptedAnswer(accepting, (await parts.accept(accepting)) as Accepted, parts.now());
   }
 
   return async (request, response) => {
     const startedAt = performance.now();
     const context: Context = { requestId: parts.newRequestId(), headers: {} };
     const { requestId } = context;
-    const finish = (answer: Answer, code?: ErrorCode): void => {
+    const finish = (answer: Answer): void => {
       send(request, response, context, answer);
-      const outcome = { requestId, method: request.method ?? '', status: answer.status };
+      const { status, code } = answer;
+      const outcome = { requestId, method: request.method ?? '', status };
       parts.log.answered({ ...outcome, ...(code !== undefined && { code }), ms: performance.now() - startedAt });
     };
     try {
@@ -101,8 +102,7 @@ export function createApp(parts: AppParts): RequestListener {
       if (error instanceof ClientGone) return;
       const refusal = toRefusal(error);
       if (refusal.code === 'internal') parts.log.failed({ requestId, error });
-      const { status, body } = errorAnswer(refusal, requestId, parts.now());
-      finish({ status, headers: refusal.headers, body: toText(body) }, refusal.code);
+      finish(refusalAnswer(refusal, requestId, parts.now()));
     }
   };
 }
@@ -113,11 +113,6 @@ function checkHost({ httpVersion, headers: { host } }: IncomingMessage): void {
   if (!isMissing && !host?.includes(',')) return;
   const problem = isMissing ? 'is missing' : 'was sent twice';
   throw new Refusal('invalid_body', { details: [{ field: 'Host', problem }] });
-}
-
-/** With a line break at the end: most answers are read in a terminal. */
-function toText(body: object): string {
-  return `${JSON.stringify(body)}\n`;
 }
 
 /** The path as it was sent, not tidied up: /. and // are other resources than /. A proxy may send the whole address. */
@@ -136,7 +131,7 @@ function send(request: IncomingMessage, response: ServerResponse, context: Conte
   for (const name in context.headers) list.push(name, context.headers[name] as string);
   for (const name in headers) list.push(name, headers[name] as string);
   // What is left of a body that nobody will read is not waited for.
-  if (status === 404 || status === 405) response.shouldKeepAlive = request.complete;
+  if ((status === 404 || status === 405) && !request.complete) response.shouldKeepAlive = false;
   response.writeHead(status, list);
   response.end(request.method === 'HEAD' ? undefined : body);
 }

@@ -2,7 +2,8 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { formatRate, type Rate } from '../core/rate.ts';
 import { Refusal } from '../core/refusal.ts';
-import type { ApiKey } from '../gateway/ports.ts';
+import type { ApiKey, LimitStore, Standing } from '../gateway/ports.ts';
+import { SharedCounts } from './shared-counts.ts';
 
 const failuresPerMinute = 1000;
 const maxAccepted = 10_000;
@@ -19,7 +20,14 @@ export interface Limits {
   checkFailures(address: string): Promise<void>;
 }
 
-export function createLimits(defaultRate: Rate | null): Limits {
+export interface SharedLimits {
+  /** Counts for all processes; failed authentications are still counted by each for itself. */
+  store: LimitStore;
+  onChange(isShared: boolean, cause?: string): void;
+}
+
+/** Without `shared` this process counts for itself. */
+export function createLimits(defaultRate: Rate | null, shared: SharedLimits | null = null): Limits {
   const byRate = new Map<string, RateLimiterMemory>();
   const accepted = new Set<string>();
   const failures = new RateLimiterMemory({ keyPrefix: 'failures', points: failuresPerMinute, duration: 60 });
@@ -34,26 +42,30 @@ export function createLimits(defaultRate: Rate | null): Limits {
     return limiter;
   }
 
-  async function count(keyId: string, rate: Rate): Promise<Record<string, string>> {
-    const state = await consume(limiterOf(rate), keyId);
+  const countHere = (key: ApiKey, rate: Rate): Promise<Standing> => consume(limiterOf(rate), key.id);
+  const counts = shared && new SharedCounts({ ...shared, insurance: countHere });
+
+  async function count(key: ApiKey, rate: Rate): Promise<Record<string, string>> {
+    const standing = await (counts === null ? countHere(key, rate) : counts.count(key, rate));
+    const { used, msLeft } = standing;
     // draft-ietf-httpapi-ratelimit-headers: q = quota, w = window, r = remaining, t = seconds to the reset
     const headers = {
       'RateLimit-Policy': `"key";q=${rate.requests};w=${rate.seconds}`,
-      RateLimit: `"key";r=${state.remainingPoints};t=${secondsUntil(state)}`,
+      RateLimit: `"key";r=${Math.max(0, rate.requests - used)};t=${secondsOf(msLeft)}`,
     };
-    if (state.consumedPoints > rate.requests) throw tooMany(state, headers);
+    if (used > rate.requests) throw tooMany(standing, headers);
     return headers;
   }
 
   return {
     countRequest(key) {
       const rate = key.rateLimit ?? defaultRate;
-      return rate === null ? {} : count(key.id, rate);
+      return rate === null ? {} : count(key, rate);
     },
 
     async countFailure(address) {
-      const state = await consume(failures, address);
-      if (state.consumedPoints > failuresPerMinute) throw tooMany(state, failureHeaders(state));
+      const standing = await consume(failures, address);
+      if (standing.used > failuresPerMinute) throw tooMany(standing, failureHeaders(standing));
     },
 
     noteAccepted(digest) {
@@ -66,32 +78,38 @@ export function createLimits(defaultRate: Rate | null): Limits {
 
     async checkFailures(address) {
       const state = await failures.get(address);
-      if (state !== null && state.consumedPoints > failuresPerMinute) throw tooMany(state, failureHeaders(state));
+      if (state === null || state.consumedPoints <= failuresPerMinute) return;
+      const standing = standingOf(state);
+      throw tooMany(standing, failureHeaders(standing));
     },
   };
 }
 
-function failureHeaders(state: RateLimiterRes): Record<string, string> {
+function failureHeaders({ msLeft }: Standing): Record<string, string> {
   return {
     'RateLimit-Policy': `"failures";q=${failuresPerMinute};w=60`,
-    RateLimit: `"failures";r=0;t=${secondsUntil(state)}`,
+    RateLimit: `"failures";r=0;t=${secondsOf(msLeft)}`,
   };
 }
 
 /** The library rejects with the state where the limit is reached; here that is an answer like any other. */
-async function consume(limiter: RateLimiterMemory, id: string): Promise<RateLimiterRes> {
+async function consume(limiter: RateLimiterMemory, id: string): Promise<Standing> {
   try {
-    return await limiter.consume(id);
+    return standingOf(await limiter.consume(id));
   } catch (error) {
     if (error instanceof Error) throw error;
-    return error as RateLimiterRes;
+    return standingOf(error as RateLimiterRes);
   }
 }
 
-function secondsUntil(state: RateLimiterRes): number {
-  return Math.max(1, Math.ceil(state.msBeforeNext / 1000));
+function standingOf({ consumedPoints, msBeforeNext }: RateLimiterRes): Standing {
+  return { used: consumedPoints, msLeft: msBeforeNext };
 }
 
-function tooMany(state: RateLimiterRes, headers: Record<string, string>): Refusal {
-  return new Refusal('rate_limited', { headers: { ...headers, 'Retry-After': String(secondsUntil(state)) } });
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
+}
+
+function tooMany({ msLeft }: Standing, headers: Record<string, string>): Refusal {
+  return new Refusal('rate_limited', { headers: { ...headers, 'Retry-After': String(secondsOf(msLeft)) } });
 }

@@ -1,6 +1,14 @@
 // The socket side of the public API: what happens to clients that are slow, or do not speak HTTP.
-import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer as createPlainServer,
+  type ServerOptions as NodeServerOptions,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
+import { type ErrorCode, errors } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
 import { corsHeaders } from './cors.ts';
 import { errorAnswer } from './errors.ts';
@@ -10,7 +18,15 @@ export interface ServerOptions {
   maxBodyBytes: number;
   newRequestId: () => string;
   timeouts?: ServerTimeouts;
+  /** Told of what was refused before the app saw it. */
+  onRefused?: OnRefused;
+  /** Another than Node's plain one, for TLS. */
+  createServer?: ServerMaker;
 }
+
+export type ServerMaker = (options: NodeServerOptions, listener: RequestListener) => Server;
+
+export type OnRefused = (line: { requestId: string; status: number; code: ErrorCode }) => void;
 
 export interface ServerTimeouts {
   headersMs: number;
@@ -24,6 +40,8 @@ export function createApiServer({
   maxBodyBytes,
   newRequestId,
   timeouts = defaultTimeouts,
+  onRefused,
+  createServer = createPlainServer,
 }: ServerOptions): Server {
   const { headersMs, requestMs } = timeouts;
   const server = createServer(
@@ -44,35 +62,48 @@ export function createApiServer({
   // A client may close its side once it has sent all; the answer still goes out.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   // An expectation that nobody knows is no reason to refuse.
-  server.on('checkExpectation', app);
-  server.on('connect', (_request, socket) => refuse(socket, new Refusal('method_not_allowed'), newRequestId()));
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  const refuseOn = (socket: Duplex, refusal: Refusal): void => {
+    const requestId = newRequestId();
+    const { code } = refusal;
+    if (refuse(socket, refusal, requestId)) onRefused?.({ requestId, status: errors[code].status, code });
+  };
+  server.on('connect', (_request, socket) => refuseOn(socket, new Refusal('method_not_allowed')));
   // A client that asks first is not told to go ahead with a body that will be refused.
   server.on('checkContinue', (request, response) => {
     if (!(Number(request.headers['content-length']) > maxBodyBytes)) response.writeContinue();
-    app(request, response);
+    server.emit('request', request, response);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(socket, refusalFor(error), newRequestId()));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseOn(socket, refusalFor(error)));
   return server;
 }
 
 function refusalFor(error: NodeJS.ErrnoException): Refusal {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('request_timeout');
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not a valid HTTP request';
+  if (isTimeout(error)) return new Refusal('request_timeout');
+  const problem = problems[error.code ?? ''] ?? 'this is not a valid HTTP request';
   return new Refusal('invalid_body', { details: [{ field: 'request', problem }] });
 }
 
-/** The request never became one that the app sees, so the answer is written by hand. */
-function refuse(socket: Duplex, refusal: Refusal, requestId: string): void {
+function isTimeout({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code === 'ERR_TLS_HANDSHAKE_TIMEOUT';
+}
+
+const problems: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'the headers are too large',
+  ERR_SSL_HTTP_REQUEST: 'this port speaks https, not http',
+};
+
+/** The request never became one that the app sees, so the answer is written by hand; says whether it was. */
+function refuse(socket: Duplex, refusal: Refusal, requestId: string): boolean {
   const underWay = responseUnderWay(socket);
   if (underWay !== null) {
     // What came before was a good request: its answer goes out first, and nothing after it.
     underWay.once('finish', () => socket.destroy());
-    return;
+    return false;
   }
   if (!socket.writable) {
     socket.destroy();
-    return;
+    return false;
   }
   const { status, body } = errorAnswer(refusal, requestId, Date.now());
   const text = JSON.stringify(body);
@@ -87,6 +118,7 @@ function refuse(socket: Duplex, refusal: Refusal, requestId: string): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`, () =>
     socket.destroy(),
   );
+  return true;
 }
 
 /** Node keeps it on the socket; a second answer into its middle would only confuse the client. */

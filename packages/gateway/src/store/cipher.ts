@@ -11,7 +11,7 @@ const format = 1;
 const headerLength = 3;
 const nonceLength = 12;
 const tagLength = 16;
-const overhead = headerLength + nonceLength + tagLength;
+export const sealedOverhead = headerLength + nonceLength + tagLength;
 
 export interface SealingKey {
   version: number;
@@ -37,7 +37,7 @@ export function seal({ key, version }: SealingKey, place: Place, plaintext: stri
   cipher.setAAD(additionalData(place, version));
   const body = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext);
   cipher.final();
-  const sealed = Buffer.allocUnsafe(overhead + body.length);
+  const sealed = Buffer.allocUnsafe(sealedOverhead + body.length);
   sealed[0] = format;
   sealed.writeUInt16BE(version, 1);
   sealed.set(nonce, headerLength);
@@ -65,7 +65,7 @@ export function unseal({ key, version }: SealingKey, place: Place, sealed: Uint8
 
 /** The version of the data key a value was sealed with; undefined when it is no sealed value. */
 export function sealedKeyVersion(sealed: Uint8Array): number | undefined {
-  if (sealed.length < overhead || sealed[0] !== format) return undefined;
+  if (sealed.length < sealedOverhead || sealed[0] !== format) return undefined;
   return ((sealed[1] as number) << 8) | (sealed[2] as number);
 }
 

@@ -2,27 +2,31 @@
 // owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { EncryptionKeyMissing } from '../gateway/ports.ts';
-import { type Place, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import { type Place, SealBroken, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
 import type { Database } from './database.ts';
+import type { MasterKeyring } from './master-keyring.ts';
 import type { Tables } from './tables.ts';
 
 const maxRemembered = 10_000;
 
 export class Keyring {
+  /** Seals what has to open even where the data key of an owner is lost: without it nobody could be let in and told. */
+  readonly master: MasterKeyring;
   readonly #database: Database;
-  readonly #master: SealingKey;
   readonly #remembered = new Map<string, SealingKey[]>();
+  /** Being read at this moment: a burst of requests for one owner asks once. */
+  readonly #loading = new Map<string, Promise<SealingKey[]>>();
 
-  constructor(database: Database, master: SealingKey) {
+  constructor(database: Database, master: MasterKeyring) {
     this.#database = database;
-    this.#master = master;
+    this.master = master;
   }
 
   /** A first data key for a new owner, and the row that keeps it wrapped. */
-  create(ownerId: string, now: number): { key: SealingKey; row: Tables['data_keys'] } {
+  create(master: SealingKey, ownerId: string, now: number): { key: SealingKey; row: Tables['data_keys'] } {
     const version = 1;
     const bytes = randomBytes(32);
-    const wrapped = seal(this.#master, wrappedPlace(ownerId, version), bytes);
+    const wrapped = seal(master, wrappedPlace(ownerId, version), bytes);
     return {
       key: { version, key: createSecretKey(bytes) },
       row: { owner_id: ownerId, version, wrapped, created_at: now },
@@ -31,25 +35,31 @@ export class Keyring {
 
   /** The newest key of an owner, for sealing. */
   async current(ownerId: string): Promise<SealingKey> {
-    const keys = this.#remembered.get(ownerId) ?? (await this.#load(ownerId));
+    const keys = this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
     return keys[0] ?? missing(ownerId);
   }
 
   /** Opens a value that was sealed with any of the owner's keys. */
   async unseal(place: Place, sealed: Uint8Array): Promise<Buffer> {
     const version = sealedKeyVersion(sealed);
-    const keys = this.#remembered.get(place.ownerId) ?? (await this.#load(place.ownerId));
+    const keys = this.#remembered.get(place.ownerId) ?? (await this.#obtain(place.ownerId));
     const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(place.ownerId);
     return unseal(key, place, sealed);
   }
 
-  /** Seals what has to open even where the data key of an owner is lost: without it nobody could be let in and told. */
-  get master(): SealingKey {
-    return this.#master;
-  }
-
   forget(ownerId: string): void {
     this.#remembered.delete(ownerId);
+    this.#loading.delete(ownerId);
+  }
+
+  #obtain(ownerId: string): Promise<SealingKey[]> {
+    const known = this.#loading.get(ownerId);
+    if (known !== undefined) return known;
+    const loading = this.#load(ownerId).finally(() => {
+      if (this.#loading.get(ownerId) === loading) this.#loading.delete(ownerId);
+    });
+    this.#loading.set(ownerId, loading);
+    return loading;
   }
 
   async #load(ownerId: string): Promise<SealingKey[]> {
@@ -61,7 +71,9 @@ export class Keyring {
         .orderBy('version', 'desc')
         .compile(),
     );
-    const keys = rows.map(({ version, wrapped }) => ({ version, key: this.#unwrap(ownerId, version, wrapped) }));
+    const keys = await Promise.all(
+      rows.map(async ({ version, wrapped }) => ({ version, key: await this.#unwrap(ownerId, version, wrapped) })),
+    );
     if (keys.length === 0) return missing(ownerId);
     if (this.#remembered.size >= maxRemembered) {
       this.#remembered.delete(this.#remembered.keys().next().value as string);
@@ -70,16 +82,17 @@ export class Keyring {
     return keys;
   }
 
-  #unwrap(ownerId: string, version: number, wrapped: Uint8Array): KeyObject {
+  async #unwrap(ownerId: string, version: number, wrapped: Uint8Array): Promise<KeyObject> {
     try {
-      return createSecretKey(unseal(this.#master, wrappedPlace(ownerId, version), wrapped));
+      return createSecretKey(await this.master.unseal(wrappedPlace(ownerId, version), wrapped));
     } catch (error) {
-      throw new EncryptionKeyMissing(`the data key of ${ownerId} does not open with this master key`, { cause: error });
+      if (!(error instanceof SealBroken)) throw error;
+      throw new EncryptionKeyMissing(`the data key of ${ownerId} does not open: ${error.message}`, { cause: error });
     }
   }
 }
 
-function wrappedPlace(ownerId: string, version: number): Place {
+export function wrappedPlace(ownerId: string, version: number): Place {
   return { table: 'data_keys', ownerId, rowId: String(version), column: 'wrapped' };
 }
 

@@ -2,11 +2,11 @@
 // but has no master key can neither bring a revoked key back nor point a digest at another owner.
 import { timingSafeEqual } from 'node:crypto';
 import { type ApiKey, KeyExists, type Store, StoreUnavailable } from '../gateway/ports.ts';
-import { SealBroken } from './cipher.ts';
+import { SealBroken, type SealingKey } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';
-import { openValueWith, sealValue } from './sealed-columns.ts';
+import { openMasterValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type KeyRow = Tables['api_keys'];
@@ -16,21 +16,21 @@ export type KeyStore = Pick<Store, 'createKey' | 'listKeys' | 'findKey' | 'revok
 export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
   const { build } = database;
 
-  function open(row: KeyRow): ApiKey {
-    const key = openValueWith<ApiKey>(keyring.master, 'api_keys', row);
+  async function open(row: KeyRow): Promise<ApiKey> {
+    const key = await openMasterValue<ApiKey>(keyring.master, 'api_keys', row);
     const isSame =
       key.digest.length === row.digest.length && timingSafeEqual(Buffer.from(key.digest), Buffer.from(row.digest));
     if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
     return key;
   }
 
-  function sealKey(key: ApiKey): Buffer {
-    return sealValue(keyring.master, 'api_keys', key.ownerId, key.id, key);
+  function sealKey(master: SealingKey, key: ApiKey): Buffer {
+    return sealValue(master, 'api_keys', key.ownerId, key.id, key);
   }
 
   return {
     async createKey(key) {
-      const [inserted] = await database.write([
+      const [inserted] = await keyring.master.write((master) => [
         build
           .insertInto('api_keys')
           .values({
@@ -39,7 +39,7 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
             digest: key.digest,
             irregular: key.irregular ? 1 : 0,
             created_at: key.createdAt,
-            sealed: sealKey(key),
+            sealed: sealKey(master, key),
           })
           .onConflict((conflict) => conflict.column('digest').doNothing())
           .compile(),
@@ -51,7 +51,7 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
     async listKeys(ownerId) {
       const query = build.selectFrom('api_keys').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return rows.map(open);
+      return Promise.all(rows.map(open));
     },
 
     async findKey(digest) {
@@ -60,7 +60,7 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
       );
       if (row === undefined) return null;
       try {
-        return open(row);
+        return await open(row);
       } catch (error) {
         if (error instanceof SealBroken)
           throw new StoreUnavailable(`key ${row.id} cannot be checked: ${error.message}`);
@@ -71,13 +71,13 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
     async revokeKey(id, at) {
       const [row] = await database.read(build.selectFrom('api_keys').selectAll().where('id', '=', id).compile());
       if (row === undefined) return null;
-      const key = open(row);
+      const key = await open(row);
       // The first revocation keeps its time.
       const revoked: ApiKey = { ...key, revokedAt: key.revokedAt ?? at };
-      await database.write([
+      await keyring.master.write((master) => [
         build
           .updateTable('api_keys')
-          .set({ sealed: sealKey(revoked) })
+          .set({ sealed: sealKey(master, revoked) })
           .where('id', '=', id)
           .compile(),
         bumpGeneration(database),

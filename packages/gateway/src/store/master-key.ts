@@ -1,53 +1,97 @@
-// The master key wraps the owners' data keys. It comes from the environment, or from a file made at the first start.
+// Where the master key comes from: the environment, or a file made at the first start. There may be several, newest
+// first, while one replaces another.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
-import { masterKeyLength, parseMasterKey } from '../core/master-key-format.ts';
+import { formatMasterKeys, type GivenMasterKeys, masterKeyLength, parseMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
-import type { SealingKey } from './cipher.ts';
 
-/** The key that was given, else the one in the file, else, where nothing is sealed yet, a new one in that file. */
-export function obtainMasterKey(given: KeyObject | null, file: string, mayCreate: boolean): SealingKey {
-  const key = given ?? readKeyFile(file) ?? (mayCreate ? createKeyFile(file) : undefined);
-  if (key === undefined) {
-    throw new Problem(
-      `The database holds sealed rows, but there is no master key: ${file} is missing and TOCSIN_MASTER_KEY is not set. ` +
-        'Put the key file back from your backup, or set TOCSIN_MASTER_KEY.',
-    );
-  }
-  return { version: 1, key };
+export interface MasterKeySource {
+  /** For messages. */
+  readonly name: string;
+  /** null: a variable, which stays as it is while the process runs. */
+  readonly file: string | null;
+  /** Newest first; empty where there is no file. */
+  read(): readonly KeyObject[];
+  /** What to do where nothing is sealed yet and there is no key. */
+  create(): void;
 }
 
-function readKeyFile(file: string): KeyObject | undefined {
+/** What was given, else the file in the data directory. */
+export function masterKeySource(given: GivenMasterKeys | null, ownFile: string): MasterKeySource {
+  const create = (): void => {
+    if (given === null) createKeyFile(ownFile);
+  };
+  if (given !== null && given.file === null) {
+    return { name: 'TOCSIN_MASTER_KEY', file: null, read: () => given.keys, create };
+  }
+  const file = given?.file ?? ownFile;
+  return { name: file, file, read: () => readKeyFile(file), create };
+}
+
+export function makeMasterKey(): KeyObject {
+  return createSecretKey(randomBytes(masterKeyLength));
+}
+
+/** Replaces the file as a whole, and leaves it readable for whoever could read it before. */
+export function writeKeyFile(name: string, keys: readonly KeyObject[]): void {
+  // A link stays a link; what it points to is replaced.
+  const file = realpathSync(name);
+  const draft = `${file}.draft`;
+  const { mode, uid, gid } = statSync(file);
+  try {
+    rmSync(draft, { force: true });
+    writeFileSync(draft, formatMasterKeys(keys), { mode: 0o600, flag: 'wx', flush: true });
+    chmodSync(draft, mode & 0o777);
+    if (process.getuid?.() === 0) chownSync(draft, uid, gid);
+    renameSync(draft, file);
+    syncFolder(dirname(file));
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function readKeyFile(file: string): KeyObject[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw new Problem(`The master key file ${file} cannot be read: ${(error as Error).message}`);
   }
-  const key = parseMasterKey(text);
-  if (key === undefined) throw new Problem(`${file} does not hold a master key (32 bytes as base64 or hex).`);
-  return key;
+  const keys = parseMasterKeys(text);
+  if (keys === undefined) throw new Problem(`${file} does not hold a master key (32 bytes as base64 or hex).`);
+  return keys;
 }
 
 /** The file appears whole or not at all: a stop half-way, or another process that starts now, never meets an empty one. */
-function createKeyFile(file: string): KeyObject {
-  const bytes = randomBytes(masterKeyLength);
+function createKeyFile(file: string): void {
   const draft = `${file}.${process.pid}`;
   try {
     // On disk before anything is sealed with it.
-    writeFileSync(draft, `${bytes.toString('base64url')}\n`, { mode: 0o600, flush: true });
+    writeFileSync(draft, formatMasterKeys([makeMasterKey()]), { mode: 0o600, flush: true });
     linkSync(draft, file);
     syncFolder(dirname(file));
   } catch (error) {
     // Another process that starts at the same moment was first.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readKeyFile(file) as KeyObject;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw new Problem(`The master key file ${file} cannot be created: ${(error as Error).message}`);
   } finally {
     rmSync(draft, { force: true });
   }
-  return createSecretKey(bytes);
 }
 
 function syncFolder(folder: string): void {

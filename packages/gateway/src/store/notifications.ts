@@ -1,6 +1,6 @@
 import { type CompiledQuery, sql } from 'kysely';
 import { firstIdAt } from '../core/uuid-v7.ts';
-import type { Notification, NotificationContent, NotificationPage, Store } from '../gateway/ports.ts';
+import type { Notification, NotificationContent, NotificationPage, SaveOptions, Store } from '../gateway/ports.ts';
 import { SealBroken } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
@@ -9,6 +9,8 @@ import type { Tables } from './tables.ts';
 
 /** Deleted per transaction, so that a purge never holds up the requests for long. */
 const purgeBatch = 1000;
+
+const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
 export type NotificationStore = Pick<Store, 'save' | 'findNotification' | 'listNotifications' | 'purge'>;
 
@@ -21,12 +23,22 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
   }
 
   return {
-    async save({ id, ownerId, createdAt, title, body, source, category, severity, data }) {
+    async save({ id, ownerId, createdAt, title, body, source, category, severity, data }, options = storeOnly) {
       const content: NotificationContent = { title, body, source, category, severity, data };
-      await database.append(
-        { ownerId, id, createdAt, content: JSON.stringify(content) },
+      const { dispatch, idempotency, leaseUntil } = options;
+      const appended = await database.append(
+        {
+          ownerId,
+          id,
+          createdAt,
+          content: JSON.stringify(content),
+          dispatch: dispatch && JSON.stringify(dispatch),
+          leaseUntil,
+          idempotency,
+        },
         await keyring.current(ownerId),
       );
+      return appended === 'duplicate' ? 'duplicate' : 'saved';
     },
 
     async findNotification(ownerId, id) {
@@ -35,10 +47,12 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
       return row === undefined ? null : open(row);
     },
 
-    async listNotifications(ownerId, { limit, before }) {
+    async listNotifications(ownerId, { limit, before, after }) {
       let query = build.selectFrom('notifications').selectAll().where('owner_id', '=', ownerId);
       if (before !== undefined) query = query.where('id', '<', before);
-      const rows = await database.read(query.orderBy('id', 'desc').limit(limit).compile());
+      if (after !== undefined) query = query.where('id', '>', after);
+      const order = after === undefined ? 'desc' : 'asc';
+      const rows = await database.read(query.orderBy('id', order).limit(limit).compile());
       const page: NotificationPage = {
         notifications: [],
         damaged: [],
@@ -57,12 +71,8 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
     },
 
     async purge(before, now, signal) {
-      const expired = build
-        .selectFrom('used_signatures')
-        .select(['owner_id', 'signature'])
-        .where('expires_at', '<', now);
-      const oldSignatures = sql`delete from used_signatures where (owner_id, signature) in (${expired.limit(purgeBatch)})`;
-      await deleteInBatches(database, oldSignatures.compile(build), signal);
+      await deleteInBatches(database, deleteExpired(database, 'used_signatures', 'signature', now), signal);
+      await deleteInBatches(database, deleteExpired(database, 'idempotency', 'key_digest', now), signal);
       let purged = 0;
       for await (const ownerId of ownersOfNotifications(database)) {
         if (signal?.aborted) break;
@@ -70,12 +80,23 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
           build.selectFrom('owners').select('id').where('id', '=', ownerId).compile(),
         );
         // Ids grow with time, so the key's own order finds what is old. Of an owner who is gone nothing stays.
-        const statement = deleteNotifications(database, ownerId, owner === undefined ? null : firstIdAt(before));
-        purged += await deleteInBatches(database, statement, signal);
+        purged += await deleteNotifications(database, ownerId, owner === undefined ? null : firstIdAt(before), signal);
       }
       return purged;
     },
   };
+}
+
+function deleteExpired(
+  { build }: Database,
+  table: 'used_signatures' | 'idempotency',
+  column: 'signature' | 'key_digest',
+  now: number,
+): CompiledQuery {
+  const [name, key] = [sql.table(table), sql.ref(column)];
+  return sql`delete from ${name} where (owner_id, ${key}) in (
+    select owner_id, ${key} from ${name} where expires_at < ${now} limit ${purgeBatch}
+  )`.compile(build);
 }
 
 /** Each from the key's own order: a few look-ups instead of a walk over every row. */
@@ -89,22 +110,29 @@ async function* ownersOfNotifications({ build, read }: Database): AsyncGenerator
   }
 }
 
-/** Up to a batch of an owner's notifications with ids below this one; null: any. */
-export function deleteNotifications({ build }: Database, ownerId: string, belowId: string | null): CompiledQuery {
-  let some = build.selectFrom('notifications').select('id').where('owner_id', '=', ownerId);
-  if (belowId !== null) some = some.where('id', '<', belowId);
-  const batch = some.orderBy('id').limit(purgeBatch);
-  return build.deleteFrom('notifications').where('owner_id', '=', ownerId).where('id', 'in', batch).compile();
-}
-
-/** Repeats a statement that deletes up to a batch until nothing is left, so that no request waits for long. */
-export async function deleteInBatches(
+/** An owner's notifications with ids below this one (null: all), with what is known of their delivery; says how many. */
+export async function deleteNotifications(
   database: Database,
-  statement: CompiledQuery,
+  ownerId: string,
+  belowId: string | null,
   signal?: AbortSignal,
 ): Promise<number> {
+  const batchOf = (table: string, column: string): CompiledQuery => {
+    const [name, id] = [sql.table(table), sql.ref(column)];
+    const bound = belowId === null ? sql`` : sql`and ${id} < ${belowId}`;
+    return sql`delete from ${name} where owner_id = ${ownerId} and ${id} in (
+      select ${id} from ${name} where owner_id = ${ownerId} ${bound} order by ${id} limit ${purgeBatch}
+    )`.compile(database.build);
+  };
+  await deleteInBatches(database, batchOf('deliveries', 'notification_id'), signal);
+  await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
+  return deleteInBatches(database, batchOf('notifications', 'id'), signal);
+}
+
+/** Repeats a statement that deletes a batch until nothing is left, so that no request waits for long. */
+async function deleteInBatches(database: Database, statement: CompiledQuery, signal?: AbortSignal): Promise<number> {
   let total = 0;
-  for (let deleted = purgeBatch; deleted === purgeBatch && !signal?.aborted; total += deleted) {
+  for (let deleted = purgeBatch; deleted >= purgeBatch && !signal?.aborted; total += deleted) {
     deleted = (await database.write([statement]))[0]?.changes ?? 0;
   }
   return total;

@@ -1,52 +1,57 @@
 // Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
-
-import type { KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { GivenMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../gateway/ports.ts';
-import { type Place, SealBroken, type SealingKey, seal, unseal } from './cipher.ts';
-import type { Database } from './database.ts';
+import { admitUse } from './copy-marker.ts';
+import type { Database, Dialect, OnBatch } from './database.ts';
+import { createDeliveryStore } from './deliveries.ts';
 import { createDeviceStore } from './devices.ts';
+import { createIdempotencyStore } from './idempotency.ts';
 import { Keyring } from './keyring.ts';
 import { createKeyStore } from './keys.ts';
-import { obtainMasterKey } from './master-key.ts';
+import { createLimitStore } from './limits.ts';
+import { masterKeySource } from './master-key.ts';
+import { MasterKeyring } from './master-keyring.ts';
 import { migrations } from './migrations.ts';
 import { createMqttSessionStore } from './mqtt-sessions.ts';
 import { createNotificationStore } from './notifications.ts';
 import { createOwnerStore } from './owners.ts';
+import { openPostgresDatabase } from './postgres/database.ts';
 import { createPushTargetStore } from './push-targets.ts';
+import { createMasterKeyStore } from './rotation.ts';
 import { createSecretStore } from './secrets.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
 
 export interface StoreOptions {
   dataDir: string;
-  masterKey: KeyObject | null;
+  /** PostgreSQL; null: SQLite in the data directory. The master key may lie in the data directory either way. */
+  databaseUrl?: string | null;
+  masterKey: GivenMasterKeys | null;
+  /** Hears what to do when a master key comes into use that this process does not have. */
+  onMasterKeyMissing?: (message: string) => void;
+  onBatch?: OnBatch;
 }
 
 export const databaseFileName = 'tocsin.db';
 export const masterKeyFileName = 'master.key';
 
-/** Sealed with the master key when the database is made: whoever opens it later proves to have the same key. */
-const proofName = 'master_key_proof';
-const proofPlace: Place = { table: 'meta', ownerId: '', rowId: proofName, column: 'value' };
-
 /** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
-export async function openStore({ dataDir, masterKey }: StoreOptions, mode: 'create' | 'existing'): Promise<Store> {
-  const file = join(dataDir, databaseFileName);
-  if (mode === 'create') createFolder(dataDir);
-  else if (!existsSync(file)) {
-    throw new Problem(
-      `There is no Tocsin data in ${dataDir}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
-        "'tocsin serve' starts a new store.",
-    );
-  }
-  const database = createSqliteDatabase(file);
+export async function openStore(
+  { dataDir, databaseUrl = null, masterKey, onMasterKeyMissing = () => undefined, onBatch }: StoreOptions,
+  mode: 'create' | 'existing',
+): Promise<Store> {
+  if (mode === 'create' && (databaseUrl === null || masterKey === null)) createFolder(dataDir);
+  const database =
+    databaseUrl === null
+      ? openSqlite(join(dataDir, databaseFileName), mode, onBatch)
+      : await openPostgresDatabase(databaseUrl, mode, onBatch);
   try {
-    await database.migrate(migrations(database.build, 'sqlite'));
-    const master = await proveMasterKey(database, (mayCreate) =>
-      obtainMasterKey(masterKey, join(dataDir, masterKeyFileName), mayCreate),
-    );
+    await database.migrate(migrations(database.build, database.dialect));
+    await admitUse(database, mode === 'create');
+    const keySource = masterKeySource(masterKey, join(dataDir, masterKeyFileName));
+    const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);
     const store = assemble(database, new Keyring(database, master));
     // A database that cannot be written is found out now, not with the first notification.
     if (mode === 'create') await store.check();
@@ -55,12 +60,26 @@ export async function openStore({ dataDir, masterKey }: StoreOptions, mode: 'cre
     await database.close();
     if (error instanceof StoreUnavailable) {
       throw new Problem(
-        `The database ${file} cannot be opened: ${error.message}. If it is damaged, restore it from a backup; ` +
-          'if another program holds it, end that program.',
+        `The database ${database.name} cannot be opened: ${error.message}. ${adviceFor[database.dialect]}`,
       );
     }
     throw error;
   }
+}
+
+const adviceFor: Record<Dialect, string> = {
+  sqlite: 'If it is damaged, restore it from a backup; if another program holds it, end that program.',
+  postgres: 'The user in TOCSIN_DATABASE_URL has to own the database, or to be allowed to create tables in its schema.',
+};
+
+function openSqlite(file: string, mode: 'create' | 'existing', onBatch?: OnBatch): Database {
+  if (mode === 'existing' && !existsSync(file)) {
+    throw new Problem(
+      `There is no Tocsin data in ${dirname(file)}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
+        "'tocsin serve' starts a new store.",
+    );
+  }
+  return createSqliteDatabase(file, onBatch);
 }
 
 function createFolder(folder: string): void {
@@ -71,30 +90,6 @@ function createFolder(folder: string): void {
   }
 }
 
-async function proveMasterKey(database: Database, obtain: (mayCreate: boolean) => SealingKey): Promise<SealingKey> {
-  const { build } = database;
-  const readProof = build.selectFrom('meta').select('value').where('name', '=', proofName).compile();
-  const [before] = await database.read(readProof);
-  const master = obtain(before === undefined);
-  if (before === undefined) {
-    const value = seal(master, proofPlace, proofName);
-    const insert = build.insertInto('meta').values({ name: proofName, value });
-    await database.write([insert.onConflict((conflict) => conflict.doNothing()).compile()]);
-  }
-  // Read again: another process that starts at the same moment may have been first.
-  const [proof] = await database.read(readProof);
-  try {
-    unseal(master, proofPlace, proof?.value ?? new Uint8Array());
-  } catch (error) {
-    if (!(error instanceof SealBroken)) throw error;
-    throw new Problem(
-      'The master key is not the one this database was sealed with. Check TOCSIN_MASTER_KEY (or its _FILE), ' +
-        `or the ${masterKeyFileName} in the data directory.`,
-    );
-  }
-  return master;
-}
-
 function assemble(database: Database, keyring: Keyring): Store {
   const pushTargets = createPushTargetStore(database, keyring);
   const store: Store = {
@@ -102,14 +97,20 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createKeyStore(database, keyring),
     ...createDeviceStore(database, keyring),
     ...createNotificationStore(database, keyring),
+    ...createIdempotencyStore(database, keyring),
+    ...createDeliveryStore(database, keyring),
     ...pushTargets,
     ...createMqttSessionStore(database),
     ...createSecretStore(database, keyring),
+    ...createMasterKeyStore(database, keyring.master),
+    ...createLimitStore(database),
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.
       await database.write([database.build.updateTable('changes').set({ id: 1 }).where('id', '=', 1).compile()]);
       await database.read(database.build.selectFrom('changes').select('generation').compile());
+      await keyring.master.check();
     },
+    onChange: (listener) => database.onChange(listener),
     verify: () => verify(database, store),
     close: () => database.close(),
   };

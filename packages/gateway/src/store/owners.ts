@@ -4,7 +4,7 @@ import { EncryptionKeyMissing, type Owner, type Store } from '../gateway/ports.t
 import { SealBroken } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
-import { deleteInBatches, deleteNotifications } from './notifications.ts';
+import { deleteNotifications } from './notifications.ts';
 import { openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
@@ -18,6 +18,9 @@ const ownedTables = [
   'mqtt_sessions',
   'mqtt_waiting',
   'used_signatures',
+  'request_counts',
+  'delivery_lanes',
+  'idempotency',
   'data_keys',
 ] as const;
 
@@ -59,26 +62,31 @@ export function createOwnerStore(
     findOwner,
 
     async createOwner({ id, createdAt, ...profile }) {
-      const { key, row } = keyring.create(id, createdAt);
-      const sealed = sealValue(key, 'owners', id, id, profile);
-      await database.write([
-        build.insertInto('data_keys').values(row).compile(),
-        build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
-        bumpGeneration(database),
-      ]);
+      await keyring.master.write((master) => {
+        const { key, row } = keyring.create(master, id, createdAt);
+        const sealed = sealValue(key, 'owners', id, id, profile);
+        return [
+          build.insertInto('data_keys').values(row).compile(),
+          build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
+          bumpGeneration(database),
+        ];
+      });
     },
 
     async createFirstOwner({ id, createdAt, ...profile }) {
-      const { key, row } = keyring.create(id, createdAt);
-      const sealed = sealValue(key, 'owners', id, id, profile);
       const nobody = sql<boolean>`not exists (select 1 from owners)`;
-      const dataKey = sql`select ${row.owner_id}, ${row.version}, ${row.wrapped}, ${row.created_at} where ${nobody}`;
-      const owner = sql`select ${id}, ${createdAt}, ${sealed} where ${nobody}`;
-      const [, created] = await database.write([
-        sql`insert into data_keys (owner_id, version, wrapped, created_at) ${dataKey}`.compile(build),
-        sql`insert into owners (id, created_at, sealed) ${owner}`.compile(build),
-        bumpGeneration(database),
-      ]);
+      const [, , created] = await keyring.master.write((master) => {
+        const { key, row } = keyring.create(master, id, createdAt);
+        const sealed = sealValue(key, 'owners', id, id, profile);
+        const dataKey = sql`select ${row.owner_id}, ${row.version}, ${row.wrapped}, ${row.created_at} where ${nobody}`;
+        const owner = sql`select ${id}, ${createdAt}, ${sealed} where ${nobody}`;
+        return [
+          // First: whoever tries at the same moment waits for this row, and then sees the owner.
+          bumpGeneration(database),
+          sql`insert into data_keys (owner_id, version, wrapped, created_at) ${dataKey}`.compile(build),
+          sql`insert into owners (id, created_at, sealed) ${owner}`.compile(build),
+        ];
+      });
       return created?.changes === 1;
     },
 
@@ -106,7 +114,9 @@ export function createOwnerStore(
         bumpGeneration(database),
       ]);
       keyring.forget(id);
-      await deleteInBatches(database, deleteNotifications(database, id, null));
+      await deleteNotifications(database, id, null);
+      // The wrapped data key is shredded only when no file holds it any more.
+      await database.wipe?.();
       return deleted?.changes === 1;
     },
 

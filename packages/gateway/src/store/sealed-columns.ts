@@ -1,6 +1,7 @@
 // The `sealed` column of every table: one JSON value, sealed for its row.
-import { type Place, type SealingKey, seal, unseal } from './cipher.ts';
+import { type Place, type SealingKey, seal } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
+import type { MasterKeyring } from './master-keyring.ts';
 import type { Tables } from './tables.ts';
 
 type SealedTable = { [T in keyof Tables]: Tables[T] extends { sealed: Uint8Array } ? T : never }[keyof Tables];
@@ -20,12 +21,12 @@ export async function openValue<T>(keyring: Keyring, table: SealedTable, row: Se
   return parse(await keyring.unseal(placeOf(table, row), row.sealed));
 }
 
-/** Opens what was sealed with this one key. */
-export function openValueWith<T>(key: SealingKey, table: SealedTable, row: SealedRow): T {
-  return parse(unseal(key, placeOf(table, row), row.sealed));
+/** Opens what was sealed with the master key. */
+export async function openMasterValue<T>(master: MasterKeyring, table: SealedTable, row: SealedRow): Promise<T> {
+  return parse(await master.unseal(placeOf(table, row), row.sealed));
 }
 
-function placeOf(table: SealedTable, row: SealedRow): Place {
+export function placeOf(table: SealedTable, row: Omit<SealedRow, 'sealed'>): Place {
   return { table, ownerId: row.owner_id, rowId: row.id, column: 'sealed' };
 }
 

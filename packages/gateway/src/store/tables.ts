@@ -49,5 +49,63 @@ export interface Tables {
     state: string;
   };
   notifications: { owner_id: string; id: string; created_at: number; sealed: Uint8Array };
+  /** Whom a notification was to be told to at its first attempt, and how that went; none where there was nobody to tell. */
+  dispatches: {
+    owner_id: string;
+    notification_id: string;
+    /** JSON: ids of devices and push targets, never addresses or tokens. */
+    targets: string;
+    /** JSON: how each ended; null until it is known. */
+    results: string | null;
+    /** Null once settled. Whoever is to settle it has died when this has passed. */
+    lease_until: number | null;
+  };
+  /** Targets that a first attempt did not reach. */
+  deliveries: {
+    owner_id: string;
+    notification_id: string;
+    channel: string;
+    /** Id of a device or push target; empty for the mailbox of the owner. */
+    target: string;
+    /** `waiting`, `sent` or `dead`. */
+    state: string;
+    /** How often its turn came since the first attempt. */
+    attempts: number;
+    qos: number;
+    created_at: number;
+    /** When its turn comes; null once it is over. */
+    next_at: number | null;
+    /** After this it is given up. */
+    expires_at: number;
+    /** When it was sent or given up. */
+    ended_at: number | null;
+    /** The last error. */
+    sealed: Uint8Array;
+  };
+  /** One for each target that something waits for: who holds it sends to that target, in order. */
+  delivery_lanes: {
+    owner_id: string;
+    channel: string;
+    target: string;
+    /** The earliest of what waits. */
+    next_at: number;
+    /** Counts what was put in. */
+    version: number;
+    /** 0 while nobody holds it. */
+    lease_until: number;
+  };
+  idempotency: {
+    owner_id: string;
+    key_digest: string;
+    fingerprint: string;
+    notification_id: string;
+    /** The request that came first is being answered until then, if its process lives. */
+    lease_until: number;
+    expires_at: number;
+    /** The first answer; null until it is known. */
+    sealed: Uint8Array | null;
+  };
   used_signatures: { owner_id: string; signature: string; expires_at: number };
+  /** Requests of a key in the window that is under way, where several processes share its limit. */
+  request_counts: { owner_id: string; key_id: string; window_ms: number; used: number; resets_at: number };
 }

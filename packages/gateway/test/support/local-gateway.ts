@@ -13,17 +13,20 @@ import { parseRate } from '../../src/core/rate.ts';
 import { createUuidV7Source } from '../../src/core/uuid-v7.ts';
 import { createAccept } from '../../src/gateway/accept.ts';
 import { createDirectory } from '../../src/gateway/directory.ts';
+import { createFollowUp, type FollowUp } from '../../src/gateway/follow-up.ts';
+import { createIdempotency } from '../../src/gateway/idempotency.ts';
 import type { Channel, Channels, Store } from '../../src/gateway/ports.ts';
 import { createKey, createOwner, systemMakers } from '../../src/gateway/registration.ts';
 import { type AppParts, createApp } from '../../src/http/app.ts';
 import { createLimits } from '../../src/http/limits.ts';
-import { createApiServer, type ServerTimeouts } from '../../src/http/server.ts';
+import { createApiServer, type ServerMaker, type ServerTimeouts } from '../../src/http/server.ts';
 import { openStore } from '../../src/store/open-store.ts';
 
 export interface LocalGateway {
   api: string;
   app: RequestListener;
   store: Store;
+  followUp: FollowUp;
   ownerId: string;
   key: string;
   clock: { now: number };
@@ -38,6 +41,9 @@ export interface LocalOptions {
   maxBodyBytes?: number;
   trustedProxies?: string[];
   timeouts?: ServerTimeouts;
+  /** For TLS. */
+  createServer?: ServerMaker;
+  maxWaitingPerOwner?: number;
   /** Stands between the API and the store. */
   wrapStore?: (store: Store) => Store;
 }
@@ -49,15 +55,31 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
   const { value: key } = await createKey(store, systemMakers, { ownerId: owner.id, type: 'public_client' });
   const clock = { now: Date.now() };
   const failures: unknown[] = [];
-  const parts = appParts(options.wrapStore?.(store) ?? store, clock, options, failures);
+  const wrapped = options.wrapStore?.(store) ?? store;
+  const followUp = createFollowUp({
+    store: wrapped,
+    maxWaitingPerOwner: options.maxWaitingPerOwner ?? 1000,
+    now: () => clock.now,
+    // The middle of every spread.
+    random: () => 0.5,
+    onFailed: (error) => failures.push(error),
+  });
+  const parts = appParts(wrapped, followUp, clock, options, failures);
   const app = createApp(parts);
-  const server = createApiServer({ ...parts, app, ...(options.timeouts && { timeouts: options.timeouts }) });
+  const { timeouts, createServer } = options;
+  const server = createApiServer({
+    ...parts,
+    app,
+    ...(timeouts && { timeouts }),
+    ...(createServer && { createServer }),
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    api: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    api: `${createServer === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     app,
     store,
+    followUp,
     ownerId: owner.id,
     key,
     clock,
@@ -65,6 +87,7 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      await followUp.close();
       await store.close();
       await rm(dataDir, { recursive: true, force: true });
     },
@@ -77,7 +100,13 @@ const noChannels: Channels = {
   mqtt: createNotConfigured('No MQTT broker is configured'),
 };
 
-function appParts(store: Store, clock: { now: number }, options: LocalOptions, failures: unknown[]): AppParts {
+function appParts(
+  store: Store,
+  followUp: FollowUp,
+  clock: { now: number },
+  options: LocalOptions,
+  failures: unknown[],
+): AppParts {
   const now = (): number => clock.now;
   const directory = createDirectory(store, () => performance.now());
   const limits = createLimits(options.rateLimit === undefined ? null : (parseRate(options.rateLimit) ?? null));
@@ -86,10 +115,12 @@ function appParts(store: Store, clock: { now: number }, options: LocalOptions, f
       store,
       directory,
       channels: { ...noChannels, ...options.channels },
+      followUp,
       newId: createUuidV7Source(now, randomUUID),
       now,
       onStoreFailure: () => undefined,
     }),
+    idempotency: createIdempotency({ store, now }),
     authenticator: { directory, store, limits, now },
     addressPolicy: { allowed: [] },
     trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),

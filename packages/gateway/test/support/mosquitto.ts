@@ -26,6 +26,8 @@ export interface MosquittoOptions {
   users?: Record<string, string>;
   /** Lines of an ACL file. */
   acl?: string[];
+  /** Keeps sessions and what waits for them over shutDown() and run(). */
+  isPersistent?: true;
 }
 
 export class Mosquitto {
@@ -55,6 +57,7 @@ export class Mosquitto {
       writeFileSync(join(folder, 'acl'), `${options.acl.join('\n')}\n`);
       lines.push(`acl_file ${join(folder, 'acl')}`);
     }
+    if (options.isPersistent) lines.push('persistence true', `persistence_location ${folder}/`);
     writeFileSync(join(folder, 'mosquitto.conf'), `${[...lines, ...(options.settings ?? [])].join('\n')}\n`);
     const broker = new Mosquitto(port, folder);
     await broker.run();
@@ -84,12 +87,21 @@ export class Mosquitto {
     }
   }
 
-  async kill(): Promise<void> {
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  /** An orderly end. */
+  shutDown(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await exited;
   }
 

@@ -1,5 +1,6 @@
 // Bytes on a socket, for what no HTTP client would send.
 import { connect } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import type { AnswerBody } from './requests.ts';
 
 export interface RawAnswer {
@@ -10,8 +11,12 @@ export interface RawAnswer {
 
 /** Sends the pieces and reads until the server closes the connection; the pieces should ask it to. */
 export async function rawRequest(api: string, ...pieces: (string | Buffer)[]): Promise<RawAnswer> {
-  const { hostname, port } = new URL(api);
-  const socket = connect(Number(port), hostname);
+  const { protocol, hostname: host, port } = new URL(api);
+  // Whose certificate it is, other tests ask.
+  const socket =
+    protocol === 'https:'
+      ? connectSecurely({ host, port: Number(port), rejectUnauthorized: false })
+      : connect(Number(port), host);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   // A server that refuses early may reset the connection while the rest is still being sent.

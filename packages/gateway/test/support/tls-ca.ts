@@ -22,7 +22,7 @@ export interface TestAuthority {
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-export function createTestAuthority(): TestAuthority {
+export function createTestAuthority(days = 2): TestAuthority {
   const folder = mkdtempSync(join(tmpdir(), 'tocsin-ca-'));
   const openssl = (...args: string[]): void => {
     execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
@@ -32,7 +32,7 @@ export function createTestAuthority(): TestAuthority {
     '-x509',
     ...newKey,
     '-days',
-    '2',
+    String(days),
     '-subj',
     '/CN=Tocsin test CA',
     '-keyout',
@@ -48,7 +48,17 @@ export function createTestAuthority(): TestAuthority {
       const name = `server-${++issued}`;
       openssl('req', ...newKey, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.csr`);
       writeFileSync(join(folder, `${name}.ext`), `subjectAltName=${names.join(',')}\n`);
-      const sign = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`];
+      const sign = [
+        '-CA',
+        'ca.pem',
+        '-CAkey',
+        'ca.key',
+        '-CAcreateserial',
+        '-days',
+        String(days),
+        '-extfile',
+        `${name}.ext`,
+      ];
       openssl('x509', '-req', '-in', `${name}.csr`, ...sign, '-out', `${name}.pem`);
       const certFile = join(folder, `${name}.pem`);
       const keyFile = join(folder, `${name}.key`);

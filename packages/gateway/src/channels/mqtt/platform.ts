@@ -32,11 +32,13 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
   let problem: ConnectionProblem = problemOf(undefined);
   let wasTold: string | undefined;
   let failures = 0;
+  const onConnected: (() => void)[] = [];
 
   const tell = (state: ConnectionState, error?: string): void => {
     if (wasTold === state + error) return;
     wasTold = state + error;
     onStateChange?.(state, error);
+    if (state === 'connected') for (const listener of onConnected) listener();
   };
 
   const tryOnce = async (): Promise<void> => {
@@ -80,6 +82,9 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
     async publish(message, signal) {
       if (connection === null) return unreachable(`The MQTT broker cannot be reached: ${problem.what}`);
       return outcomeOf(await connection.publish(message, signal));
+    },
+    onConnected(listener) {
+      onConnected.push(listener);
     },
     async check() {
       await firstTry;

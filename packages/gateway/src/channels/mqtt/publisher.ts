@@ -14,6 +14,8 @@ export interface MqttMessage {
 /** One broker, ours or another. `publish` never rejects; once the signal aborts it settles at once. */
 export interface MqttPublisher {
   publish(message: MqttMessage, signal: AbortSignal): Promise<Outcome>;
+  /** Calls back whenever the connection to the broker is made; a broker in this process is always there. */
+  onConnected?(listener: () => void): void;
   /** null when the broker answers; otherwise what is wrong and what to do, without secrets. */
   check(): Promise<string | null>;
   close(): Promise<void>;

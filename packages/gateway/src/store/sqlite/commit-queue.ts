@@ -1,7 +1,7 @@
 // Gathers writes while the previous batch is being committed, so that one fsync serves many requests.
 import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
 import type { SealingKey } from '../cipher.ts';
-import type { PlainNotification, QueryResult } from '../database.ts';
+import type { Appended, OnBatch, PlainNotification, QueryResult } from '../database.ts';
 import { busyTimeoutMs } from './connection.ts';
 import { type CommitReply, isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
 import { type ThreadClient, toError } from './thread-client.ts';
@@ -17,6 +17,8 @@ const maxBatchCharacters = 8 * 1024 * 1024;
 
 const noStatements: Statement[] = [];
 const noResults: QueryResult<unknown>[] = [];
+/** What a row resolves with that was left out because its idempotency key is taken. */
+const duplicate: QueryResult<unknown>[] = [];
 
 interface Job {
   since: number;
@@ -31,6 +33,7 @@ interface Job {
 export class CommitQueue {
   readonly #thread: ThreadClient;
   readonly #deadlineMs: number;
+  readonly #onBatch: OnBatch | undefined;
   #waiting: Job[] = [];
   #waitingCharacters = 0;
   readonly #committing = new Set<Job>();
@@ -39,14 +42,17 @@ export class CommitQueue {
   #watchdog: NodeJS.Timeout | undefined;
 
   /** No caller waits longer than the deadline, whatever the disk does. */
-  constructor(thread: ThreadClient, deadlineMs: number) {
+  constructor(thread: ThreadClient, deadlineMs: number, onBatch?: OnBatch) {
     this.#thread = thread;
     this.#deadlineMs = deadlineMs;
+    this.#onBatch = onBatch;
   }
 
-  async append({ ownerId, id, createdAt, content }: PlainNotification, key: SealingKey): Promise<void> {
-    const keyName = `${ownerId}/${key.version}`;
-    await this.#add({ row: { ownerId, id, createdAt, content, keyName }, key }, noStatements, content.length);
+  async append(notification: PlainNotification, key: SealingKey): Promise<Appended> {
+    const keyName = `${notification.ownerId}/${key.version}`;
+    const row = { row: { ...notification, keyName }, key };
+    const results = await this.#add(row, noStatements, notification.content.length);
+    return results === duplicate ? 'duplicate' : 'appended';
   }
 
   write(statements: Statement[]): Promise<QueryResult<unknown>[]> {
@@ -83,6 +89,7 @@ export class CommitQueue {
       this.#waitingCharacters -= job.size;
     }
     this.#inFlight += 1;
+    const since = performance.now();
     let answer: () => void;
     try {
       const reply = await this.#thread.ask(toRequest(batch));
@@ -96,6 +103,7 @@ export class CommitQueue {
     if (this.#waiting.length > 0) void this.#commit();
     else if (this.#inFlight === 0) this.#stopWatchdog();
     answer();
+    this.#onBatch?.(batch.length, performance.now() - since);
   }
 
   #stopWatchdog(): void {
@@ -135,7 +143,7 @@ function settle(batch: readonly Job[], reply: CommitReply): void {
     if (job.row !== null) {
       rowIndex += 1;
       if (reply.refusedRows.includes(rowIndex)) job.reject(new EncryptionKeyMissing('the owner was deleted'));
-      else job.resolve(noResults);
+      else job.resolve(reply.duplicateRows.includes(rowIndex) ? duplicate : noResults);
       continue;
     }
     const result = results.next().value;

@@ -15,7 +15,8 @@ export class Connection {
   constructor({ file, role }: ThreadOptions) {
     this.#db = new DatabaseSync(file, { readOnly: role === 'reader', timeout: busyTimeoutMs });
     try {
-      if (role === 'writer') this.#db.exec('PRAGMA journal_mode = WAL');
+      // Whoever deletes an owner, or replaces a master key, wants the wrapped keys gone from the file as well.
+      if (role === 'writer') this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON');
       // FULL: a commit returns after fsync. NORMAL, the default of some drivers, survives a crash but not a power cut.
       this.#db.exec(`PRAGMA synchronous = FULL;
         PRAGMA busy_timeout = ${busyTimeoutMs};

@@ -1,4 +1,5 @@
 // SQLite as a backend of the store: one thread that writes, one that reads.
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CompiledQuery,
   DummyDriver,
@@ -7,7 +8,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { Database } from '../database.ts';
+import { StoreUnavailable } from '../../gateway/ports.ts';
+import type { Database, OnBatch } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Statement } from './protocol.ts';
@@ -16,7 +18,8 @@ import { ThreadClient } from './thread-client.ts';
 /** Longer than SQLite waits for a lock, shorter than a caller's patience. */
 const deadlineMs = 5000;
 
-const build = new Kysely<Tables>({
+/** Builds queries for SQLite; it cannot run them. */
+export const build = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new DummyDriver(),
@@ -25,21 +28,37 @@ const build = new Kysely<Tables>({
   },
 });
 
-export function createSqliteDatabase(file: string): Database {
+export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database {
   const writer = new ThreadClient({ file, role: 'writer' });
   const reader = new ThreadClient({ file, role: 'reader' });
-  const queue = new CommitQueue(writer, deadlineMs);
+  const queue = new CommitQueue(writer, deadlineMs, onBatch);
   return {
+    dialect: 'sqlite',
+    name: file,
     build,
     read: async <Row>(query: CompiledQuery<Row>) =>
       (await reader.ask({ kind: 'read', statement: toStatement(query) }, deadlineMs)).rows as Row[],
     write: (queries) => queue.write(queries.map(toStatement)),
     append: (notification, key) => queue.append(notification, key),
+    // Nothing tells one process of the writes of another; the directory asks.
+    onChange: () => undefined,
     migrate: async (migrations) => {
       const steps = migrations.map(({ name, statements }) => ({ name, statements: statements.map(toStatement) }));
       await writer.ask({ kind: 'migrate', migrations: steps });
     },
     verify: () => reader.ask({ kind: 'verify' }),
+    wipe: async () => {
+      const giveUpAt = performance.now() + deadlineMs;
+      while (!(await writer.ask({ kind: 'wipe' }))) {
+        if (performance.now() > giveUpAt) {
+          throw new StoreUnavailable(
+            'What was deleted is gone from the database but not yet from its log, which another program is reading. ' +
+              'It goes when that program has ended and the server was stopped once',
+          );
+        }
+        await delay(50);
+      }
+    },
     close: async () => {
       await reader.close();
       await writer.close();

@@ -29,6 +29,7 @@ export type Request =
     }
   | { kind: 'migrate'; migrations: { name: string; statements: Statement[] }[] }
   | { kind: 'verify' }
+  | { kind: 'wipe' }
   | { kind: 'close' };
 
 /** Why a request failed. `unavailable`: it may work later; `conflict`: a constraint; `fault`: ours. */
@@ -40,6 +41,8 @@ export interface Failure {
 export interface CommitReply {
   /** Which of the rows were not inserted, because their owner is gone. */
   refusedRows: number[];
+  /** Which were not, because their idempotency key is taken. */
+  duplicateRows: number[];
   jobs: (QueryResult<unknown>[] | Failure)[];
 }
 
@@ -48,6 +51,8 @@ export interface Replies {
   commit: CommitReply;
   migrate: null;
   verify: string[];
+  /** False while a reader elsewhere still needs the log. */
+  wipe: boolean;
   close: null;
 }
 

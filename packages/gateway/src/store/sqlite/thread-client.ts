@@ -1,6 +1,7 @@
 // The main thread's end of a database thread: requests out, answers in, a deadline on each.
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../gateway/ports.ts';
+import { ConstraintViolated } from '../database.ts';
 import { type Envelope, isFailure, type Replies, type Reply, type Request, type ThreadOptions } from './protocol.ts';
 
 interface Waiting {
@@ -9,10 +10,6 @@ interface Waiting {
 }
 
 const closeMs = 5000;
-
-export class ConstraintViolated extends Error {
-  override readonly name = 'ConstraintViolated';
-}
 
 export class ThreadClient {
   readonly #options: ThreadOptions;

@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { seal } from '../cipher.ts';
 import type { QueryResult } from '../database.ts';
+import { applyMigrations, type MigrationSteps } from './apply-migrations.ts';
 import { busyTimeoutMs, Connection, isContention, toFailure } from './connection.ts';
 import type {
   CommitReply,
@@ -20,6 +21,8 @@ const options = workerData as ThreadOptions;
 
 let connection: Connection | null = null;
 let waitMs = busyTimeoutMs;
+/** Nobody ever changes it: to wait for that is to sleep. */
+const nothing = new Int32Array(new SharedArrayBuffer(4));
 
 port.on('message', ({ id, ...request }: Envelope<Request>) => port.postMessage({ id, ...answer(request as Request) }));
 
@@ -46,6 +49,8 @@ function handle(request: Request): unknown {
         .all()
         .map((row) => String(Object.values(row)[0]))
         .filter((line) => line !== 'ok');
+    case 'wipe':
+      return wipe();
     case 'close':
       connection?.close();
       connection = null;
@@ -69,32 +74,53 @@ function forgetBrokenConnection(error: unknown): void {
   }
 }
 
-function commit(request: Request & { kind: 'commit' }): CommitReply {
-  if (request.waitMs !== waitMs) {
-    open().exec(`PRAGMA busy_timeout = ${request.waitMs}`);
-    waitMs = request.waitMs;
-  }
-  return inTransaction(() => ({
-    refusedRows: append(request.rows, request.keys),
-    jobs: request.jobs.map(runJob),
-  }));
+type Commit = Request & { kind: 'commit' };
+
+function commit(request: Commit): CommitReply {
+  waitMs = request.waitMs;
+  return inTransaction(() => ({ ...append(request.rows, request.keys), jobs: request.jobs.map(runJob) }));
 }
 
-/** Inserts the rows; those whose owner was deleted a moment ago are left out and reported. */
-function append(rows: RowToAppend[], keys: (Request & { kind: 'commit' })['keys']): number[] {
-  const insert = open().prepare(
-    `INSERT INTO notifications (owner_id, id, created_at, sealed)
-     SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM owners WHERE id = ?1)`,
-  );
-  const refused: number[] = [];
+const insertNotification = `INSERT INTO notifications (owner_id, id, created_at, sealed)
+  SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM owners WHERE id = ?1)`;
+const insertDispatch = 'INSERT INTO dispatches (owner_id, notification_id, targets, lease_until) VALUES (?, ?, ?, ?)';
+/** Takes the key where it is free or its time is over. */
+const claimIdempotencyKey = `INSERT INTO idempotency
+    (owner_id, key_digest, fingerprint, notification_id, lease_until, expires_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+  ON CONFLICT (owner_id, key_digest) DO UPDATE SET
+    fingerprint = ?3, notification_id = ?4, lease_until = ?5, expires_at = ?6, sealed = NULL
+    WHERE expires_at <= ?7`;
+
+/** Inserts the rows; those whose owner was deleted a moment ago, or whose idempotency key is taken, are left out. */
+function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'refusedRows' | 'duplicateRows'> {
+  const db = open();
+  const refusedRows: number[] = [];
+  const duplicateRows: number[] = [];
   for (const [index, row] of rows.entries()) {
-    const key = keys.get(row.keyName);
-    if (key === undefined) throw new Error(`The batch came without the key ${row.keyName}.`);
-    const place = { table: 'notifications', ownerId: row.ownerId, rowId: row.id, column: 'sealed' };
-    const { changes } = insert.run(row.ownerId, row.id, row.createdAt, seal(key, place, row.content));
-    if (changes !== 1) refused.push(index);
+    const { ownerId, id, createdAt, dispatch, leaseUntil, idempotency } = row;
+    if (idempotency !== null) {
+      const { keyDigest, fingerprint, expiresAt } = idempotency;
+      const values = [ownerId, keyDigest, fingerprint, id, leaseUntil, expiresAt, createdAt];
+      if (db.prepare(claimIdempotencyKey).run(...values).changes !== 1) {
+        duplicateRows.push(index);
+        continue;
+      }
+    }
+    const sealed = sealRow(row, keys);
+    if (db.prepare(insertNotification).run(ownerId, id, createdAt, sealed).changes !== 1) {
+      refusedRows.push(index);
+      continue;
+    }
+    if (dispatch !== null) db.prepare(insertDispatch).run(ownerId, id, dispatch, leaseUntil);
   }
-  return refused;
+  return { refusedRows, duplicateRows };
+}
+
+function sealRow({ ownerId, id, content, keyName }: RowToAppend, keys: Commit['keys']): Buffer {
+  const key = keys.get(keyName);
+  if (key === undefined) throw new Error(`The batch came without the key ${keyName}.`);
+  return seal(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content);
 }
 
 /** A job that breaks a constraint is undone alone; the rest of the batch stands. */
@@ -113,26 +139,24 @@ function runJob(statements: Statement[]): QueryResult<unknown>[] | Failure {
   }
 }
 
-function migrate(migrations: { name: string; statements: Statement[] }[]): null {
+/** Moves the log into the database, where what was deleted is overwritten with zeros, and empties it. */
+function wipe(): boolean {
   const db = open();
-  db.exec('CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at integer NOT NULL)');
-  const applied = new Set(
-    db
-      .prepare('SELECT name FROM schema_migrations')
-      .all()
-      .map((row) => row.name),
-  );
-  for (const { name, statements } of migrations) {
-    if (applied.has(name)) continue;
-    for (const statement of statements) db.run(statement);
-    db.prepare('INSERT INTO schema_migrations (name, applied_at) VALUES (?, ?)').run(name, Date.now());
-  }
+  // Not for long: requests wait meanwhile.
+  db.exec('PRAGMA busy_timeout = 100');
+  // Most of the work is done while others write; only the rest keeps them waiting.
+  db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+  return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+}
+
+function migrate(migrations: MigrationSteps[]): null {
+  applyMigrations(open(), migrations);
   return null;
 }
 
 function inTransaction<T>(work: () => T): T {
   const db = open();
-  db.exec('BEGIN IMMEDIATE');
+  begin(db);
   try {
     const result = work();
     db.exec('COMMIT');
@@ -141,5 +165,23 @@ function inTransaction<T>(work: () => T): T {
     // A full disk and some others have rolled back already.
     if (db.isInTransaction) db.exec('ROLLBACK');
     throw error;
+  }
+}
+
+/**
+ * Waits for other processes that write. SQLite's own wait grows to 100 ms between two tries, and a neighbour under load
+ * pauses for far less than that: it would win every time. Short waits of uneven length let everyone have a turn.
+ */
+function begin(db: Connection): void {
+  const until = performance.now() + waitMs;
+  db.exec('PRAGMA busy_timeout = 0');
+  for (;;) {
+    try {
+      db.exec('BEGIN IMMEDIATE');
+      return;
+    } catch (error) {
+      if (!isContention(error) || performance.now() >= until) throw error;
+      Atomics.wait(nothing, 0, 0, 0.2 + Math.random() * 0.8);
+    }
   }
 }

@@ -1,0 +1,158 @@
+// Everything of one owner as one JSON document, written as it is read: an inbox of any size fits.
+import { once } from 'node:events';
+import { createWriteStream, rmSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Problem } from '../core/problem.ts';
+import { formatRate } from '../core/rate.ts';
+import type { ApiKey, Delivery, Notification, Owner, Store, StoredDevice, StoredPushTarget } from '../gateway/ports.ts';
+import { SealBroken } from '../store/cipher.ts';
+import { type Command, isoTime, notFound, type Output, withStore } from './command.ts';
+
+const pageSize = 500;
+/** More than an owner has targets. */
+const maxDeliveries = 1000;
+
+interface Counts {
+  notifications: number;
+  damaged: number;
+}
+
+export const exportCommand: Command = {
+  summary: 'Write everything of an owner, opened, as one JSON document, push tokens included',
+  positional: 'ID',
+  options: {
+    output: { kind: 'string', value: 'FILE', help: 'a new file for its owner alone (mode 0600); stdout unless given' },
+  },
+  run: (args, environment) =>
+    withStore(environment, async (store) => {
+      const owner = (await store.findOwner(args.positional)) ?? notFound('owner', args.positional);
+      const counts: Counts = { notifications: 0, damaged: 0 };
+      const document = Readable.from(writeDocument(store, owner, counts));
+      const file = args.text('output');
+      if (file === undefined) {
+        await toStdout(document);
+        return undefined;
+      }
+      await toNewFile(document, file);
+      return describeExport(owner, file, counts);
+    }),
+};
+
+async function* writeDocument(store: Store, owner: Owner, counts: Counts): AsyncGenerator<string> {
+  const head = {
+    format: 'tocsin-owner-1',
+    exportedAt: isoTime(Date.now()),
+    owner: ownerJson(owner),
+    keys: (await store.listKeys(owner.id)).map(keyJson),
+    devices: (await store.listDevices(owner.id)).map(deviceJson),
+    pushTargets: (await store.listPushTargets(owner.id)).map(targetJson),
+  };
+  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "notifications": [`;
+  const damaged: string[] = [];
+  // Most owners have none, and need not be asked for each notification.
+  const hasDeliveries = (await orIfDamaged(store.listDeliveries({ ownerId: owner.id, limit: 1 })))?.length !== 0;
+  let after = '';
+  for (;;) {
+    const page = await store.listNotifications(owner.id, { limit: pageSize, after });
+    const lines = await Promise.all(
+      page.notifications.map(async (notification) => {
+        const deliveries = hasDeliveries ? await deliveriesOf(store, notification) : [];
+        return JSON.stringify({ ...notificationJson(notification), deliveries });
+      }),
+    );
+    if (lines.length > 0) yield `${counts.notifications === 0 ? '' : ','}\n    ${lines.join(',\n    ')}`;
+    counts.notifications += lines.length;
+    damaged.push(...page.damaged);
+    if (page.next === undefined) break;
+    after = page.next;
+  }
+  counts.damaged = damaged.length;
+  yield `\n  ],\n  "damaged": ${JSON.stringify(damaged)}\n}\n`;
+}
+
+async function toStdout(document: Readable): Promise<void> {
+  try {
+    await pipeline(document, process.stdout, { end: false });
+  } catch (error) {
+    // A reader that has seen enough, such as head, is no failure.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
+}
+
+async function toNewFile(document: Readable, file: string): Promise<void> {
+  const output = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
+  try {
+    await once(output, 'open');
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new Problem(
+      isThere ? `${file} exists already. Name a new file.` : `${file} cannot be written: ${(error as Error).message}.`,
+    );
+  }
+  try {
+    await pipeline(document, output);
+  } catch (error) {
+    // Half a document is of no use, and holds what is to be guarded.
+    rmSync(file, { force: true });
+    throw error;
+  }
+}
+
+function describeExport(owner: Owner, file: string, { notifications, damaged }: Counts): Output {
+  return {
+    json: { id: owner.id, file, notifications, damaged },
+    text: `Wrote ${owner.name} (${owner.id}) with ${notifications} notifications to ${file}. It is not encrypted.`,
+    warnings: damaged === 0 ? [] : [`${damaged} notifications do not open; their ids are in the file under "damaged".`],
+  };
+}
+
+function ownerJson({ id, name, email, emailAlerts, createdAt }: Owner) {
+  return { id, name, email, emailAlerts, createdAt: isoTime(createdAt) };
+}
+
+/** Without the digest: it is no use to the owner, and whoever has it can look for the value. */
+function keyJson({ id, type, label, allowedDomains, requireSignature, rateLimit, ...times }: ApiKey) {
+  return {
+    id,
+    type,
+    label,
+    allowedDomains,
+    requireSignature,
+    rateLimit: rateLimit && formatRate(rateLimit),
+    createdAt: isoTime(times.createdAt),
+    expiresAt: isoTime(times.expiresAt),
+    revokedAt: isoTime(times.revokedAt),
+  };
+}
+
+function deviceJson({ id, name, state, paused, createdAt }: StoredDevice) {
+  return { id, name, state, paused, createdAt: isoTime(createdAt) };
+}
+
+function targetJson({ id, provider, token, label, createdAt, disabledAt }: StoredPushTarget) {
+  return { id, provider, token, label, createdAt: isoTime(createdAt), disabledAt: isoTime(disabledAt) };
+}
+
+function notificationJson({ ownerId: _, createdAt, id, ...content }: Notification) {
+  return { id, createdAt: isoTime(createdAt), ...content };
+}
+
+/** Those targets that the first attempt did not reach; null where that cannot be read. */
+async function deliveriesOf(store: Store, { ownerId, id }: Notification) {
+  const filter = { ownerId, notificationId: id, limit: maxDeliveries };
+  return (await orIfDamaged(store.listDeliveries(filter)))?.map(deliveryJson) ?? null;
+}
+
+async function orIfDamaged<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof SealBroken) return null;
+    throw error;
+  }
+}
+
+function deliveryJson({ channel, target, state, attempts, nextAt, endedAt, error }: Delivery) {
+  return { channel, target, state, attempts, nextAt: isoTime(nextAt), endedAt: isoTime(endedAt), error };
+}

@@ -1,0 +1,51 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import ipaddr from 'ipaddr.js';
+
+/** Where the numbers come from: this process, or several put together. */
+export interface MetricsSource {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+export interface MetricsRouteOptions {
+  source: MetricsSource;
+  /** null: only programs on this machine are answered. */
+  token: string | null;
+}
+
+/** Whoever sends one of these speaks for somebody else. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+
+export function addMetricsRoute(app: FastifyInstance, { source, token }: MetricsRouteOptions): void {
+  const expected = token === null ? null : digest(`Bearer ${token}`);
+
+  const mayRead = ({ raw }: { raw: IncomingMessage }): boolean => {
+    if (isFromThisMachine(raw)) return true;
+    return expected !== null && timingSafeEqual(expected, digest(raw.headers.authorization ?? ''));
+  };
+
+  app.get('/metrics', async (request, reply) => {
+    if (!mayRead(request)) {
+      return reply.code(403).send({
+        ok: false,
+        error:
+          'Metrics are for programs on this machine that ask directly, or with "Authorization: Bearer" and the value ' +
+          'of TOCSIN_METRICS_TOKEN. Set that variable to read them from elsewhere or through a proxy.',
+      });
+    }
+    return reply.type(source.contentType).send(await source.metrics());
+  });
+}
+
+function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
+  const address = socket.remoteAddress ?? '';
+  if (!ipaddr.isValid(address) || ipaddr.process(address).range() !== 'loopback') return false;
+  return proxyHeaders.every((name) => headers[name] === undefined);
+}
+
+/** Of one length for every input, so that comparing tells nothing. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

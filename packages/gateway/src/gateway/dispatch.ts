@@ -1,0 +1,132 @@
+// What is kept of a plan while it is being carried out, and what follows from how it went.
+import type { NormalizedRequest } from '@tocsin/contract';
+import type { DeliveryResult, Outcome } from '../core/answer.ts';
+import { keepTryingMs, nextTurn } from '../core/backoff.ts';
+import { isPublishable, type Plan, type Recipients } from '../core/plan.ts';
+import type { Targets } from './deliver.ts';
+import type { ChannelName, Delivery, Dispatch, DispatchResults, Notification } from './ports.ts';
+
+/** null when there is nobody to tell. A broker that the caller brought is told once: its credentials are kept nowhere. */
+export function dispatchOf(request: NormalizedRequest, { push, email, mqtt }: Plan): Dispatch | null {
+  const dispatch: Dispatch = {
+    qos: request.mqttQos,
+    isStrict: request.strictDelivery,
+    push: push.targets.map(({ id }) => id),
+    email: email.targets.length > 0,
+    mqtt: request.customBroker === null ? mqtt.targets.flatMap((to) => ('deviceId' in to ? [to.deviceId] : [])) : [],
+  };
+  return dispatch.push.length + dispatch.mqtt.length === 0 && !dispatch.email ? null : dispatch;
+}
+
+export interface Settlement {
+  results: DispatchResults;
+  failed: Delivery[];
+}
+
+export interface SettleParts {
+  now: () => number;
+  random: () => number;
+  /** How many more of an owner's deliveries may wait. */
+  roomFor: (ownerId: string) => number;
+}
+
+/** Outcomes of a first attempt, one per target of the dispatch, in its order. */
+export function settlementOf(
+  notification: Notification,
+  dispatch: Dispatch,
+  { push, email, mqtt }: DeliveryResult,
+  parts: SettleParts,
+): Settlement {
+  const failed: Delivery[] = [];
+  const fail = (channel: ChannelName, target: string, outcome: Outcome): void => {
+    const delivery = failedDelivery(notification, { channel, target, qos: dispatch.qos }, outcome, parts);
+    if (delivery === null) return;
+    const isCallers = channel === 'mqtt' && dispatch.isStrict;
+    const waiting = failed.filter(({ state }) => state === 'waiting').length;
+    if (delivery.state === 'waiting' && (isCallers || parts.roomFor(notification.ownerId) <= waiting)) {
+      const why = isCallers ? 'the caller was told' : 'too much waits for this owner already';
+      failed.push(giveUp({ ...delivery, error: `${delivery.error} (not tried again: ${why})` }, delivery.createdAt));
+    } else failed.push(delivery);
+  };
+  for (const [index, id] of dispatch.push.entries()) fail('push', id, push[index] as Outcome);
+  if (dispatch.email) fail('email', '', email[0] as Outcome);
+  for (const [index, id] of dispatch.mqtt.entries()) fail('mqtt', id, mqtt[index] as Outcome);
+  return {
+    results: {
+      push: kindsOf(push, dispatch.push.length),
+      email: kindsOf(email, dispatch.email ? 1 : 0),
+      mqtt: kindsOf(mqtt, dispatch.mqtt.length),
+    },
+    failed,
+  };
+}
+
+export function giveUp(delivery: Delivery, now: number): Delivery {
+  return { ...delivery, state: 'dead', nextAt: null, endedAt: now };
+}
+
+function failedDelivery(
+  { id, ownerId }: Notification,
+  { channel, target, qos }: Pick<Delivery, 'channel' | 'target' | 'qos'>,
+  outcome: Outcome,
+  { now, random }: SettleParts,
+): Delivery | null {
+  if (outcome.kind === 'sent') return null;
+  // Nobody could have been asked: no provider is set up, and that is no news worth a row for every notification.
+  if (outcome.kind === 'rejected' && outcome.wasAsked === false) return null;
+  const createdAt = now();
+  const expiresAt = createdAt + keepTryingMs;
+  const delivery: Delivery = {
+    ownerId,
+    notificationId: id,
+    channel,
+    target,
+    state: 'waiting',
+    attempts: 0,
+    qos,
+    createdAt,
+    nextAt: nextTurn({ attempts: 0, expiresAt }, createdAt, random, outcome.retryAfterMs),
+    expiresAt,
+    endedAt: null,
+    error: outcome.error,
+  };
+  return outcome.kind === 'retry' ? delivery : giveUp(delivery, createdAt);
+}
+
+function kindsOf(outcomes: readonly Outcome[], count: number): Outcome['kind'][] {
+  return outcomes.slice(0, count).map(({ kind }) => kind);
+}
+
+/** What stands between a kept target and another try: it is no more, or not now. */
+export type Unfit = Outcome & { kind: 'retry' | 'gone' };
+
+/** The targets of a kept dispatch as they are today, and what became of those that cannot be told. */
+export function resolveTarget(
+  recipients: Recipients,
+  { channel, target }: Pick<Delivery, 'channel' | 'target'>,
+): Targets | Unfit {
+  switch (channel) {
+    case 'push': {
+      const found = recipients.pushTargets.find(({ id }) => id === target);
+      return found === undefined ? gone('The push target is no more') : { ...nobody, push: { targets: [found] } };
+    }
+    case 'email': {
+      const address = recipients.email;
+      return address === null
+        ? gone('The owner has no mail address')
+        : { ...nobody, email: { targets: [{ address }] } };
+    }
+    case 'mqtt': {
+      const device = recipients.devices.find(({ id }) => id === target);
+      if (device === undefined || device.state === 'inactive') return gone('The device is deleted or inactive');
+      if (!isPublishable(device)) return { kind: 'retry', error: 'The device is paused', isUnreachable: true };
+      return { ...nobody, mqtt: { targets: [{ deviceId: target }] } };
+    }
+  }
+}
+
+const nobody: Targets = { push: { targets: [] }, email: { targets: [] }, mqtt: { targets: [] } };
+
+function gone(error: string): Unfit {
+  return { kind: 'gone', error };
+}

@@ -1,0 +1,104 @@
+// A request that comes again under the same Idempotency-Key: the first answer, also where a crash kept it from being given.
+import type { NormalizedRequest } from '@tocsin/contract';
+import { type DeliveryResult, type Outcome, report } from '../core/answer.ts';
+import type { Plan } from '../core/plan.ts';
+import { Refusal } from '../core/refusal.ts';
+import type { Accepted } from './accept.ts';
+import {
+  type DeliveryStore,
+  type Dispatch,
+  type DispatchResults,
+  type FirstAnswer,
+  type IdempotencyClaim,
+  type IdempotencyRecord,
+  type IdempotencyStore,
+  StoreUnavailable,
+} from './ports.ts';
+
+export interface IdempotencyParts {
+  store: IdempotencyStore & Pick<DeliveryStore, 'findDispatch'>;
+  now: () => number;
+}
+
+/** The first answer as it was given, or, where its process died before that, what it would have said. */
+export type Recalled = { answer: FirstAnswer } | { interrupted: Accepted };
+
+export interface Idempotency {
+  /** null when this is the first request under the key. Refuses another request under it, and one still being answered. */
+  recall(ownerId: string, claim: IdempotencyClaim, request: NormalizedRequest): Promise<Recalled | null>;
+  remember(ownerId: string, claim: IdempotencyClaim, answer: FirstAnswer): Promise<void>;
+}
+
+export function createIdempotency({ store, now }: IdempotencyParts): Idempotency {
+  async function recallInterrupted(
+    ownerId: string,
+    { notificationId, leaseUntil }: IdempotencyRecord,
+    request: NormalizedRequest,
+  ): Promise<Recalled> {
+    if (leaseUntil > now()) throw inProgress();
+    const kept = await store.findDispatch(ownerId, notificationId);
+    // Whoever takes over the dispatch of the dead process is about to settle it.
+    if (kept !== null && kept.results === null) throw inProgress();
+    return { interrupted: { id: notificationId, ...reportOf(request, kept?.dispatch ?? null, kept?.results ?? null) } };
+  }
+
+  return {
+    async recall(ownerId, claim, request) {
+      const record = await orNull(store.findIdempotent(ownerId, claim.keyDigest, now()));
+      if (record === null) return null;
+      if (record.fingerprint !== claim.fingerprint) throw new Refusal('idempotency_mismatch');
+      return record.answer === null ? recallInterrupted(ownerId, record, request) : { answer: record.answer };
+    },
+
+    async remember(ownerId, claim, answer) {
+      // Told without it, a caller that repeats the request hears that it is in progress, and then what became of it.
+      await orNull(store.answerIdempotent(ownerId, claim.keyDigest, answer));
+    },
+  };
+}
+
+function inProgress(): Refusal {
+  return new Refusal('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
+}
+
+/** A store that does not answer does not silence the bells: the request goes on, and is told that it was not stored. */
+async function orNull<T>(asking: Promise<T>): Promise<T | null> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null;
+    throw error;
+  }
+}
+
+/** What is known of a request whose process died: whom it was to tell, and how that went when another took it up. */
+function reportOf(request: NormalizedRequest, dispatch: Dispatch | null, results: DispatchResults | null) {
+  const result: DeliveryResult = {
+    push: toOutcomes(results?.push ?? []),
+    email: toOutcomes(results?.email ?? []),
+    mqtt: request.customBroker === null ? toOutcomes(results?.mqtt ?? []) : [customBrokerUnknown],
+  };
+  const isMqttSkipped = request.sendMqtt && result.mqtt.length === 0;
+  const plan: Plan = {
+    push: { enabled: request.sendPush, targets: [] },
+    email: { enabled: request.sendEmail ?? dispatch?.email ?? false, targets: [] },
+    mqtt: {
+      enabled: request.sendMqtt,
+      targets: [],
+      skipReason: !request.sendMqtt ? 'disabled_by_request' : isMqttSkipped ? 'no_active_devices' : null,
+    },
+  };
+  const mqttRetried = request.strictDelivery ? [] : result.mqtt;
+  const isScheduled = [...result.push, ...result.email, ...mqttRetried].some(({ kind }) => kind === 'retry');
+  return report(request, plan, null, result, isScheduled);
+}
+
+const customBrokerUnknown: Outcome = {
+  kind: 'rejected',
+  error: 'The request was cut off: it is not known whether the custom MQTT broker got it',
+};
+
+function toOutcomes(kinds: readonly Outcome['kind'][]): Outcome[] {
+  const error = 'The first attempt did not reach it';
+  return kinds.map((kind) => (kind === 'sent' ? { kind } : { kind, error }));
+}

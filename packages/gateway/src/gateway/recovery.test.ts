@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { DeliveryResult, Outcome } from '../core/answer.ts';
+import type { ChannelName } from './ports.ts';
+import { Recovery } from './recovery.ts';
+
+const unreachable: Outcome = { kind: 'retry', error: 'x', isUnreachable: true };
+const nothing: DeliveryResult = { push: [], email: [], mqtt: [] };
+const down = (channel: ChannelName): DeliveryResult => ({ ...nothing, [channel]: [unreachable] });
+const up = (channel: ChannelName): DeliveryResult => ({ ...nothing, [channel]: [{ kind: 'sent' }] });
+
+suite('Recovery', () => {
+  test('tells once that a channel works again, and nothing of those that were never away', () => {
+    const told: string[] = [];
+    const recovery = new Recovery((channel) => told.push(channel));
+    recovery.note(up('mqtt'));
+    recovery.note(down('mqtt'));
+    recovery.note(up('email'));
+    assert.deepEqual(told, []);
+    recovery.note(up('mqtt'));
+    recovery.note(up('mqtt'));
+    assert.deepEqual(told, ['mqtt']);
+  });
+
+  test('does not take the refusal of one message for an absence', () => {
+    const told: string[] = [];
+    const recovery = new Recovery((channel) => told.push(channel));
+    recovery.note({ ...nothing, push: [{ kind: 'retry', error: 'later' }] });
+    recovery.note(up('push'));
+    assert.deepEqual(told, []);
+  });
+
+  test('asks the provider of a channel that is away until it is back, and then no more', async () => {
+    let [asked, isBack] = [0, false];
+    const back = Promise.withResolvers<ChannelName>();
+    const recovery = new Recovery(back.resolve, 1);
+    recovery.probeWith('email', async () => {
+      asked += 1;
+      isBack = asked === 3;
+      return isBack;
+    });
+    recovery.note(down('email'));
+    assert.equal(await back.promise, 'email');
+    assert.equal(asked, 3);
+    recovery.close();
+  });
+});

@@ -1,0 +1,30 @@
+// The Idempotency-Key header: a caller that is not sure whether a request arrived sends it again under the same key.
+import { createHash, createHmac } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { BodyFormat } from '../core/parse-body.ts';
+import { Refusal } from '../core/refusal.ts';
+import type { IdempotencyClaim } from '../gateway/ports.ts';
+
+const keptMs = 24 * 60 * 60 * 1000;
+const maxLength = 255;
+const visible = /^[\x21-\x7e]+$/;
+
+/** null where the caller sent none. Neither the key nor anything of the body is kept, only digests. */
+export function readIdempotencyKey(
+  headers: IncomingHttpHeaders,
+  body: { format: BodyFormat; raw: Buffer },
+  now: number,
+): IdempotencyClaim | null {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (typeof key !== 'string' || key.length > maxLength || !visible.test(key)) {
+    const problem = `must be one key of 1 to ${maxLength} visible characters, such as a UUID`;
+    throw new Refusal('invalid_body', { details: [{ field: 'Idempotency-Key', problem }] });
+  }
+  return {
+    keyDigest: createHash('sha256').update(key).digest('base64url'),
+    // Keyed by what is not stored: whoever reads the database cannot try out bodies against it.
+    fingerprint: createHmac('sha256', key).update(body.format).update('\n').update(body.raw).digest('base64url'),
+    expiresAt: now + keptMs,
+  };
+}

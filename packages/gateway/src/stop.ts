@@ -1,0 +1,75 @@
+// One budget for the whole stop: parts are closed in the opposite order of their opening, and none can hold up the end.
+import { createDeadline } from './gateway/deadline.ts';
+
+export interface StopNotices {
+  /** A part did not close in its time and was left behind. */
+  onLate(part: string): void;
+  onFailed(part: string, error: unknown): void;
+}
+
+/** Of ten seconds; the rest is for the log, and for a thread of the store that waits for a lock, which the process waits for. */
+const defaultTotalMs = 8000;
+
+/** Of a process that a head waits for, as the first part of its own stop. */
+export const workerTotalMs = 4500;
+
+/** What each part may use of the time that is left, so that one that hangs leaves some to those after it. */
+const share = 2 / 3;
+
+/** So long before the time of the first part, the requests under way, is up, their sends are called off. */
+const lastCallMs = 1000;
+
+type Close<T> = (value: T, signal: AbortSignal) => PromiseLike<void> | void;
+
+/** A stack of what was opened. The signal that a close function gets aborts when its time is up. */
+export class OrderlyStop extends AsyncDisposableStack {
+  readonly #notices: StopNotices;
+  readonly #totalMs: number;
+  readonly #lastCall = new AbortController();
+  #endsAt: number | null = null;
+
+  constructor(notices: StopNotices, totalMs = defaultTotalMs) {
+    super();
+    this.#notices = notices;
+    this.#totalMs = totalMs;
+  }
+
+  /** Aborts while there is still time to answer those whose sends do not come to an end. */
+  get lastCall(): AbortSignal {
+    return this.#lastCall.signal;
+  }
+
+  override adopt<T>(value: T, close: Close<T>, part = 'a part'): T {
+    return super.adopt(value, () => this.#close(part, (signal) => close(value, signal)));
+  }
+
+  override defer(close: (signal: AbortSignal) => PromiseLike<void> | void, part = 'a part'): void {
+    super.defer(() => this.#close(part, close));
+  }
+
+  override async disposeAsync(): Promise<void> {
+    this.#endsAt ??= performance.now() + this.#totalMs;
+    const timer = setTimeout(() => this.#lastCall.abort(), Math.max(0, this.#totalMs * share - lastCallMs));
+    try {
+      await super.disposeAsync();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #close(part: string, close: (signal: AbortSignal) => PromiseLike<void> | void): Promise<void> {
+    const left = (this.#endsAt ?? performance.now()) - performance.now();
+    using deadline = createDeadline(Math.max(0, left) * share);
+    const late = Promise.withResolvers<void>();
+    deadline.signal.addEventListener('abort', () => {
+      this.#notices.onLate(part);
+      late.resolve();
+    });
+    try {
+      await Promise.race([Promise.try(close, deadline.signal), late.promise]);
+    } catch (error) {
+      // The others are closed all the same.
+      this.#notices.onFailed(part, error);
+    }
+  }
+}

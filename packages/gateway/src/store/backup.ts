@@ -1,0 +1,131 @@
+// A backup is one SQLite file with our schema and the rows as they are, whatever store they come from, and a list of what
+// has to be in it. The master key is not in it.
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../core/problem.ts';
+import { StoreUnavailable } from '../gateway/ports.ts';
+import { appliedMigrations } from './sqlite/apply-migrations.ts';
+import { Draft, putInPlace, quickCheck } from './sqlite/draft.ts';
+import { SqliteRows } from './sqlite/rows.ts';
+import { copyRows, digestTable, type Progress, type RowSource, type Snapshot } from './transfer.ts';
+import type { TableDigest } from './transfer-digest.ts';
+import { createSchema, knownMigrations, type Table, transferTables } from './transfer-tables.ts';
+
+/** 'Tcsn', in the header of the file, where file(1) and we look for it. */
+const applicationId = 0x5463736e;
+const format = 1;
+
+export interface Manifest {
+  format: number;
+  /** Of the program that wrote it. */
+  version: string;
+  createdAt: number;
+  tables: TableDigest[];
+}
+
+export interface Backup extends Snapshot {
+  manifest: Manifest;
+  tables: Table[];
+}
+
+export async function writeBackup(
+  source: Snapshot,
+  file: string,
+  about: Pick<Manifest, 'version' | 'createdAt'>,
+  onProgress: (progress: Progress) => void,
+): Promise<{ manifest: Manifest; bytes: number }> {
+  refuseExisting(file);
+  refuseUnknownSchema(source.applied, 'The store');
+  const draft = Draft.create(`${file}.part`);
+  try {
+    createSchema(draft.db, source.applied);
+    const copied = await copyRows(transferTables(source.applied), source, new SqliteRows(draft.db), onProgress);
+    const tables = copied.map(({ name, rows, digest }) => ({ name, rows, digest }));
+    const manifest: Manifest = { format, ...about, tables };
+    draft.db.exec(`CREATE TABLE tocsin_backup (manifest text NOT NULL); PRAGMA application_id = ${applicationId}`);
+    draft.db.prepare('INSERT INTO tocsin_backup (manifest) VALUES (?)').run(JSON.stringify(manifest));
+    draft.finish();
+    refuseExisting(file);
+    putInPlace(draft.file, file);
+    return { manifest, bytes: statSync(file).size };
+  } catch (error) {
+    draft.discard();
+    throw toProblem(error, `The backup ${file} could not be written`);
+  }
+}
+
+/** Opens a backup once every byte that counts has been looked at. */
+export async function openBackup(file: string): Promise<Backup> {
+  if (!existsSync(file)) throw new Problem(`There is no file ${file}.`);
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { readOnly: true });
+    // Whoever made the file up gets nothing run: neither functions in its schema nor cells that point elsewhere.
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON');
+    const backup = await examine(db, file);
+    const damaged = await damagedTables(backup);
+    if (damaged.length > 0) {
+      throw new Problem(
+        `The backup ${file} is damaged: ${damaged.join(', ')} ${damaged.length === 1 ? 'is' : 'are'} not as it was ` +
+          'written. Use another backup.',
+      );
+    }
+    return backup;
+  } catch (error) {
+    db?.close();
+    throw toProblem(error, `${file} is no Tocsin backup, or a damaged one`);
+  }
+}
+
+async function examine(db: DatabaseSync, file: string): Promise<Backup> {
+  if (db.prepare('PRAGMA application_id').get()?.application_id !== applicationId) {
+    throw new Problem(`${file} is no Tocsin backup; 'tocsin backup' writes them.`);
+  }
+  const problems = quickCheck(db);
+  if (problems.length > 0) throw new Problem(`The backup ${file} is damaged: ${problems[0]}. Use another backup.`);
+  const manifest = JSON.parse(String(db.prepare('SELECT manifest FROM tocsin_backup').get()?.manifest)) as Manifest;
+  if (manifest.format !== format) throw newer(`The backup ${file}`);
+  const applied = appliedMigrations(db);
+  refuseUnknownSchema(applied, `The backup ${file}`);
+  const rows = new SqliteRows(db);
+  return {
+    manifest,
+    applied,
+    tables: transferTables(applied),
+    pages: (table) => rows.pages(table),
+    generation: () => rows.generation(),
+    close: async () => db.close(),
+  };
+}
+
+async function damagedTables(backup: Backup & RowSource): Promise<string[]> {
+  const damaged: string[] = [];
+  for (const table of backup.tables) {
+    const expected = backup.manifest.tables.find(({ name }) => name === table.name);
+    const actual = await digestTable(table, backup);
+    if (actual.digest !== expected?.digest) damaged.push(table.name);
+  }
+  return damaged;
+}
+
+function refuseExisting(file: string): void {
+  if (existsSync(file)) throw new Problem(`${file} exists already and is left as it is. Name another file.`);
+}
+
+export function refuseUnknownSchema(applied: readonly string[], what: string): void {
+  if (applied.some((name) => !knownMigrations.includes(name))) throw newer(what);
+}
+
+function newer(what: string): Problem {
+  return new Problem(`${what} was written by a newer version of Tocsin. Use that version, or a newer one.`);
+}
+
+/** What the databases and the disk say is for people; anything else is a fault of ours. */
+export function toProblem(error: unknown, what: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const isForPeople = error instanceof StoreUnavailable || error instanceof SyntaxError;
+  if (isForPeople || code === 'ERR_SQLITE_ERROR' || /^E[A-Z]+$/.test(code ?? '')) {
+    return new Problem(`${what}: ${message}`);
+  }
+  return error;
+}

@@ -1,0 +1,71 @@
+// Copies a whole store into a PostgreSQL database, which is marked until the copy is whole.
+import { Problem } from '../core/problem.ts';
+import { toProblem } from './backup.ts';
+import { readCopyState, writeCopyState } from './copy-marker.ts';
+import type { Database } from './database.ts';
+import type { MasterKeySource } from './master-key.ts';
+import { MasterKeyring } from './master-keyring.ts';
+import { migrations } from './migrations.ts';
+import { openPostgresDatabase } from './postgres/database.ts';
+import { PostgresRows } from './postgres/rows.ts';
+import { type CopiedTable, copyRows, type Progress, type RowSource } from './transfer.ts';
+import { transferTables } from './transfer-tables.ts';
+
+export interface CopyOptions {
+  keys: MasterKeySource;
+  /** Also over rows that are no copy, if the same master key opens them. */
+  replace: boolean;
+  /** May be copied into again until somebody uses it. */
+  isRepeatable: boolean;
+  onProgress: (progress: Progress) => void;
+}
+
+/** The source has to be of the newest schema. */
+export async function copyIntoPostgres(
+  source: RowSource,
+  url: string,
+  { keys, replace, isRepeatable, onProgress }: CopyOptions,
+): Promise<CopiedTable[]> {
+  const rows = await PostgresRows.open(url);
+  try {
+    const database = await openPostgresDatabase(url, 'create');
+    try {
+      await database.migrate(migrations(database.build, database.dialect));
+      await refuseForeignData(database, keys, replace);
+      await writeCopyState(database, 'copying');
+      const tables = transferTables();
+      const copied = await copyRows(tables, source, rows, onProgress);
+      await rows.analyze(tables);
+      // The first durable commit after the rows: with it they are durable, too.
+      await writeCopyState(database, isRepeatable ? 'copied' : null);
+      return copied;
+    } catch (error) {
+      throw toProblem(error, 'The copy was cut off; run this again');
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await rows.close();
+  }
+}
+
+async function refuseForeignData(database: Database, keys: MasterKeySource, replace: boolean): Promise<void> {
+  const state = await readCopyState(database);
+  const owners = await database.read(database.build.selectFrom('owners').select('id').limit(1).compile());
+  if (owners.length === 0) return;
+  try {
+    await MasterKeyring.open(database, keys, () => undefined);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(
+      'This PostgreSQL database holds the data of another installation: the master key does not open it. It is left as ' +
+        'it is; name another database.',
+    );
+  }
+  if (state === null && !replace) {
+    throw new Problem(
+      'This PostgreSQL database holds data already, and a server may have added to it: it is left as it is. Name an empty ' +
+        'database, or lose what it holds with --replace.',
+    );
+  }
+}

@@ -1,0 +1,376 @@
+// Dispatches until they are settled, deliveries that wait, and the lanes they wait in. A lane is held by one process at a
+// time, so that what waits for one target goes out in order, once, however many processes there are.
+import type { Qos } from '@tocsin/contract';
+import { type CompiledQuery, sql } from 'kysely';
+import type {
+  ChannelName,
+  Delivery,
+  DeliveryStore,
+  Dispatch,
+  DispatchResults,
+  DispatchToSettle,
+  Lane,
+  LaneName,
+} from '../gateway/ports.ts';
+import { type Place, seal } from './cipher.ts';
+import type { Database } from './database.ts';
+import type { Keyring } from './keyring.ts';
+import type { Tables } from './tables.ts';
+
+type Row = Tables['deliveries'];
+
+const dayMs = 86_400_000;
+
+export function createDeliveryStore(database: Database, keyring: Keyring): DeliveryStore {
+  const { build, dialect } = database;
+
+  const settleOne = build
+    .updateTable('dispatches')
+    .set({ results: '', lease_until: null })
+    .where('owner_id', '=', '')
+    .where('notification_id', '=', '')
+    .where('lease_until', 'is not', null)
+    .compile();
+
+  /** Built once: it runs for every notification that somebody is told of. */
+  function settle({ ownerId, notificationId, results }: DispatchToSettle): CompiledQuery {
+    return { ...settleOne, parameters: [JSON.stringify(results), null, ownerId, notificationId] };
+  }
+
+  async function toRow(delivery: Delivery): Promise<Row> {
+    const { ownerId, error } = delivery;
+    return {
+      owner_id: ownerId,
+      notification_id: delivery.notificationId,
+      channel: delivery.channel,
+      target: delivery.target,
+      state: delivery.state,
+      attempts: delivery.attempts,
+      qos: delivery.qos,
+      created_at: delivery.createdAt,
+      next_at: delivery.nextAt,
+      expires_at: delivery.expiresAt,
+      ended_at: delivery.endedAt,
+      sealed: seal(await keyring.current(ownerId), placeOf(delivery), JSON.stringify({ error })),
+    };
+  }
+
+  async function toDelivery(row: Row): Promise<Delivery> {
+    const delivery = {
+      ownerId: row.owner_id,
+      notificationId: row.notification_id,
+      channel: row.channel as ChannelName,
+      target: row.target,
+      state: row.state as Delivery['state'],
+      attempts: row.attempts,
+      qos: row.qos as Qos,
+      createdAt: row.created_at,
+      nextAt: row.next_at,
+      expiresAt: row.expires_at,
+      endedAt: row.ended_at,
+    };
+    const opened = await keyring.unseal(placeOf(delivery), row.sealed);
+    return { ...delivery, error: (JSON.parse(opened.toString('utf8')) as { error: string }).error };
+  }
+
+  /** A lane is there as long as something waits in it, and counts what was put in. */
+  function openLane({ ownerId, channel, target }: LaneName, nextAt: number): CompiledQuery {
+    const lane = { owner_id: ownerId, channel, target, next_at: nextAt, version: 1, lease_until: 0 };
+    return build
+      .insertInto('delivery_lanes')
+      .values(lane)
+      .onConflict((conflict) =>
+        conflict.columns(['owner_id', 'channel', 'target']).doUpdateSet({
+          next_at: sql<number>`case when delivery_lanes.next_at < ${nextAt} then delivery_lanes.next_at else ${nextAt} end`,
+          version: sql<number>`delivery_lanes.version + 1`,
+        }),
+      )
+      .compile();
+  }
+
+  /** Lanes are opened in one order everywhere, so that two processes cannot wait for each other. */
+  function openLanes(deliveries: readonly Delivery[]): CompiledQuery[] {
+    const earliest = new Map<string, { lane: LaneName; nextAt: number }>();
+    for (const delivery of deliveries) {
+      if (delivery.nextAt === null) continue;
+      const name = laneId(delivery);
+      const known = earliest.get(name);
+      earliest.set(name, { lane: delivery, nextAt: Math.min(delivery.nextAt, known?.nextAt ?? delivery.nextAt) });
+    }
+    return [...earliest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { lane, nextAt }]) => openLane(lane, nextAt));
+  }
+
+  const ofDelivery = (delivery: Pick<Delivery, keyof LaneName | 'notificationId'>) =>
+    sql<boolean>`owner_id = ${delivery.ownerId} and notification_id = ${delivery.notificationId}
+      and channel = ${delivery.channel} and target = ${delivery.target}`;
+  const ofLane = ({ ownerId, channel, target }: LaneName) =>
+    sql<boolean>`owner_id = ${ownerId} and channel = ${channel} and target = ${target}`;
+  /** Two processes that claim at the same moment take different rows instead of waiting for each other. */
+  const skipLocked = dialect === 'postgres' ? sql`for update skip locked` : sql``;
+
+  return {
+    async settleDispatches(settled) {
+      const queries = settled.map(settle);
+      const failed = settled.flatMap((each) => each.failed);
+      for (const delivery of failed) {
+        const insert = build.insertInto('deliveries').values(await toRow(delivery));
+        queries.push(insert.onConflict((conflict) => conflict.doNothing()).compile());
+      }
+      queries.push(...openLanes(failed));
+      if (queries.length > 0) await database.write(queries);
+    },
+
+    async claimDispatches(now, leaseUntil, limit) {
+      // Asked first by reading: most of the time there is nothing, and a look is cheaper than a transaction.
+      const expired = build.selectFrom('dispatches').select('owner_id').where('lease_until', '<=', now);
+      if ((await database.read(expired.limit(1).compile())).length === 0) return [];
+      const [claimed] = await database.write([
+        sql`update dispatches set lease_until = ${leaseUntil} where (owner_id, notification_id) in (
+          select owner_id, notification_id from dispatches where lease_until <= ${now}
+          order by lease_until limit ${limit} ${skipLocked}
+        ) returning owner_id, notification_id, targets`.compile(build),
+      ]);
+      const rows = (claimed?.rows ?? []) as Pick<Tables['dispatches'], 'owner_id' | 'notification_id' | 'targets'>[];
+      return rows
+        .map((row) => ({
+          ownerId: row.owner_id,
+          notificationId: row.notification_id,
+          dispatch: JSON.parse(row.targets) as Dispatch,
+        }))
+        .sort((a, b) => (a.notificationId < b.notificationId ? -1 : 1));
+    },
+
+    async findDispatch(ownerId, notificationId) {
+      const [row] = await database.read(
+        build
+          .selectFrom('dispatches')
+          .select(['targets', 'results'])
+          .where('owner_id', '=', ownerId)
+          .where('notification_id', '=', notificationId)
+          .compile(),
+      );
+      if (row === undefined) return null;
+      return {
+        dispatch: JSON.parse(row.targets) as Dispatch,
+        results: row.results === null ? null : (JSON.parse(row.results) as DispatchResults),
+      };
+    },
+
+    async claimLanes(now, leaseUntil, limit) {
+      const due = build.selectFrom('delivery_lanes').select('owner_id');
+      const isDue = sql<boolean>`next_at <= ${now} and lease_until <= ${now}`;
+      if ((await database.read(due.where(isDue).limit(1).compile())).length === 0) return [];
+      const [claimed] = await database.write([
+        sql`update delivery_lanes set lease_until = ${leaseUntil} where (owner_id, channel, target) in (
+          select owner_id, channel, target from delivery_lanes where ${isDue}
+          order by next_at limit ${limit} ${skipLocked}
+        ) returning owner_id, channel, target`.compile(build),
+      ]);
+      return ((claimed?.rows ?? []) as Pick<Tables['delivery_lanes'], 'owner_id' | 'channel' | 'target'>[]).map(
+        (row) => ({ ownerId: row.owner_id, channel: row.channel as ChannelName, target: row.target, leaseUntil }),
+      );
+    },
+
+    async extendLane(lane, leaseUntil) {
+      const [extended] = await database.write([
+        build
+          .updateTable('delivery_lanes')
+          .set({ lease_until: leaseUntil })
+          .where(ofLane(lane))
+          .where('lease_until', '=', lane.leaseUntil)
+          .compile(),
+      ]);
+      return extended?.changes === 1 ? { ...lane, leaseUntil } : null;
+    },
+
+    async releaseLane(lane, at) {
+      const held = build.selectFrom('delivery_lanes').where(ofLane(lane)).where('lease_until', '=', lane.leaseUntil);
+      const waiting = build.selectFrom('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
+      const look = held.select([
+        'version',
+        waiting
+          .select((eb) => eb.fn.min('next_at').as('next_at'))
+          .$asScalar()
+          .as('first'),
+      ]);
+      // What is put in between the look and the release moves the version, and then it is looked at again.
+      for (;;) {
+        const [found] = await database.read(look.compile());
+        if (found === undefined) return;
+        const first = found.first as number | null;
+        if (await release(lane, found.version, first === null ? null : (at ?? first))) return;
+      }
+    },
+
+    async listWaiting(lane, limit) {
+      const query = build.selectFrom('deliveries').selectAll().where(ofLane(lane)).where('next_at', 'is not', null);
+      return Promise.all(
+        (await database.read(query.orderBy('notification_id').limit(limit).compile())).map(toDelivery),
+      );
+    },
+
+    async updateDeliveries(deliveries) {
+      if (deliveries.length === 0) return;
+      const rows = await Promise.all(deliveries.map(toRow));
+      await database.write(
+        rows.map(({ state, attempts, next_at, ended_at, sealed }, index) =>
+          build
+            .updateTable('deliveries')
+            .set({ state, attempts, next_at, ended_at, sealed })
+            .where(ofDelivery(deliveries[index] as Delivery))
+            // What an owner dropped meanwhile, or what ended elsewhere, stays so.
+            .where('next_at', 'is not', null)
+            .compile(),
+        ),
+      );
+    },
+
+    async postponeDue(lane, now, { delaysMs, notBefore }) {
+      const waiting = build.updateTable('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
+      const due = waiting.where('next_at', '<=', now);
+      // The last of the delays goes on for the rest.
+      const delay = sql<number>`case ${sql.join(
+        delaysMs.slice(0, -1).map((ms, attempts) => sql`when attempts = ${sql.lit(attempts)} then ${sql.lit(ms)}`),
+        sql` `,
+      )} else ${sql.lit(delaysMs.at(-1) ?? 0)} end`;
+      const nextAt = sql<number>`cast(${now} as bigint) + ${delay}`;
+      await database.write([
+        due.where('expires_at', '<=', now).set({ state: 'dead', next_at: null, ended_at: now }).compile(),
+        due
+          .set({
+            attempts: sql<number>`attempts + 1`,
+            next_at: sql<number>`case when ${nextAt} < expires_at then ${nextAt} else expires_at end`,
+          })
+          .compile(),
+        waiting.where('next_at', '<', notBefore).set({ next_at: notBefore }).compile(),
+      ]);
+    },
+
+    async endLane(lane, now) {
+      await database.write([
+        build
+          .updateTable('deliveries')
+          .set({ state: 'dead', next_at: null, ended_at: now })
+          .where(ofLane(lane))
+          .where('next_at', 'is not', null)
+          .compile(),
+      ]);
+    },
+
+    async hastenLanes(channel, now) {
+      const waiting = build.selectFrom('delivery_lanes').select('owner_id').where('channel', '=', channel);
+      if ((await database.read(waiting.where('next_at', '>', now).limit(1).compile())).length === 0) return 0;
+      const [hastened] = await database.write([
+        build
+          .updateTable('delivery_lanes')
+          .set({ next_at: now })
+          .where('channel', '=', channel)
+          .where('next_at', '>', now)
+          // One that is held is being tried at this moment.
+          .where('lease_until', '<=', now)
+          .compile(),
+      ]);
+      return hastened?.changes ?? 0;
+    },
+
+    async countWaiting(ownerId) {
+      const [row] = await database.read(
+        build
+          .selectFrom('deliveries')
+          .select((eb) => eb.fn.countAll<number>().as('count'))
+          .where('owner_id', '=', ownerId)
+          .where('next_at', 'is not', null)
+          .compile(),
+      );
+      return Number(row?.count ?? 0);
+    },
+
+    async waitingTotals() {
+      const [waiting] = await database.read(
+        build
+          .selectFrom('deliveries')
+          .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('created_at').as('oldest')])
+          .where('next_at', 'is not', null)
+          .compile(),
+      );
+      const [dead] = await database.read(
+        build
+          .selectFrom('deliveries')
+          .select((eb) => eb.fn.countAll<number>().as('count'))
+          .where('state', '=', 'dead')
+          .compile(),
+      );
+      return {
+        waiting: Number(waiting?.count ?? 0),
+        dead: Number(dead?.count ?? 0),
+        oldestWaitingAt: (waiting?.oldest as number | null | undefined) ?? null,
+      };
+    },
+
+    async listDeliveries({ ownerId, notificationId, state, limit }) {
+      let query = build.selectFrom('deliveries').selectAll().where('owner_id', '=', ownerId);
+      if (notificationId !== undefined) query = query.where('notification_id', '=', notificationId);
+      if (state !== undefined) query = query.where('state', '=', state);
+      const rows = await database.read(
+        query.orderBy('notification_id', 'desc').orderBy('channel').orderBy('target').limit(limit).compile(),
+      );
+      return Promise.all(rows.map(toDelivery));
+    },
+
+    async retryDeliveries(deliveries, now) {
+      const renewed = deliveries.map((delivery) => ({ ...delivery, nextAt: now }));
+      const results = await database.write([
+        ...renewed.map((delivery) =>
+          build
+            .updateTable('deliveries')
+            .set({ state: 'waiting', next_at: now, expires_at: now + dayMs, ended_at: null })
+            .where(ofDelivery(delivery))
+            .where('state', '!=', 'sent')
+            .compile(),
+        ),
+        ...openLanes(renewed),
+      ]);
+      return count(results.slice(0, renewed.length));
+    },
+
+    async dropDeliveries(deliveries) {
+      // A lane that is empty now is cleared away by whoever holds it next.
+      return count(
+        await database.write(
+          deliveries.map((delivery) => build.deleteFrom('deliveries').where(ofDelivery(delivery)).compile()),
+        ),
+      );
+    },
+  };
+
+  async function release(lane: Lane, version: number, nextAt: number | null): Promise<boolean> {
+    const [released] = await database.write([
+      nextAt === null
+        ? build.deleteFrom('delivery_lanes').where(ofLane(lane)).where('version', '=', version).compile()
+        : build
+            .updateTable('delivery_lanes')
+            .set({ next_at: nextAt, lease_until: 0 })
+            .where(ofLane(lane))
+            .where('version', '=', version)
+            .compile(),
+    ]);
+    return released?.changes === 1;
+  }
+}
+
+function count(results: readonly { changes: number }[]): number {
+  return results.reduce((sum, { changes }) => sum + changes, 0);
+}
+
+function laneId({ ownerId, channel, target }: LaneName): string {
+  return `${ownerId}/${channel}/${target}`;
+}
+
+function placeOf({
+  ownerId,
+  notificationId,
+  channel,
+  target,
+}: Pick<Delivery, keyof LaneName | 'notificationId'>): Place {
+  return { table: 'deliveries', ownerId, rowId: `${notificationId}/${channel}/${target}`, column: 'sealed' };
+}

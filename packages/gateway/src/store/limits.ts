@@ -1,0 +1,54 @@
+// Requests per key, counted for every process on the database.
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { LimitStore, RequestCount, Standing } from '../gateway/ports.ts';
+import type { Database, Dialect } from './database.ts';
+
+/** In milliseconds by the clock of the database: those of several nodes need not agree. */
+const nowOf: Record<Dialect, RawBuilder<number>> = {
+  sqlite: sql`cast(unixepoch('subsec') * 1000 as integer)`,
+  postgres: sql`cast(extract(epoch from statement_timestamp()) * 1000 as bigint)`,
+};
+
+export function createLimitStore({ build, dialect, write }: Pick<Database, 'build' | 'dialect' | 'write'>): LimitStore {
+  const now = nowOf[dialect];
+  const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
+
+  const countOne = ({ ownerId, keyId, windowMs, count }: RequestCount): CompiledQuery =>
+    build
+      .insertInto('request_counts')
+      .values({
+        owner_id: ownerId,
+        key_id: keyId,
+        window_ms: windowMs,
+        used: count,
+        resets_at: sql<number>`${now} + ${windowMs}`,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['owner_id', 'key_id', 'window_ms']).doUpdateSet({
+          used: sql<number>`case when ${isOver} then excluded.used else request_counts.used + excluded.used end`,
+          resets_at: sql<number>`case when ${isOver} then excluded.resets_at else request_counts.resets_at end`,
+        }),
+      )
+      .returning(['used', sql<number>`resets_at - ${now}`.as('ms_left')])
+      .compile();
+
+  return {
+    async countRequests(requests) {
+      // All processes lock the rows in the same order, so that none waits for another that waits for it.
+      const order = [...requests.keys()].sort((a, b) => compare(requests[a], requests[b]));
+      const results = await write(order.map((index) => countOne(requests[index] as RequestCount)));
+      const standings: Standing[] = [];
+      for (const [place, index] of order.entries()) {
+        const [row] = (results[place]?.rows ?? []) as { used: number | string; ms_left: number | string }[];
+        if (row === undefined) throw new Error('The database left a count unanswered.');
+        standings[index] = { used: Number(row.used), msLeft: Number(row.ms_left) };
+      }
+      return standings;
+    },
+  };
+}
+
+function compare(a: RequestCount | undefined, b: RequestCount | undefined): number {
+  const [left, right] = [a, b].map((each) => `${each?.ownerId}/${each?.keyId}/${each?.windowMs}`) as [string, string];
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,24 @@
+// Moves the embedded store into a PostgreSQL database. Can be repeated: the second time only what changed is written.
+import { join } from 'node:path';
+import { copyIntoPostgres } from './copy-into-postgres.ts';
+import { masterKeySource } from './master-key.ts';
+import { databaseFileName, masterKeyFileName, openStore, type StoreOptions } from './open-store.ts';
+import { openSqliteSnapshot } from './sqlite/snapshot.ts';
+import type { CopiedTable, Progress } from './transfer.ts';
+
+export async function migrateStore(
+  { dataDir, masterKey }: Omit<StoreOptions, 'databaseUrl'>,
+  url: string,
+  replace: boolean,
+  onProgress: (progress: Progress) => void,
+): Promise<CopiedTable[]> {
+  // Brings the schema up to date, and proves that the key is the right one.
+  await (await openStore({ dataDir, masterKey }, 'existing')).close();
+  const source = openSqliteSnapshot(join(dataDir, databaseFileName));
+  try {
+    const keys = masterKeySource(masterKey, join(dataDir, masterKeyFileName));
+    return await copyIntoPostgres(source, url, { keys, replace, isRepeatable: true, onProgress });
+  } finally {
+    await source.close();
+  }
+}

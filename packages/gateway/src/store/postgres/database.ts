@@ -1,0 +1,107 @@
+// PostgreSQL as a backend of the store, for one node or many.
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+} from 'kysely';
+import type { PoolClient, QueryConfig, QueryResult as ServerResult } from 'pg';
+import type { Database, OnBatch, QueryResult } from '../database.ts';
+import type { Tables } from '../tables.ts';
+import { appendRows } from './append.ts';
+import { AppendQueue, type Commit } from './append-queue.ts';
+import { ChangeListener } from './change-listener.ts';
+import { Connections, clientConfig, deadlineMs } from './connections.ts';
+import { migrate } from './migrate.ts';
+import { examineServer } from './open.ts';
+import { verify } from './verify.ts';
+
+/** Part of the deadline that a notification may wait for its batch to be sent. */
+const appendWaitMs = 4000;
+/** Statements that the server keeps prepared, per connection. */
+const maxNames = 256;
+
+const build = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** Rejects with a Problem where there is no database that can be used. */
+export async function openPostgresDatabase(
+  url: string,
+  mode: 'create' | 'existing',
+  onBatch?: OnBatch,
+): Promise<Database> {
+  const config = clientConfig(url);
+  const name = await examineServer(config, mode);
+  const connections = new Connections(config);
+  const statements = new StatementNames();
+  const run = (client: PoolClient, query: CompiledQuery): Promise<ServerResult<Record<string, unknown>>> =>
+    client.query(statements.toConfig(query));
+
+  const commit: Commit = (rows, deadlineAt) => connections.use((client) => appendRows(client, rows), deadlineAt);
+  const queue = new AppendQueue(commit, { wholeMs: deadlineMs, waitingMs: appendWaitMs }, onBatch);
+  const listeners: (() => void)[] = [];
+  let changes: ChangeListener | null = null;
+
+  return {
+    dialect: 'postgres',
+    name,
+    build,
+    read: async <Row>(query: CompiledQuery<Row>) =>
+      (await connections.use((client) => run(client, query))).rows as Row[],
+    write: async (queries) => {
+      const results = await connections.use((client) => runAll(client, queries, run));
+      return results.map(({ rows, rowCount }): QueryResult<unknown> => ({ rows, changes: rowCount ?? 0 }));
+    },
+    append: (notification, key) => queue.append(notification, key),
+    onChange: (listener) => {
+      listeners.push(listener);
+      changes ??= new ChangeListener(config, () => {
+        for (const each of listeners) each();
+      });
+    },
+    migrate: (migrations) => migrate(config, migrations),
+    verify: () => connections.use(verify),
+    close: async () => {
+      changes?.close();
+      await connections.close();
+    },
+  };
+}
+
+type Run = (client: PoolClient, query: CompiledQuery) => Promise<ServerResult<Record<string, unknown>>>;
+
+/** One statement is a transaction by itself; more are sent together, once the transaction has begun for certain. */
+async function runAll(client: PoolClient, queries: readonly CompiledQuery[], run: Run) {
+  const [only] = queries;
+  if (only !== undefined && queries.length === 1) return [await run(client, only)];
+  await client.query('BEGIN');
+  const running = queries.map((query) => run(client, query));
+  const [results, committed] = await Promise.all([Promise.allSettled(running), client.query('COMMIT')]);
+  // The first is the cause; those behind it failed because the transaction had.
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  if (committed.command !== 'COMMIT') throw new Error(`the transaction ended with ${committed.command}`);
+  return Promise.all(running);
+}
+
+/** Statements by name: the server parses and plans them once for each connection. */
+class StatementNames {
+  readonly #names = new Map<string, string>();
+
+  toConfig({ sql, parameters }: CompiledQuery): QueryConfig<unknown[]> {
+    let name = this.#names.get(sql);
+    if (name === undefined && this.#names.size < maxNames) {
+      name = `tocsin_${this.#names.size}`;
+      this.#names.set(sql, name);
+    }
+    return { name, text: sql, values: [...parameters] };
+  }
+}

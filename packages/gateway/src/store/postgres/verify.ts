@@ -1,0 +1,38 @@
+import type { PoolClient } from 'pg';
+import type { Tables } from '../tables.ts';
+
+const tables: Record<keyof Tables, true> = {
+  meta: true,
+  changes: true,
+  owners: true,
+  data_keys: true,
+  api_keys: true,
+  devices: true,
+  push_targets: true,
+  mqtt_sessions: true,
+  mqtt_waiting: true,
+  notifications: true,
+  dispatches: true,
+  deliveries: true,
+  delivery_lanes: true,
+  idempotency: true,
+  used_signatures: true,
+  request_counts: true,
+};
+
+/** Tables that are missing, and indexes that the server itself calls unusable. */
+export async function verify(client: PoolClient): Promise<string[]> {
+  const missing = await client.query<{ name: string }>(
+    'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NULL',
+    [Object.keys(tables)],
+  );
+  const broken = await client.query<{ name: string }>(
+    `SELECT indexrelid::regclass::text AS name FROM pg_index
+     WHERE NOT (indisvalid AND indisready) AND indrelid IN (SELECT to_regclass(quote_ident(t)) FROM unnest($1::text[]) AS t)`,
+    [Object.keys(tables)],
+  );
+  return [
+    ...missing.rows.map(({ name }) => `the table ${name} is missing`),
+    ...broken.rows.map(({ name }) => `the index ${name} is not valid; run REINDEX INDEX ${name}`),
+  ];
+}

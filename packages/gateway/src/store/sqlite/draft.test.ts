@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Draft } from './draft.ts';
+
+function fileFor(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tocsin-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'draft');
+}
+
+test('A draft that is being written is nobody else’s', (t) => {
+  const file = fileFor(t);
+  const draft = Draft.create(file);
+  draft.db.exec('CREATE TABLE some (thing text)');
+  assert.throws(() => Draft.create(file), /Another process is writing/);
+  draft.db.exec("INSERT INTO some VALUES ('more')");
+  draft.finish();
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test('What a process that was cut off left behind makes way', (t) => {
+  const file = fileFor(t);
+  writeFileSync(file, 'half of something');
+  const draft = Draft.create(file);
+  draft.db.exec('CREATE TABLE some (thing text)');
+  draft.discard();
+  assert.ok(!existsSync(file));
+});

@@ -1,0 +1,82 @@
+// A SQLite file in the making: for one process alone, and under its final name only once it is whole and on disk.
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../../core/problem.ts';
+import { isContention } from './connection.ts';
+
+export class Draft {
+  readonly file: string;
+  readonly db: DatabaseSync;
+
+  private constructor(file: string) {
+    this.file = file;
+    closeSync(openSync(file, 'wx', 0o600));
+    this.db = new DatabaseSync(file);
+    // One that is cut off is thrown away, so nothing has to survive before the end; the lock tells others of this one.
+    this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE');
+    this.db.exec('BEGIN EXCLUSIVE; COMMIT');
+  }
+
+  /** Takes the place of one that was cut off; refuses where another process is at it now. */
+  static create(file: string): Draft {
+    try {
+      if (existsSync(file)) removeAbandoned(file);
+      return new Draft(file);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      throw new Problem(`${file} cannot be written: ${(error as Error).message}`);
+    }
+  }
+
+  discard(): void {
+    if (this.db.isOpen) this.db.close();
+    rmSync(this.file, { force: true });
+  }
+
+  /** Checks the file, closes it, and sees it onto the disk. */
+  finish(): void {
+    const problems = quickCheck(this.db);
+    if (problems.length > 0) throw new Problem(`${this.file} was not written as it should be: ${problems[0]}`);
+    this.db.close();
+    sync(this.file);
+  }
+}
+
+/** Gives a finished file its name; whatever had it is replaced in one step. */
+export function putInPlace(from: string, to: string): void {
+  renameSync(from, to);
+  sync(dirname(to));
+}
+
+/** What SQLite finds wrong with a file; empty when it is sound. */
+export function quickCheck(db: DatabaseSync): string[] {
+  return db
+    .prepare('PRAGMA quick_check')
+    .all()
+    .map((row) => String(Object.values(row)[0]))
+    .filter((line) => line !== 'ok');
+}
+
+function removeAbandoned(file: string): void {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { timeout: 0 });
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    if (isContention(error)) throw new Problem(`Another process is writing ${file} at this moment.`);
+    // Anything else that stands there is what a process that was cut off left behind.
+  } finally {
+    db?.close();
+  }
+  rmSync(file);
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

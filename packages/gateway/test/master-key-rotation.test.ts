@@ -1,0 +1,618 @@
+// The master key is replaced under running servers: nobody notices, nothing is lost, and the old key opens nothing more.
+// TOCSIN_TEST_ROTATION_OWNERS=2000 TOCSIN_TEST_ROTATION_ROWS=50 makes it large.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseMasterKeys } from '../src/core/master-key-format.ts';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import type { RotationProgress, Store } from '../src/gateway/ports.ts';
+import { createKey, createOwner, systemMakers as makers } from '../src/gateway/registration.ts';
+import type { Database } from '../src/store/database.ts';
+import { masterKeySource } from '../src/store/master-key.ts';
+import { MasterKeyring } from '../src/store/master-keyring.ts';
+import { openStore } from '../src/store/open-store.ts';
+import { createMasterKeyStore } from '../src/store/rotation.ts';
+import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation, launcher } from './support/gateway-process.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { RowTamperer } from './support/sealed-rows.ts';
+
+const owners = Number(process.env.TOCSIN_TEST_ROTATION_OWNERS ?? 60);
+const rowsPerOwner = Number(process.env.TOCSIN_TEST_ROTATION_ROWS ?? 3);
+
+describe('Rotating the master key of a store:', () => {
+  test('everything is under the new key, which alone opens it, and the file holds no other', async (t) => {
+    const { dataDir, keys } = await prepare(t, 3);
+    const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
+    const report = await withStore(dataDir, (store) => store.rotateMasterKey());
+    assert.deepEqual(report, { version: 2, retired: [1], resealed: 3 + 3 + 1, damaged: [], todo: [] });
+    const newKey = await readFile(join(dataDir, 'master.key'), 'utf8');
+    assert.equal(parseMasterKeys(newKey)?.length, 1);
+    assert.notEqual(newKey, oldKey);
+    assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600);
+    await assertWholeUnder(dataDir, 2, keys);
+    await rm(join(dataDir, 'master.key'));
+    await assert.rejects(openWith(dataDir, oldKey), /not the one this database was sealed with/);
+    await (await openWith(dataDir, newKey)).close();
+    // Once more, so that versions are counted and not toggled.
+    await writeFile(join(dataDir, 'master.key'), newKey);
+    const again = await withStore(dataDir, (store) => store.rotateMasterKey());
+    assert.deepEqual([again.version, again.retired], [3, [2]]);
+    await assertWholeUnder(dataDir, 3, keys);
+  });
+
+  // More rows than are resealed in one transaction, so that one cut falls in the middle.
+  const steps: { what: string; isHere: (progress: RotationProgress) => boolean }[] = [
+    { what: 'before the new key is in use', isHere: ({ step }) => step === 'key_ready' },
+    { what: 'before anything is resealed', isHere: ({ step }) => step === 'key_in_use' },
+    { what: 'in the middle of resealing', isHere: ({ resealed = 0 }) => resealed > 0 },
+    { what: 'before the old key is dropped', isHere: ({ step }) => step === 'old_key_retired' },
+  ];
+  for (const { what, isHere } of steps) {
+    test(`cut off ${what}, all is readable for old and new processes, and the next one finishes it`, async (t) => {
+      const { dataDir, keys } = await prepare(t, 220);
+      const running = await open(t, dataDir);
+      const cutOff = running.rotateMasterKey({
+        onProgress: (progress) => {
+          if (isHere(progress)) throw new Error('cut off here');
+        },
+      });
+      await assert.rejects(cutOff, /cut off here/);
+      const fresh = await open(t, dataDir);
+      for (const store of [running, fresh]) await assertAllOpen(store, keys);
+      const during = await createOwner(running, makers, { name: 'During', email: null, emailAlerts: false });
+      const report = await fresh.rotateMasterKey();
+      assert.equal(report.version, 2, 'it goes on instead of beginning anew');
+      await assertWholeUnder(dataDir, 2, keys);
+      assert.equal((await running.findOwner(during.id))?.name, 'During');
+      assert.equal(parseMasterKeys(await readFile(join(dataDir, 'master.key'), 'utf8'))?.length, 1);
+    });
+  }
+
+  test('a process that learned nothing of it seals with the new key afterwards, and with nothing else', async (t) => {
+    const { dataDir, keys, ids } = await prepare(t, 2);
+    const asleep = await open(t, dataDir);
+    await withStore(dataDir, (store) => store.rotateMasterKey());
+    const owner = await createOwner(asleep, makers, { name: 'Late', email: null, emailAlerts: false });
+    await createKey(asleep, makers, { ownerId: owner.id, type: 'public_client' });
+    const sleepier = await open(t, dataDir);
+    await withStore(dataDir, (store) => store.rotateMasterKey());
+    await sleepier.revokeKey(ids[0] as string, 1);
+    const sleepiest = await open(t, dataDir);
+    await withStore(dataDir, (store) => store.rotateMasterKey());
+    await sleepiest.obtainSecret('late', () => 'secret');
+    await assertWholeUnder(dataDir, 4, keys);
+  });
+
+  test('a revocation between reading and resealing stands', async (t) => {
+    const { dataDir, keys, ids } = await prepare(t, 2);
+    const server = await open(t, dataDir);
+    const id = ids[0] as string;
+    let isRevoked = false;
+    const database = interfering(join(dataDir, 'tocsin.db'), async (sql) => {
+      if (isRevoked || !sql.includes('update "api_keys"')) return;
+      isRevoked = true;
+      await server.revokeKey(id, 42);
+    });
+    t.after(() => database.close());
+    const source = masterKeySource(null, join(dataDir, 'master.key'));
+    const master = await MasterKeyring.open(database, source, () => undefined);
+    await createMasterKeyStore(database, master).rotateMasterKey();
+    assert.ok(isRevoked);
+    const key = await (await open(t, dataDir)).findKey(keys[0]?.digest as string);
+    assert.equal(key?.revokedAt, 42);
+    await assertWholeUnder(dataDir, 2, keys);
+  });
+
+  test('what does not open is named and left, and does not hold up the rest', async (t) => {
+    const { dataDir, keys, ids } = await prepare(t, 3);
+    const rows = new RowTamperer(dataDir);
+    t.after(() => rows.close());
+    const [id] = ids as [string];
+    const sealed = rows.read('api_keys', 'sealed', { id });
+    sealed[40] = (sealed[40] as number) ^ 1;
+    rows.update('api_keys', { sealed }, { id });
+    const { damaged, retired } = await withStore(dataDir, (store) => store.rotateMasterKey());
+    assert.deepEqual(damaged.length, 1);
+    assert.match(damaged[0] as string, new RegExp(`^api_keys own_\\w+/${id}$`));
+    assert.deepEqual(retired, [1]);
+    await assertAllOpen(await open(t, dataDir), keys.slice(1));
+  });
+
+  test('a second rotation at the same time is refused, and the first is not disturbed', async (t) => {
+    const { dataDir, keys } = await prepare(t, 2);
+    const [one, other] = [await open(t, dataDir), await open(t, dataDir)];
+    const [first, second] = await Promise.allSettled([one.rotateMasterKey(), other.rotateMasterKey()]);
+    assert.equal(first.status, 'fulfilled');
+    assert.match(String((second as PromiseRejectedResult).reason), /Another rotation is under way/);
+    await assertWholeUnder(dataDir, 2, keys);
+  });
+
+  test('the old key is kept where the operator wants it, before it is replaced', async (t) => {
+    const { dataDir } = await prepare(t, 1);
+    const before = await readFile(join(dataDir, 'master.key'), 'utf8');
+    const oldKeyFile = join(dataDir, 'old.key');
+    await withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
+    assert.equal(await readFile(oldKeyFile, 'utf8'), before);
+    assert.equal((await stat(oldKeyFile)).mode & 0o777, 0o600);
+    const again = withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
+    await assert.rejects(again, /old\.key: EEXIST.*Nothing was changed/s);
+    assert.deepEqual(new Set(sealedVersions(dataDir).map(([version]) => version)), new Set([2]));
+  });
+
+  test('no file holds a value under the old key any more', async (t) => {
+    const { dataDir } = await prepare(t, 50);
+    const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
+    const old = db.prepare('SELECT wrapped FROM data_keys').all() as { wrapped: Uint8Array }[];
+    db.close();
+    await withStore(dataDir, async (store) => {
+      await store.rotateMasterKey();
+      const files = await Promise.all((await readdir(dataDir)).map((name) => readFile(join(dataDir, name))));
+      const found = old.filter(({ wrapped }) => files.some((bytes) => bytes.includes(wrapped.subarray(15))));
+      assert.equal(found.length, 0);
+    });
+  });
+});
+
+describe('Keys that the operator gives:', () => {
+  const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('hex')];
+
+  test('from a variable: told what to do with one key, rotated with two, and the new one is enough then', async (t) => {
+    const installation = await create(t, { TOCSIN_MASTER_KEY: oldKey });
+    const { key } = await createOwnerAndKey(installation);
+    const alone = await installation.run(['master-key', 'rotate']);
+    assert.equal(alone.exitCode, 1);
+    assert.match(alone.stderr, /TOCSIN_MASTER_KEY="new,old".*Nothing was changed/s);
+    const both = { TOCSIN_MASTER_KEY: `${newKey},${oldKey}` };
+    const gateway = await installation.serve(both);
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'before' })).body.stored, true);
+    const rotated = await installation.run(['master-key', 'rotate', '--json'], both);
+    assert.equal(rotated.exitCode, 0, rotated.stderr);
+    assert.equal(JSON.parse(rotated.stdout).version, 2);
+    assert.match(rotated.stderr, /Take all keys but the first out of TOCSIN_MASTER_KEY/);
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
+    assert.equal(await gateway.stop(), 0);
+    const refused = await installation.run(['owner', 'list']);
+    assert.equal(refused.exitCode, 1);
+    assert.match(refused.stderr, /not the one this database was sealed with/);
+    const listed = await installation.run(['inbox', 'list'], { TOCSIN_MASTER_KEY: newKey });
+    assert.match(listed.stdout, /after/);
+    for (const secret of [oldKey, newKey])
+      assert.ok(!(rotated.stderr + rotated.stdout + alone.stderr).includes(secret));
+  });
+
+  test('two rotations at once from a variable do no harm', async (t) => {
+    const installation = await create(t, { TOCSIN_MASTER_KEY: oldKey });
+    await createOwnerAndKey(installation);
+    const both = { TOCSIN_MASTER_KEY: `${newKey},${oldKey}` };
+    const results = await Promise.all([1, 2].map(() => installation.run(['master-key', 'rotate'], both)));
+    for (const { exitCode, stderr } of results) assert.equal(exitCode, 0, stderr);
+    assert.deepEqual(new Set(sealedVersions(installation.dataDir).map(([version]) => version)), new Set([2]));
+    const doctor = await installation.run(['doctor', '--deep'], { TOCSIN_MASTER_KEY: newKey });
+    assert.match(doctor.stdout, /every row opens/);
+  });
+
+  test('a wrong key is refused, and nothing is changed', async (t) => {
+    const installation = await create(t);
+    await createOwnerAndKey(installation);
+    const before = await snapshot(installation.dataDir);
+    const wrong = await installation.run(['master-key', 'rotate'], { TOCSIN_MASTER_KEY: newKey });
+    assert.equal(wrong.exitCode, 1);
+    assert.match(wrong.stderr, /not the one this database was sealed with/);
+    assert.deepEqual(await snapshot(installation.dataDir), before);
+  });
+
+  test('a file that TOCSIN_MASTER_KEY_FILE names by a link is rewritten, and read again by the server', async (t) => {
+    const installation = await create(t);
+    const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const [target, link] = [join(folder, 'target'), join(folder, 'link')];
+    await writeFile(target, oldKey, { mode: 0o640 });
+    await symlink(target, link);
+    installation.environment.TOCSIN_MASTER_KEY_FILE = link;
+    const { key } = await createOwnerAndKey(installation);
+    const gateway = await installation.serve();
+    await installation.json('master-key', 'rotate');
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
+    assert.ok((await lstat(link)).isSymbolicLink());
+    assert.equal((await stat(target)).mode & 0o777, 0o640, 'who could read it before still can');
+    assert.ok(!(await readFile(target, 'utf8')).includes(oldKey));
+  });
+
+  test('a file that cannot be written is explained, and works once the operator has put the new key in', async (t) => {
+    const installation = await create(t);
+    await createOwnerAndKey(installation);
+    const file = join(installation.dataDir, 'master.key');
+    await mkdir(`${file}.draft`);
+    const refused = await installation.run(['master-key', 'rotate']);
+    assert.equal(refused.exitCode, 1);
+    assert.match(refused.stderr, /master\.key cannot be written.*in front of the present one.*Nothing was changed/s);
+    await writeFile(file, `${newKey}\n${await readFile(file, 'utf8')}`);
+    assert.deepEqual(await installation.json<object>('master-key', 'status'), {
+      source: file,
+      versions: [{ version: 1, values: 2 }],
+      spareKeys: 1,
+      nextKeyGiven: true,
+      rotating: false,
+    });
+    const rotated = await installation.run(['master-key', 'rotate']);
+    assert.equal(rotated.exitCode, 0, rotated.stderr);
+    assert.match(rotated.stderr, /Take all keys but the first out of .*master\.key/);
+    await writeFile(file, newKey);
+    assert.equal((await installation.run(['doctor'])).stdout.includes('FAILED'), false);
+  });
+
+  test('a server without the new key answers authentication_unavailable, and never 500', async (t) => {
+    const installation = await create(t, { TOCSIN_MASTER_KEY: oldKey });
+    const { key } = await createOwnerAndKey(installation);
+    const gateway = await installation.serve();
+    const rotated = await installation.run(['master-key', 'rotate'], { TOCSIN_MASTER_KEY: `${newKey},${oldKey}` });
+    assert.equal(rotated.exitCode, 0, rotated.stderr);
+    const answer = await eventually(
+      'the key is looked at again',
+      5000,
+      () => notify({ api: gateway.api, key }, { title: 'x' }),
+      ({ status }) => status !== 200,
+    );
+    assert.equal(answer.status, 401);
+    assert.equal(answer.body.code, 'authentication_unavailable');
+    assert.equal((await fetch(new URL('/readyz', gateway.line.console))).status, 503);
+  });
+});
+
+describe('On PostgreSQL:', () => {
+  const obstacle = postgresObstacle();
+  const [oldKey, newKey] = [randomBytes(32), randomBytes(32)].map((bytes) => createSecretKey(bytes)) as [
+    KeyObject,
+    KeyObject,
+  ];
+
+  test('what other nodes write meanwhile is under the new key in the end, and none of it is lost', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const { openNode, dataDir } = await startPostgres(t);
+    const first = await openNode([oldKey]);
+    const before = await createOwner(first, makers, { name: 'Before', email: null, emailAlerts: false });
+    await assert.rejects(first.rotateMasterKey(), /given to every server first.*Nothing was changed/s);
+    const [node, rotating] = [await openNode([newKey, oldKey]), await openNode([newKey, oldKey])];
+    const made: string[] = [];
+    let isOver = false;
+    const writing = (async () => {
+      while (!isOver) {
+        const { id } = await createOwner(node, makers, { name: 'During', email: null, emailAlerts: false });
+        await createKey(node, makers, { ownerId: id, type: 'public_client' });
+        made.push(id);
+      }
+    })();
+    await eventually(
+      'owners are being made',
+      5000,
+      () => made.length,
+      (count) => count > 20,
+    );
+    const report = await rotating.rotateMasterKey();
+    isOver = true;
+    await writing;
+    assert.deepEqual([report.version, report.retired], [2, [1]]);
+    const { versions } = await rotating.masterKeyStatus();
+    assert.deepEqual(
+      versions.map(({ version }) => version),
+      [2],
+    );
+    assert.equal(versions[0]?.values, 1 + 2 * made.length, 'each data key and API key, and nothing else');
+    const fresh = await openNode([newKey]);
+    for (const id of [before.id, ...made]) {
+      assert.ok(await fresh.findOwner(id));
+      await fresh.listKeys(id);
+    }
+    await assert.rejects(openNode([oldKey]), /not the one this database was sealed with/);
+    // It had the old key alone: nothing is sealed with it any more, and it says what it lacks.
+    const late = createOwner(first, makers, { name: 'Late', email: null, emailAlerts: false });
+    await assert.rejects(late, { name: 'StoreUnavailable' });
+    assert.deepEqual(await readdir(dataDir), []);
+  });
+});
+
+async function startPostgres(t: TestContext) {
+  const server = await Postgres.start(['fsync = off']);
+  t.after(() => server.stop());
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-rotation-'));
+  t.after(() => rm(dataDir, { recursive: true }));
+  const databaseUrl = await server.createDatabase();
+  const openNode = async (keys: KeyObject[]): Promise<Store> => {
+    const store = await openStore({ dataDir, databaseUrl, masterKey: { keys, file: null } }, 'create');
+    t.after(() => store.close());
+    return store;
+  };
+  return { openNode, dataDir };
+}
+
+describe('Rotating under load:', () => {
+  test('no request fails, what is made meanwhile works, what is revoked meanwhile stays so', async (t) => {
+    const installation = await create(t);
+    const world = await prepareIn(installation.dataDir, owners, rowsPerOwner);
+    const gateway = await installation.serve();
+    const load = startLoad(
+      t,
+      gateway,
+      world.keys.map(({ value }) => value),
+    );
+    await eventually(
+      'the load runs',
+      10_000,
+      () => load.answered(),
+      (count) => count > 50,
+    );
+    const calm = load.lap();
+    const startedAt = performance.now();
+    const rotation = installation.json<{ version: number; resealed: number }>('master-key', 'rotate');
+    const [victim] = world.revocable;
+    const revoked = installation.json('key', 'revoke', victim?.id as string);
+    const made = createOwnerAndKey(installation);
+    const { version, resealed } = await rotation;
+    const seconds = (performance.now() - startedAt) / 1000;
+    const during = load.lap();
+    const { key } = await made;
+    await revoked;
+    assert.equal(version, 2);
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'new' })).body.stored, true);
+    await eventually(
+      'the revoked key is refused',
+      5000,
+      () => notify({ api: gateway.api, key: victim?.value as string }, { title: 'revoked' }),
+      ({ status }) => status === 401,
+    );
+    await eventually(
+      'the load goes on',
+      10_000,
+      () => load.answered(),
+      (count) => count > during.total + 50,
+    );
+    const failures = await load.stop();
+    t.diagnostic(
+      `${resealed} values of ${owners} owners with ${owners * rowsPerOwner} rows in ${seconds.toFixed(1)} s`,
+    );
+    t.diagnostic(`p50 ${during.p50} ms, p99 ${during.p99} ms, worst ${during.worst} ms; before it p99 ${calm.p99} ms`);
+    assert.deepEqual(failures, []);
+    await assertWholeUnder(installation.dataDir, 2, world.keys);
+    assert.doesNotMatch(gateway.log, /internal error|not stored/);
+  });
+
+  test('killed at any moment, it is finished by the next one, and no request fails', async (t) => {
+    const installation = await create(t);
+    const world = await prepareIn(installation.dataDir, owners, rowsPerOwner);
+    const gateway = await installation.serve();
+    const load = startLoad(
+      t,
+      gateway,
+      world.keys.map(({ value }) => value),
+    );
+    const moments: { line: RegExp; ms: number }[] = [
+      { line: /new key is in its place/, ms: 0 },
+      { line: /Servers seal with the new key/, ms: 0 },
+      { line: /Servers seal with the new key/, ms: 5 },
+      { line: /Servers seal with the new key/, ms: 20 },
+      { line: /it is retired/, ms: 0 },
+    ];
+    for (const { line, ms } of moments) {
+      await killRotation(installation, line, ms);
+      await withStore(installation.dataDir, async (store) => assert.deepEqual(await store.verify(), []));
+    }
+    await installation.json('master-key', 'rotate');
+    const status = await installation.json<{ versions: unknown[]; spareKeys: number }>('master-key', 'status');
+    assert.equal(status.versions.length, 1);
+    assert.equal(status.spareKeys, 0);
+    assert.deepEqual(await load.stop(), []);
+    const [[version]] = sealedVersions(installation.dataDir) as [[number, number]];
+    await assertWholeUnder(installation.dataDir, version, world.keys);
+  });
+});
+
+interface PreparedKey {
+  id: string;
+  value: string;
+  digest: string;
+}
+
+async function prepare(t: TestContext, count: number) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-rotation-'));
+  t.after(() => rm(dataDir, { recursive: true }));
+  const { keys } = await prepareIn(dataDir, count, 1);
+  return { dataDir, keys, ids: keys.map(({ id }) => id) };
+}
+
+/** Owners with a key each and some rows, and a secret of the service; through the store, many at a time. */
+async function prepareIn(dataDir: string, count: number, rows: number) {
+  const store = await openStore({ dataDir, masterKey: null }, 'create');
+  const newId = createUuidV7Source(Date.now, randomUUID);
+  const keys: PreparedKey[] = [];
+  const one = async (index: number): Promise<void> => {
+    const owner = await createOwner(store, makers, { name: `Owner ${index}`, email: null, emailAlerts: false });
+    const { key, value } = await createKey(store, makers, { ownerId: owner.id, type: 'public_client' });
+    keys.push({ id: key.id, value, digest: key.digest });
+    await Promise.all(
+      Array.from({ length: rows }, () =>
+        store.save({
+          ...{ id: newId(), ownerId: owner.id, createdAt: Date.now(), title: 'stored', body: '', source: 'test' },
+          ...{ category: 'info', severity: null, data: {} },
+        }),
+      ),
+    );
+  };
+  const together = 40;
+  for (let from = 0; from < count; from += together) {
+    await Promise.all(Array.from({ length: Math.min(together, count - from) }, (_, index) => one(from + index)));
+  }
+  await store.obtainSecret('test_secret', () => 'of the service');
+  // For a test that takes one away from its owner.
+  const [spare] = await store.listOwners();
+  const extra =
+    count > 20 ? await createKey(store, makers, { ownerId: spare?.id as string, type: 'public_client' }) : null;
+  await store.close();
+  return { keys, revocable: extra === null ? [] : [{ id: extra.key.id, value: extra.value }] };
+}
+
+async function open(t: TestContext, dataDir: string): Promise<Store> {
+  const store = await openStore({ dataDir, masterKey: null }, 'existing');
+  t.after(() => store.close());
+  return store;
+}
+
+async function withStore<T>(dataDir: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore({ dataDir, masterKey: null }, 'existing');
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function openWith(dataDir: string, key: string): Promise<Store> {
+  const keys = parseMasterKeys(key) ?? [createSecretKey(Buffer.alloc(32))];
+  return openStore({ dataDir, masterKey: { keys, file: null } }, 'existing');
+}
+
+/** A database before each of whose writes something happens. */
+function interfering(file: string, before: (sql: string) => Promise<void>): Database {
+  const database = createSqliteDatabase(file);
+  return {
+    ...database,
+    write: async (queries) => {
+      for (const { sql } of queries) await before(sql);
+      return database.write(queries);
+    },
+  };
+}
+
+async function assertAllOpen(store: Store, keys: readonly PreparedKey[]): Promise<void> {
+  for (const { digest } of keys) {
+    const key = await store.findKey(digest);
+    assert.ok(key);
+    const { notifications, damaged } = await store.listNotifications(key.ownerId, { limit: 1 });
+    assert.deepEqual([notifications.length, damaged.length], [1, 0]);
+  }
+  assert.equal(await store.obtainSecret('test_secret', () => 'made anew'), 'of the service');
+}
+
+async function assertWholeUnder(dataDir: string, version: number, keys: readonly PreparedKey[]) {
+  assert.deepEqual(
+    sealedVersions(dataDir).map(([each]) => each),
+    [version],
+  );
+  await withStore(dataDir, async (store) => {
+    assert.deepEqual(await store.verify(), []);
+    await assertAllOpen(store, keys);
+  });
+}
+
+/** How many values lie under which version of the master key. */
+function sealedVersions(dataDir: string): [version: number, values: number][] {
+  const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
+  try {
+    const values = db
+      .prepare(
+        'SELECT wrapped AS value FROM data_keys UNION ALL SELECT sealed FROM api_keys UNION ALL SELECT value FROM meta',
+      )
+      .all() as { value: Uint8Array }[];
+    const counts = new Map<number, number>();
+    for (const { value } of values) {
+      const version = Buffer.from(value).readUInt16BE(1);
+      counts.set(version, (counts.get(version) ?? 0) + 1);
+    }
+    return [...counts];
+  } finally {
+    db.close();
+  }
+}
+
+async function snapshot(dataDir: string): Promise<Record<string, unknown>> {
+  const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
+  try {
+    const tables = ['meta', 'data_keys', 'api_keys', 'owners', 'changes'];
+    const rows = Object.fromEntries(tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()]));
+    return { ...rows, key: await readFile(join(dataDir, 'master.key'), 'utf8') };
+  } finally {
+    db.close();
+  }
+}
+
+async function create(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
+  const installation = await Installation.create({ TOCSIN_FIRST_RUN: 'off', ...environment });
+  t.after(() => installation.remove());
+  return installation;
+}
+
+async function createOwnerAndKey(installation: Installation): Promise<{ key: string }> {
+  const { id } = await installation.json('owner', 'create', '--name', 'Made by the command line');
+  return installation.json<{ key: string }>('key', 'create', '--owner', id as string);
+}
+
+/** Kills the command so long after it has said this line; it may have ended by then. */
+async function killRotation(installation: Installation, line: RegExp, afterMs: number): Promise<void> {
+  const child = spawn(process.execPath, [launcher, 'master-key', 'rotate'], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...installation.environment },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  let said = '';
+  const hasSaid = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (line.test(said)) resolve();
+    });
+  });
+  await Promise.race([hasSaid, ended]);
+  assert.match(said, line);
+  if (afterMs > 0) await delay(afterMs);
+  child.kill('SIGKILL');
+  await ended;
+}
+
+interface Lap {
+  total: number;
+  p50: string;
+  p99: string;
+  worst: string;
+}
+
+/** Callers that send one request after another, each with the key of another owner. */
+function startLoad(t: TestContext, { api }: GatewayProcess, keys: readonly string[]) {
+  const stopping = new AbortController();
+  t.after(() => stopping.abort());
+  const failures: unknown[] = [];
+  let times: number[] = [];
+  let total = 0;
+  const caller = async (first: number): Promise<void> => {
+    for (let turn = first; !stopping.signal.aborted; turn += 7) {
+      const startedAt = performance.now();
+      const { status, body } = await notify({ api, key: keys[turn % keys.length] as string }, { title: 'load' });
+      times.push(performance.now() - startedAt);
+      total += 1;
+      if (status !== 200 || !body.stored) failures.push({ status, body });
+    }
+  };
+  const callers = Array.from({ length: 8 }, (_, index) => caller(index * 1009));
+  return {
+    answered: () => total,
+    lap: (): Lap => {
+      const sorted = times.toSorted((one, other) => one - other);
+      const at = (share: number) => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(1);
+      times = [];
+      return { total, p50: at(0.5), p99: at(0.99), worst: (sorted.at(-1) ?? 0).toFixed(1) };
+    },
+    stop: async (): Promise<unknown[]> => {
+      stopping.abort();
+      await Promise.all(callers);
+      return failures;
+    },
+  };
+}

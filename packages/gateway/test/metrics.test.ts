@@ -1,0 +1,252 @@
+// What an operator's Prometheus gets, against what callers were told.
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectAsync } from 'mqtt';
+import { eventually } from './support/eventually.ts';
+import { Installation } from './support/gateway-process.ts';
+import { rawRequest } from './support/raw-request.ts';
+import { serveAndGiveUp } from './support/refusal-to-start.ts';
+import { notify, send } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { fetchMetrics, scrape } from './support/scrape.ts';
+import { startMailServer } from './support/smtp-server.ts';
+
+const token = 'a-token-for-the-metrics';
+
+async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+suite('The counters', () => {
+  test('agree with what callers were told', async (t) => {
+    const gateway = await (await install(t)).serve();
+    for (let index = 0; index < 5; index += 1) assert.equal((await notify(gateway, { title: 'one' })).status, 200);
+    assert.equal((await notify(gateway, 'not json')).status, 400);
+    assert.equal((await notify({ api: gateway.api, key: 'svc_unknownUnknownUnknown' }, { title: 'x' })).status, 401);
+    assert.equal((await send(gateway.api, { path: '/elsewhere' })).status, 404);
+    assert.equal((await send(gateway.api, {})).status, 200);
+    assert.equal((await rawRequest(gateway.api, 'nonsense\r\n\r\n')).status, 400);
+    const metrics = await scrape(gateway);
+    const requests = 'tocsin_http_requests_total';
+    assert.equal(metrics.sum(requests, { status: 200, code: 'none' }), 6);
+    assert.equal(metrics.sum(requests, { status: 401, code: 'invalid_api_key' }), 1);
+    assert.equal(metrics.sum(requests, { status: 404, code: 'not_found' }), 1);
+    assert.equal(metrics.sum(requests, { status: 400, code: 'invalid_body' }), 2);
+    const duration = 'tocsin_http_request_duration_seconds';
+    assert.equal(metrics.sum(`${duration}_count`, { method: 'POST', status: 200 }), 5);
+    assert.equal(metrics.sum(`${duration}_bucket`, { method: 'POST', status: 200, le: '+Inf' }), 5);
+    assert.ok((metrics.sum(`${duration}_sum`, { method: 'POST', status: 200 }) ?? 0) > 0);
+    // What never became a request has no duration.
+    assert.equal(metrics.sum(`${duration}_count`), 9);
+    assert.equal(metrics.sum('tocsin_notifications_total', { result: 'stored' }), 5);
+    assert.equal(metrics.sum('tocsin_notifications_total'), 5);
+    const outcomes = 'tocsin_channel_outcomes_total';
+    assert.equal(metrics.sum(outcomes, { channel: 'mqtt', kind: 'sent', attempt: 'first' }), 5);
+    assert.equal(metrics.sum(outcomes), 5);
+    assert.ok((metrics.sum('tocsin_store_batch_size_sum') ?? 0) >= 5);
+    assert.equal(
+      metrics.sum('tocsin_store_batch_size_count'),
+      metrics.sum('tocsin_store_commit_duration_seconds_count'),
+    );
+    assert.equal(metrics.sum('tocsin_redeliveries', { state: 'waiting' }), 0);
+    assert.equal(metrics.sum('tocsin_redeliveries', { state: 'dead' }), 0);
+    assert.equal(metrics.sum('tocsin_redelivery_oldest_age_seconds'), 0);
+    assert.ok((metrics.sum('nodejs_eventloop_lag_p99_seconds') ?? 0) > 0);
+    assert.ok((metrics.sum('process_cpu_seconds_total') ?? 0) > 0);
+    assert.match(gateway.log, /"requestId":"req_[^"]+","status":400,"code":"invalid_body","msg":"refused"/);
+  });
+
+  test('show a mail server that is down: the breaker, what waits, and how it ended well', async (t) => {
+    const mail = await startMailServer();
+    t.after(() => mail.kill());
+    const installation = await install(t, {
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    });
+    const gateway = await installation.serve();
+    const owner = gateway.line.firstRun?.owner as string;
+    await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+    const ring = () => notify(gateway, { title: 'Disk almost full', severity: 'critical', sendMqtt: false });
+    await eventually('the new address is known', 5000, ring, ({ body }) => body.emailEnabled);
+    const outcomes = 'tocsin_channel_outcomes_total';
+    const before = await scrape(gateway);
+    assert.equal(before.sum('tocsin_breaker_state', { guard: 'email' }), 0);
+    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), mail.mails.length);
+
+    await mail.kill();
+    const mailsBefore = mail.mails.length;
+    for (let index = 0; index < 6; index += 1) assert.equal((await ring()).body.emailSent, false);
+    const down = await scrape(gateway);
+    assert.equal(down.sum('tocsin_breaker_state', { guard: 'email' }), 2);
+    assert.equal(down.sum('tocsin_breaker_state', { guard: 'mqtt' }), 0);
+    assert.equal(down.sum(outcomes, { channel: 'email', kind: 'retry', attempt: 'first' }), 6);
+    assert.equal(down.sum('tocsin_redeliveries', { state: 'waiting' }), 6);
+    assert.ok((down.sum('tocsin_redelivery_oldest_age_seconds') ?? 0) > 0);
+
+    await mail.start();
+    // The breaker lets somebody try again ten seconds after it opened; whoever finds the server back wakes what waits.
+    const isBack = async () => {
+      await delay(1000);
+      return (await ring()).body.emailSent;
+    };
+    await eventually('the mail server is found again', 30_000, isBack, Boolean);
+    const after = await eventually(
+      'all that waited has been sent, and the breaker is closed',
+      40_000,
+      () => scrape(gateway),
+      (metrics) =>
+        metrics.sum('tocsin_redeliveries', { state: 'waiting' }) === 0 &&
+        metrics.sum('tocsin_breaker_state', { guard: 'email' }) === 0,
+    );
+    const attempts = { channel: 'email', kind: 'sent' };
+    assert.equal(after.sum(outcomes, { ...attempts, attempt: 'first' }), mailsBefore + 1);
+    assert.equal(after.sum(outcomes, attempts), mail.mails.length, 'each mail that arrived was counted once');
+  });
+
+  test('know how many devices are signed in to the embedded broker', async (t) => {
+    const gateway = await (await install(t)).serve();
+    const device = gateway.line.firstRun?.device as { id: string; mqtt: { password: string } };
+    const connections = async () => (await scrape(gateway)).sum('tocsin_mqtt_connections');
+    assert.equal(await connections(), 0);
+    const client = await connectAsync(gateway.line.mqtt as string, {
+      username: device.id,
+      password: device.mqtt.password,
+      reconnectPeriod: 0,
+    });
+    assert.equal(await connections(), 1);
+    await client.endAsync();
+    await eventually('the device is gone', 5000, connections, (count) => count === 0);
+  });
+
+  test('carry nothing that a caller wrote, and nobody’s name', async (t) => {
+    const gateway = await (await install(t)).serve();
+    const canary = 'canary4711';
+    const { body } = await notify(
+      gateway,
+      { title: canary, body: canary, source: canary, data: { [canary]: canary } },
+      { 'X-Request-Id': canary, Origin: `https://${canary}.example`, 'User-Agent': canary },
+    );
+    assert.equal(body.stored, true);
+    await notify({ api: gateway.api, key: `svc_${canary}${canary}` }, { title: 'x' });
+    await send(gateway.api, { path: `/${canary}`, method: 'DELETE' });
+    await send(gateway.api, { method: 'PROPFIND' });
+    await rawRequest(gateway.api, `${canary} / HTTP/1.1\r\n\r\n`);
+    const { text, samples } = await scrape(gateway);
+    const device = gateway.line.firstRun?.device.id as string;
+    const { host } = new URL(gateway.api);
+    for (const secret of [
+      canary,
+      gateway.key,
+      gateway.line.firstRun?.owner as string,
+      device,
+      body.id,
+      host,
+      'PROPFIND',
+    ]) {
+      assert.ok(!text.includes(secret), `${secret} is in the metrics`);
+    }
+    const ours = samples.filter(({ name }) => name.startsWith('tocsin_'));
+    const labels = new Set(ours.flatMap((sample) => Object.keys(sample.labels)));
+    const known = [
+      'attempt',
+      'channel',
+      'code',
+      'guard',
+      'kind',
+      'le',
+      'method',
+      'result',
+      'state',
+      'status',
+      'version',
+    ];
+    assert.deepEqual([...labels].sort(), known);
+  });
+});
+
+suite('Metrics are answered', () => {
+  const forwarded: Record<string, string>[] = [
+    { 'X-Forwarded-For': '203.0.113.9' },
+    { Forwarded: 'for=203.0.113.9' },
+    { 'X-Forwarded-For': '127.0.0.1' },
+    { Via: '1.1 proxy' },
+  ];
+
+  async function assertRefused(response: Response): Promise<void> {
+    assert.equal(response.status, 403);
+    const body = (await response.json()) as { ok: boolean; error: string };
+    assert.equal(body.ok, false);
+    assert.match(body.error, /TOCSIN_METRICS_TOKEN/);
+  }
+
+  test('to programs on the same machine, but not through a proxy there', async (t) => {
+    const gateway = await (await install(t)).serve();
+    const direct = await fetchMetrics(gateway);
+    assert.equal(direct.status, 200);
+    assert.match(direct.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+    for (const headers of forwarded) await assertRefused(await fetchMetrics(gateway, headers));
+    // Without a token that was set, none is right.
+    for (const authorization of ['Bearer ', 'Bearer undefined', 'Bearer null', '']) {
+      await assertRefused(await fetchMetrics(gateway, { ...forwarded[0], Authorization: authorization }));
+    }
+  });
+
+  test('to whoever has the token, from wherever', async (t) => {
+    const gateway = await (await install(t, { TOCSIN_METRICS_TOKEN: token })).serve();
+    for (const headers of forwarded) {
+      await assertRefused(await fetchMetrics(gateway, headers));
+      for (const wrong of [token, `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`]) {
+        await assertRefused(await fetchMetrics(gateway, { ...headers, Authorization: wrong }));
+      }
+      assert.equal((await fetchMetrics(gateway, { ...headers, Authorization: `Bearer ${token}` })).status, 200);
+    }
+  });
+
+  test('from another address only with the token', async (t) => {
+    const address = Object.values(networkInterfaces())
+      .flatMap((each) => each ?? [])
+      .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+    if (!canRun(t, address === undefined ? 'there is no address besides loopback' : null)) return;
+    const gateway = await (await install(t, { TOCSIN_HOST: '0.0.0.0', TOCSIN_METRICS_TOKEN: token })).serve();
+    const url = new URL('/metrics', gateway.line.console);
+    url.hostname = address as string;
+    await assertRefused(await fetch(url));
+    assert.equal((await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).status, 200);
+  });
+
+  test('never with a token that anybody could guess: the service does not start with one', async (t) => {
+    const { exitCode, stderr } = await serveAndGiveUp(await install(t, { TOCSIN_METRICS_TOKEN: 'short' }));
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, /TOCSIN_METRICS_TOKEN must be at least 16/);
+    assert.ok(!stderr.includes('short'));
+  });
+});
+
+test('A notification that could not be stored has the id of its request in the log', async (t) => {
+  const installation = await install(t);
+  const gateway = await installation.serve();
+  await notify(gateway, { title: 'so that the key is known' });
+  using other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { timeout: 2000 });
+  other.exec('BEGIN IMMEDIATE');
+  const { body } = await notify(gateway, { title: 'while another program holds the database' });
+  other.exec('ROLLBACK');
+  assert.equal(body.stored, false);
+  const line = await eventually(
+    'the line is written',
+    5000,
+    () => gateway.log.split('\n').find((text) => text.includes('notification not stored')),
+    (found) => found !== undefined,
+  );
+  const fields = JSON.parse(line ?? '') as Record<string, string>;
+  assert.equal(fields.requestId, (body as unknown as { requestId: string }).requestId);
+  assert.equal(fields.reason, 'store_unavailable');
+  const metrics = await scrape(gateway);
+  assert.equal(metrics.sum('tocsin_notifications_total', { result: 'store_unavailable' }), 1);
+  assert.equal(metrics.sum('tocsin_notifications_total', { result: 'stored' }), 1);
+});

@@ -1,0 +1,292 @@
+// `tocsin migrate-store`, and `tocsin backup` and `restore` with PostgreSQL.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { type CommandResult, type GatewayProcess, Installation, launcher } from './support/gateway-process.ts';
+import { KeyedLoad } from './support/keyed-load.ts';
+import { writeOlderBackup } from './support/older-backup.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { serveAndGiveUp } from './support/refusal-to-start.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { addRows, rowsOfDatabase, rowsOfFile } from './support/store-rows.ts';
+
+interface Copied {
+  rows: Record<string, number>;
+  added: number;
+  changed: number;
+  removed: number;
+}
+
+const obstacle = postgresObstacle();
+
+if (obstacle !== null) {
+  test('A store moves to PostgreSQL', (t) => void canRun(t, obstacle));
+} else {
+  let server: Postgres;
+  before(async () => {
+    // What a power cut would do is shown elsewhere.
+    server = await Postgres.start(['fsync = off']);
+  });
+  after(() => server.stop());
+
+  /** 0 also where there is no such table yet. */
+  const countNotifications = async (url: string): Promise<number> => {
+    const [table] = await server.query<{ isThere: boolean }>(
+      url,
+      `SELECT to_regclass('notifications') IS NOT NULL AS "isThere"`,
+    );
+    if (!table?.isThere) return 0;
+    const [row] = await server.query<{ count: number }>(url, 'SELECT count(*)::int AS count FROM notifications');
+    return row?.count ?? 0;
+  };
+
+  suite('migrate-store', () => {
+    test('copies under load, and with a second pass brings over what came meanwhile', {
+      timeout: 120_000,
+    }, async (t) => {
+      const { installation, gateway, key } = await start(t);
+      const url = await server.createDatabase();
+      const load = new KeyedLoad(gateway, 8);
+      await eventually(
+        'the load is on',
+        30_000,
+        () => load.acknowledged.length,
+        (count) => count > 200,
+      );
+      const acknowledged = load.acknowledged.length;
+      const first = await migrate(installation, url);
+      await load.end();
+      assert.deepEqual(load.refused, []);
+      assert.ok((first.rows.notifications ?? 0) >= acknowledged);
+      assert.ok((first.rows.notifications ?? 0) < load.acknowledged.length, 'the load went on meanwhile');
+      await gateway.stop();
+      const second = await migrate(installation, url);
+      assert.equal(second.rows.notifications, load.acknowledged.length);
+      assert.ok(second.added > 0);
+      assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(databaseOf(installation)));
+      const { added, changed, removed } = await migrate(installation, url);
+      assert.deepEqual({ added, changed, removed }, { added: 0, changed: 0, removed: 0 });
+
+      const moved = await installation.serve({ TOCSIN_DATABASE_URL: url });
+      const [one] = load.acknowledged;
+      assert.ok(one);
+      const again = await notify({ api: moved.api, key }, { title: one.title }, { 'Idempotency-Key': one.title });
+      assert.equal(again.body.id, one.id, 'a request from before the move is known');
+      assert.equal((await notify({ api: moved.api, key }, { title: 'after the move' })).body.stored, true);
+    });
+
+    test('brings over what changed and what is gone, also where one took the place of another', async (t) => {
+      const { installation, gateway } = await start(t);
+      const url = await server.createDatabase();
+      const value = 'svc_thatIsImportedTwiceOver';
+      const { id: keyId } = await installation.json('key', 'create', '--value', value);
+      const { id: deviceId } = await installation.json('device', 'create', '--name', 'Phone');
+      await notify(gateway, { title: 'first' });
+      await gateway.stop();
+      await migrate(installation, url);
+      await installation.json('device', 'delete', deviceId as string);
+      await installation.json('owner', 'create', '--name', 'Another');
+      const db = new DatabaseSync(databaseOf(installation));
+      // The same value under a new id: only one row may have its digest.
+      db.prepare('UPDATE api_keys SET id = ? WHERE id = ?').run('key_0', keyId as string);
+      db.exec('DELETE FROM notifications');
+      db.close();
+      const { added, removed } = await migrate(installation, url);
+      assert.ok(added >= 2 && removed >= 3, `${added} added, ${removed} removed`);
+      assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(databaseOf(installation)));
+    });
+
+    const interruptions: Record<string, (copy: ChildProcess, url: string) => unknown> = {
+      killed: (copy) => copy.kill('SIGKILL'),
+      'cut off by the server': (_, url) =>
+        server.query(
+          url,
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tocsin-copy'",
+        ),
+    };
+    for (const [how, interrupt] of Object.entries(interruptions)) {
+      test(`that is ${how} leaves a database that nobody serves from, until it is repeated`, async (t) => {
+        const { installation, gateway } = await start(t);
+        await gateway.stop();
+        addRows(databaseOf(installation), 50_000);
+        const url = await server.createDatabase();
+        const copy = spawn(process.execPath, [launcher, 'migrate-store', '--to', url], {
+          env: { PATH: process.env.PATH, ...installation.environment },
+          stdio: ['ignore', 'ignore', 'pipe'],
+        });
+        const ended = Promise.all([text(copy.stderr), once(copy, 'exit')]);
+        await eventually('some rows are there', 30_000, () => countNotifications(url), Boolean);
+        await interrupt(copy, url);
+        const [stderr, [exitCode]] = await ended;
+        assert.notEqual(exitCode, 0, 'it was interrupted half-way');
+        if (exitCode !== null) assert.match(stderr, /^The copy was cut off; run this again: /);
+        assert.doesNotMatch(stderr, /\n {4}at /);
+        const refused = await serveAndGiveUp(installation, { TOCSIN_DATABASE_URL: url });
+        assert.equal(refused.exitCode, 1);
+        assert.match(refused.stderr, /begun and not finished/);
+        await migrate(installation, url);
+        assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(databaseOf(installation)));
+      });
+    }
+
+    test('never goes over what a server took in after the move, and not over the data of others', async (t) => {
+      const { installation, gateway, key } = await start(t);
+      await gateway.stop();
+      const url = await server.createDatabase();
+      await migrate(installation, url);
+      const moved = await installation.serve({ TOCSIN_DATABASE_URL: url });
+      const meanwhile = await runMigrate(installation, url);
+      assert.match(meanwhile.stderr, /Stop every node/);
+      await notify({ api: moved.api, key }, { title: 'after the move' });
+      await moved.stop();
+      const rows = await rowsOfDatabase(server, url);
+      const afterwards = await runMigrate(installation, url);
+      assert.match(afterwards.stderr, /a server may have added to it/);
+      const { installation: stranger, gateway: other } = await start(t);
+      await other.stop();
+      for (const more of [[], ['--replace']]) {
+        const foreign = await runMigrate(stranger, url, ...more);
+        assert.match(foreign.stderr, /data of another installation/);
+      }
+      assert.deepEqual(await rowsOfDatabase(server, url), rows);
+    });
+
+    test('says what is wrong with a database, and never the password', async (t) => {
+      const { installation } = await start(t);
+      const password = 'the-secret-of-the-database';
+      const wrong = server.urlOf('postgres', password);
+      const urls = [
+        wrong,
+        wrong.replace(String(server.port), '1'),
+        `mysql://u:${password}@h/d`,
+        `postgres//:${password}`,
+      ];
+      for (const url of urls) {
+        const { exitCode, stdout, stderr } = await installation.run(['migrate-store', '--to', url]);
+        assert.notEqual(exitCode, 0);
+        assert.ok(!stdout.includes(password) && !stderr.includes(password), stderr);
+        assert.doesNotMatch(stderr, /\n {4}at /, stderr);
+      }
+      const url = await server.createDatabase();
+      const on = await installation.run(['migrate-store', '--to', url], { TOCSIN_DATABASE_URL: url });
+      assert.match(on.stderr, /on PostgreSQL already/);
+    });
+  });
+
+  suite('A backup of a PostgreSQL store', () => {
+    test('under load is whole, and goes into a file and into another database', { timeout: 120_000 }, async (t) => {
+      const url = await server.createDatabase();
+      const installation = await create(t, { TOCSIN_DATABASE_URL: url });
+      const gateway = await installation.serve();
+      const { key } = gateway;
+      const load = new KeyedLoad(gateway, 8);
+      await eventually(
+        'the load is on',
+        30_000,
+        () => load.acknowledged.length,
+        (count) => count > 200,
+      );
+      const acknowledged = [...load.acknowledged];
+      const file = join(installation.dataDir, 'backup');
+      const { rows } = await installation.json<{ rows: Record<string, number> }>('backup', file);
+      await load.end();
+      assert.deepEqual(load.refused, []);
+      assert.ok((rows.notifications ?? 0) < load.acknowledged.length, 'the load went on meanwhile');
+      const backup = rowsOfFile(file);
+      const lost = acknowledged.filter(({ id }) => !backup.notifications?.some((row) => row.includes(id)));
+      assert.deepEqual(lost, [], 'acknowledged before the backup began, yet not in it');
+      assert.equal(backup.idempotency?.length, backup.notifications?.length, 'no half of a notification');
+      assert.equal(backup.dispatches?.length, backup.notifications?.length, 'no half of a notification');
+
+      const another = await server.createDatabase();
+      const inDatabase = await withKeyOf(t, installation, { TOCSIN_DATABASE_URL: another });
+      await inDatabase.json('restore', file);
+      assert.deepEqual(await rowsOfDatabase(server, another), backup);
+      const inFile = await withKeyOf(t, installation, {});
+      await inFile.json('restore', file);
+      assert.deepEqual(rowsOfFile(databaseOf(inFile)), backup);
+      for (const restored of [inDatabase, inFile]) {
+        const { api } = await restored.serve();
+        assert.equal((await notify({ api, key }, { title: 'after the restore' })).body.stored, true);
+      }
+      const again = await inDatabase.run(['restore', file]);
+      assert.equal(again.exitCode, 1);
+      assert.match(again.stderr, /Stop every node/);
+    });
+
+    test('may come from an older version of an embedded store', async (t) => {
+      const { installation, gateway, key } = await start(t);
+      await notify(gateway, { title: 'from long ago' });
+      await gateway.stop();
+      const file = join(installation.dataDir, 'backup');
+      await writeOlderBackup(databaseOf(installation), file);
+      const url = await server.createDatabase();
+      const moved = await withKeyOf(t, installation, { TOCSIN_DATABASE_URL: url });
+      await moved.json('restore', file);
+      const { api } = await moved.serve();
+      assert.equal((await notify({ api, key }, { title: 'today' })).body.stored, true);
+      const inbox = await moved.json<{ title: string }[]>('inbox', 'list');
+      assert.deepEqual(
+        inbox.map(({ title }) => title),
+        ['today', 'from long ago'],
+      );
+    });
+
+    test('goes over data only with --replace, and with the same master key', async (t) => {
+      const url = await server.createDatabase();
+      const installation = await create(t, { TOCSIN_DATABASE_URL: url });
+      const gateway = await installation.serve();
+      const file = join(installation.dataDir, 'backup');
+      await installation.json('backup', file);
+      await notify(gateway, { title: 'after the backup' });
+      await gateway.stop();
+      const refused = await installation.run(['restore', file]);
+      assert.match(refused.stderr, /holds data already/);
+      assert.equal((await rowsOfDatabase(server, url)).notifications?.length, 1);
+      await installation.json('restore', file, '--replace');
+      assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(file));
+      const { stdout } = await installation.run(['inbox', 'list']);
+      assert.match(stdout, /Nothing here yet/);
+    });
+  });
+}
+
+async function create(t: TestContext, environment: Record<string, string>): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+async function start(t: TestContext): Promise<{ installation: Installation; gateway: GatewayProcess; key: string }> {
+  const installation = await create(t, {});
+  const gateway = await installation.serve();
+  return { installation, gateway, key: gateway.key };
+}
+
+async function withKeyOf(t: TestContext, original: Installation, environment: Record<string, string>) {
+  const installation = await create(t, environment);
+  copyFileSync(join(original.dataDir, 'master.key'), join(installation.dataDir, 'master.key'));
+  return installation;
+}
+
+function migrate(installation: Installation, url: string): Promise<Copied> {
+  return installation.json<Copied>('migrate-store', '--to', url);
+}
+
+/** Where it is expected to refuse. */
+async function runMigrate(installation: Installation, url: string, ...more: string[]): Promise<CommandResult> {
+  const result = await installation.run(['migrate-store', '--to', url, ...more]);
+  assert.equal(result.exitCode, 1, result.stdout);
+  return result;
+}
+
+function databaseOf({ dataDir }: Installation): string {
+  return join(dataDir, 'tocsin.db');
+}

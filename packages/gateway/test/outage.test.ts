@@ -1,0 +1,125 @@
+// Providers that go away and come back, around a gateway that keeps running: what was accepted meanwhile arrives.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { Subscriber } from './support/mqtt-subscriber.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+
+const recoveryMs = 60_000;
+
+interface House {
+  installation: Installation;
+  gateway: GatewayProcess;
+  mosquitto: Mosquitto;
+  mail: TestMailServer;
+  phone: Subscriber;
+}
+
+async function build(t: TestContext): Promise<House> {
+  const mosquitto = await Mosquitto.start({ isPersistent: true });
+  t.after(() => mosquitto.stop());
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    TOCSIN_EMAIL_TIMEOUT_MS: '2000',
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
+  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  const topic = `tocsin/${owner}/${device.id}/notifications`;
+  // Its session outlives the broker, so that nothing is missed while it reconnects.
+  const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
+  t.after(() => phone.stop());
+  return { installation, gateway, mosquitto, mail, phone };
+}
+
+const titlesAt = (phone: Subscriber): string[] =>
+  phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
+const titlesIn = (mail: TestMailServer): string[] =>
+  mail.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
+
+async function send(gateway: GatewayProcess, kind: string, count: number): Promise<string[]> {
+  const titles = Array.from({ length: count }, (_, index) => `${kind} ${index}`);
+  for (const title of titles) {
+    const { status, body } = await notify(gateway, { title, mqttQos: 1 });
+    assert.equal(status, 200);
+    assert.equal(body.stored, true);
+    assert.equal(body.warnings.includes('redelivery_scheduled'), kind === 'during', `${title}: ${body.warnings}`);
+  }
+  return titles;
+}
+
+/** Waits until all are there, and then a little, for what must not come: a second copy. */
+async function settled(what: string, seen: () => string[], wanted: readonly string[]): Promise<string[]> {
+  await eventually(
+    what,
+    recoveryMs,
+    () => wanted.filter((title) => !seen().includes(title)),
+    (missing) => missing.length === 0,
+  );
+  return seen();
+}
+
+/** The sum of a counter over the labels that match. */
+async function counted(gateway: GatewayProcess, metric: string, ...labels: string[]): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', gateway.line.console))).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`${metric}{`) && labels.every((label) => line.includes(label)))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+test('While broker and mail server are down everything is accepted, and arrives once, in order, when they are back', {
+  timeout: 180_000,
+}, async (t) => {
+  if (!canRun(t, mosquittoObstacle())) return;
+  const { installation, gateway, mosquitto, mail, phone } = await build(t);
+  const before = await send(gateway, 'before', 5);
+  await mosquitto.shutDown();
+  await mail.kill();
+  await eventually(
+    'the gateway notices',
+    10_000,
+    () => gateway.log.includes('no connection to the MQTT broker'),
+    Boolean,
+  );
+  const during = await send(gateway, 'during', 30);
+  const waiting = await installation.json<{ state: string; channel: string }[]>(
+    'delivery',
+    'list',
+    '--state',
+    'waiting',
+  );
+  assert.equal(waiting.filter(({ channel }) => channel === 'mqtt').length, 30);
+  assert.equal(waiting.filter(({ channel }) => channel === 'email').length, 30);
+  await mosquitto.run();
+  await mail.start();
+  const backAt = performance.now();
+  const wanted = [...before, ...during];
+  const onPhone = await settled('everything on the phone', () => titlesAt(phone), wanted);
+  t.diagnostic(`on the phone ${((performance.now() - backAt) / 1000).toFixed(1)} s after the broker was back`);
+  const inMailbox = await settled('everything in the mailbox', () => titlesIn(mail), wanted);
+  t.diagnostic(`in the mailbox ${((performance.now() - backAt) / 1000).toFixed(1)} s after the mail server was back`);
+  assert.deepEqual(onPhone, wanted, 'once each, in the order of acceptance');
+  assert.deepEqual(inMailbox, wanted, 'the mails too');
+  const after = await send(gateway, 'after', 5);
+  assert.deepEqual(await settled('what came after', () => titlesAt(phone), after), [...wanted, ...after]);
+
+  const left = await installation.json<{ state: string }[]>('delivery', 'list', '--state', 'waiting');
+  assert.deepEqual(left, []);
+  for (const [channel, seen] of [
+    ['mqtt', phone.received.length],
+    ['email', mail.mails.length],
+  ] as const) {
+    const sent = await counted(gateway, 'tocsin_channel_outcomes_total', `channel="${channel}"`, 'kind="sent"');
+    assert.equal(sent, seen, `the counter of ${channel} agrees with what was received`);
+  }
+});

@@ -1,0 +1,454 @@
+// A database server that hangs, restarts, cuts connections or refuses: bounded answers, nothing acknowledged lost, and
+// nothing to restart once it is over.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { Problem } from '../src/core/problem.ts';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import {
+  EncryptionKeyMissing,
+  type Notification,
+  type SaveOptions,
+  type Store,
+  StoreUnavailable,
+} from '../src/gateway/ports.ts';
+import { openStore } from '../src/store/open-store.ts';
+import { eventually } from './support/eventually.ts';
+import { findFreePort } from './support/mosquitto.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { canRun } from './support/requires.ts';
+import { readAll } from './support/stored-notifications.ts';
+
+/** The promise is 5 s; the rest is room for a busy machine. */
+const answerWithinMs = 6000;
+const ownerId = 'own_ann';
+const newId = createUuidV7Source(Date.now, randomUUID);
+
+const obstacle = postgresObstacle();
+
+suite('A PostgreSQL server', () => {
+  let server: Postgres;
+  const dataDir = mkdtempSync(join(tmpdir(), 'tocsin-test-'));
+  before(async () => {
+    if (obstacle === null) server = await Postgres.start();
+  });
+  after(async () => {
+    await server?.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  /** The first of them makes the owner. */
+  async function openStores<Count extends number>(t: TestContext, count: Count, url?: string): Promise<Store[]> {
+    const databaseUrl = url ?? (await server.createDatabase());
+    const folder = join(dataDir, new URL(databaseUrl).pathname.slice(1));
+    const stores: Store[] = [];
+    t.after(async () => {
+      await Promise.all(stores.map((store) => store.close()));
+    });
+    for (let index = 0; index < count; index += 1) {
+      stores.push(await openStore({ dataDir: folder, databaseUrl, masterKey: null }, 'create'));
+    }
+    await stores[0]?.createFirstOwner({ id: ownerId, name: 'Ann', email: null, emailAlerts: false, createdAt: 1 });
+    return stores;
+  }
+
+  test('that hangs gives every caller an answer in time, and works again when it goes on', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const [store] = (await openStores(t, 1)) as [Store];
+    await store.save(notification('before'));
+    server.freeze();
+    t.after(() => server.thaw());
+    const frozenAt = performance.now();
+    const attempts: Promise<{ ms: number; error: unknown }>[] = [];
+    // Longer than any deadline, so that some arrive when the first have given up.
+    while (performance.now() - frozenAt < 7000) {
+      attempts.push(
+        timed(store.save(notification('meanwhile'))),
+        timed(store.findKey('unknown')),
+        timed(store.updateOwner({ id: ownerId, name: 'A', email: null, emailAlerts: false, createdAt: 1 })),
+      );
+      await delay(100);
+    }
+    const answers = await Promise.all(attempts);
+    for (const { ms, error } of answers) {
+      assert.ok(error instanceof StoreUnavailable, String(error));
+      assert.ok(ms < answerWithinMs, `an answer took ${ms} ms`);
+    }
+    t.diagnostic(`${answers.length} answers in ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most`);
+    server.thaw();
+    await eventually('it stores again', 5000, () => succeeds(store.save(notification('after'))), Boolean);
+    assert.equal(await store.findKey('unknown'), null);
+    const titles = (await readAll(store, ownerId)).notifications.map(({ title }) => title);
+    assert.ok(titles.includes('before') && titles.includes('after'));
+  });
+
+  test('that hangs does not hang the stop', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const socketsBefore = countSockets();
+    const [store] = (await openStores(t, 1)) as [Store];
+    store.onChange(() => undefined);
+    await store.check();
+    assert.ok(countSockets() > socketsBefore);
+    server.freeze();
+    t.after(() => server.thaw());
+    const saving = timed(store.save(notification('x')));
+    const { ms, error } = await timed(store.close());
+    assert.equal(error, null);
+    assert.ok(ms < 3000, `close took ${ms} ms`);
+    assert.ok((await saving).error instanceof StoreUnavailable);
+    // A connection that is left would keep the process.
+    await eventually('every connection is gone', 1000, countSockets, (count) => count <= socketsBefore);
+  });
+
+  test('that is restarted, or dies and is started again, is found again, changes included', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const [store, other] = (await openStores(t, 2)) as [Store, Store];
+    let told = 0;
+    other.onChange(() => {
+      told += 1;
+    });
+    await eventually(
+      'it listens',
+      5000,
+      () => told,
+      (count) => count > 0,
+    );
+    for (const end of [() => server.halt(), () => server.kill()]) {
+      await store.save(notification('before'));
+      await end();
+      const { error, ms } = await timed(store.save(notification('without a server')));
+      assert.ok(error instanceof StoreUnavailable, String(error));
+      assert.ok(ms < answerWithinMs);
+      const toldBefore = told;
+      await server.run();
+      await eventually('it stores again', 5000, () => succeeds(store.save(notification('after'))), Boolean);
+      await eventually(
+        'it is told of what it may have missed',
+        10_000,
+        () => told,
+        (count) => count > toldBefore,
+      );
+      await assertTold(other, () =>
+        store.updateOwner({ id: ownerId, name: 'B', email: null, emailAlerts: false, createdAt: 1 }),
+      );
+    }
+    const { notifications, damaged } = await readAll(store, ownerId);
+    assert.deepEqual(damaged, []);
+    assert.equal(notifications.filter(({ title }) => title !== 'without a server').length, 4);
+  });
+
+  test('that cuts every connection under load loses nothing that was acknowledged', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
+    const acknowledged = new Set<string>();
+    let failed = 0;
+    let isOver = false;
+    const callers = Array.from({ length: 32 }, async () => {
+      while (!isOver) {
+        const each = notification('load');
+        const { error } = await timed(store.save(each));
+        if (error === null) acknowledged.add(each.id);
+        else {
+          assert.ok(error instanceof StoreUnavailable, String(error));
+          failed += 1;
+        }
+      }
+    });
+    for (let cut = 0; cut < 5; cut += 1) {
+      const before = acknowledged.size;
+      await eventually(
+        'it stores',
+        5000,
+        () => acknowledged.size,
+        (count) => count > before + 50,
+      );
+      await server.query(
+        server.urlOf('postgres'),
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(databaseUrl).pathname.slice(1)}'`,
+      );
+    }
+    await eventually(
+      'some callers notice',
+      5000,
+      () => failed,
+      (count) => count > 0,
+    );
+    isOver = true;
+    await Promise.all(callers);
+    await store.save(notification('after'));
+    const stored = new Set((await readAll(store, ownerId)).notifications.map(({ id }) => id));
+    const lost = [...acknowledged].filter((id) => !stored.has(id));
+    assert.deepEqual(lost, []);
+    t.diagnostic(`${acknowledged.size} acknowledged, ${failed} refused`);
+  });
+
+  test('tells one process of the changes of another at once', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const [store, other] = (await openStores(t, 2)) as [Store, Store];
+    await new Promise<void>((resolve) => other.onChange(resolve));
+    const ms = await assertTold(other, () =>
+      store.updateOwner({ id: ownerId, name: 'B', email: null, emailAlerts: false, createdAt: 1 }),
+    );
+    t.diagnostic(`told after ${ms.toFixed(1)} ms`);
+    let told = 0;
+    other.onChange(() => {
+      told += 1;
+    });
+    await store.check();
+    await store.save(notification('x'));
+    await assertTold(other, () => store.deleteOwner(ownerId));
+    assert.equal(told, 1, 'what no cache needs to know of is not told');
+  });
+
+  test('gets one schema from ten processes that start at once', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const stores = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        openStore({ dataDir: join(dataDir, 'ten'), databaseUrl, masterKey: null }, 'create'),
+      ),
+    );
+    t.after(() => Promise.all(stores.map((store) => store.close())));
+    for (const store of stores) assert.deepEqual(await store.verify(), []);
+    const applied = await server.query<{ name: string }>(databaseUrl, 'SELECT name FROM schema_migrations');
+    assert.equal(new Set(applied.map(({ name }) => name)).size, applied.length);
+    assert.ok(applied.length > 0);
+  });
+
+  test('whose schema a newer version extends goes on serving the older one', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
+    // Prepared by now on the one connection there is.
+    for (let count = 0; count < 7; count += 1) assert.equal((await store.listOwners()).length, 1);
+    await server.query(databaseUrl, "ALTER TABLE owners ADD COLUMN later text NOT NULL DEFAULT 'x'");
+    assert.equal((await store.listOwners()).length, 1);
+    await store.save(notification('x'));
+  });
+
+  test('gives an idempotency key to one of those who want it at once, from any process, without a deadlock', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const stores = await openStores(t, 2, databaseUrl);
+    const now = Date.now();
+    const claimed = new Map<string, string[]>();
+    const saves = stores.flatMap((store, node) =>
+      Array.from({ length: 500 }, async (_, index) => {
+        // Two in a row want the same, and each process goes through them in another order.
+        const position = Math.floor(index / 2) % 50;
+        const keyDigest = `key_${node === 0 ? position : 49 - position}`;
+        const each = { ...notification('x'), createdAt: now };
+        const saved = await store.save(each, claim(keyDigest, now + 60_000));
+        if (saved === 'saved') claimed.set(keyDigest, [...(claimed.get(keyDigest) ?? []), each.id]);
+      }),
+    );
+    await Promise.all(saves);
+    assert.equal(claimed.size, 50);
+    for (const [keyDigest, ids] of claimed) {
+      assert.equal(ids.length, 1, `${keyDigest} was given to ${ids.length}`);
+      assert.equal((await stores[0]?.findIdempotent(ownerId, keyDigest, now))?.notificationId, ids[0]);
+    }
+    const { notifications } = await readAll(stores[0] as Store, ownerId);
+    assert.deepEqual(notifications.map(({ id }) => id).sort(), [...claimed.values()].flat().sort());
+    assert.deepEqual(await server.errorsOf(databaseUrl), []);
+    // A key that has expired is free again.
+    const later = { ...notification('later'), createdAt: now + 60_000 };
+    assert.equal(await stores[1]?.save(later, claim('key_1', now + 120_000)), 'saved');
+    assert.equal((await stores[0]?.findIdempotent(ownerId, 'key_1', now + 60_000))?.notificationId, later.id);
+  });
+
+  test('leaves nothing of an owner who is deleted at the same moment', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
+    await store.save(notification('knows the key of the owner'));
+    const other = new Client({ connectionString: databaseUrl });
+    await other.connect();
+    t.after(() => other.end());
+    await other.query('BEGIN');
+    await other.query('DELETE FROM owners WHERE id = $1', [ownerId]);
+    const saving = timed(store.save(notification('meanwhile'), claim('key_1', Date.now() + 60_000)));
+    await eventually(
+      'it waits for the other',
+      4000,
+      () => server.query(databaseUrl, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
+      (rows) => rows.length > 0,
+    );
+    await other.query('COMMIT');
+    assert.ok((await saving).error instanceof EncryptionKeyMissing);
+    assert.equal(await store.findIdempotent(ownerId, 'key_1', Date.now()), null);
+  });
+
+  test('is asked for idempotency keys in one order by everybody, so that nobody waits in a circle', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
+    await store.save(notification('knows the key of the owner'));
+    const other = new Client({ connectionString: databaseUrl });
+    await other.connect();
+    t.after(() => other.end());
+    const take = (keyDigest: string) =>
+      other.query(
+        `INSERT INTO idempotency (owner_id, key_digest, fingerprint, notification_id, lease_until, expires_at)
+         VALUES ($1, $2, 'f', 'other', 0, 9999999999999)`,
+        [ownerId, keyDigest],
+      );
+    await other.query('BEGIN');
+    await take('key_5');
+    const saves = ['key_7', 'key_5', 'key_3'].map((keyDigest) =>
+      store.save(notification(keyDigest), claim(keyDigest, 9_999_999_999_999)),
+    );
+    await eventually(
+      'they wait for the other',
+      4000,
+      () => server.query(databaseUrl, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
+      (rows) => rows.length > 0,
+    );
+    await take('key_7');
+    await other.query('COMMIT');
+    assert.deepEqual(await Promise.all(saves), ['duplicate', 'duplicate', 'saved']);
+    assert.deepEqual(await server.errorsOf(databaseUrl), []);
+  });
+
+  for (const { title, url, wanted } of [
+    {
+      title: 'nobody listens',
+      url: async () => `postgres://tocsin:S3cretOfOurs@127.0.0.1:${await findFreePort()}/tocsin`,
+      wanted: /The PostgreSQL server at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/,
+    },
+    {
+      title: 'the password is wrong',
+      url: async () => server.urlOf('postgres', 'S3cretOfOurs'),
+      wanted: /does not let user "tocsin" in: password authentication failed/,
+    },
+    {
+      title: 'the database does not exist',
+      url: async () => server.urlOf('nowhere'),
+      wanted: /has no database "nowhere"\. Create it: createdb -h 127\.0\.0\.1 -p \d+ -U tocsin nowhere/,
+    },
+    {
+      title: 'the encoding is another',
+      url: async () => {
+        await server.query(
+          server.urlOf('postgres'),
+          "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
+        );
+        return server.urlOf('latin');
+      },
+      wanted: /"latin" at 127\.0\.0\.1:\d+ has the encoding LATIN1; Tocsin needs UTF8/,
+    },
+    {
+      title: 'the user may not create tables',
+      url: async () => {
+        const url = new URL(await server.createDatabase());
+        await server.query(url.href, "CREATE ROLE guest LOGIN PASSWORD 'S3cretOfOurs'");
+        url.username = 'guest';
+        url.password = 'S3cretOfOurs';
+        return url.href;
+      },
+      wanted: /"tocsin_\d+" at 127\.0\.0\.1:\d+ cannot be opened: permission denied for schema public\. The user in/,
+    },
+    {
+      title: 'TLS is wanted but not there',
+      url: async () => `${server.urlOf('postgres')}?sslmode=require`,
+      wanted: /cannot be reached: The server does not support SSL connections/,
+    },
+    {
+      title: 'a certificate file is missing',
+      url: async () => `${server.urlOf('postgres')}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem`,
+      wanted: /The URL of the database cannot be used: .*\/nowhere\/ca\.pem/,
+    },
+  ]) {
+    test(`says what to do where ${title}, and never the password`, async (t) => {
+      if (!canRun(t, obstacle)) return;
+      const databaseUrl = await url();
+      await assert.rejects(openStore({ dataDir, databaseUrl, masterKey: null }, 'create'), (error) => {
+        assert.ok(error instanceof Problem, String(error));
+        assert.match(error.message, wanted);
+        const { password } = new URL(databaseUrl);
+        for (const text of [error.message, error.stack ?? '']) assert.ok(!text.includes(password));
+        return true;
+      });
+    });
+  }
+
+  test('without our tables is no store for those who want one that is there', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    await assert.rejects(
+      openStore({ dataDir, databaseUrl, masterKey: null }, 'existing'),
+      /"tocsin_\d+" at 127\.0\.0\.1:\d+ holds no Tocsin data/,
+    );
+  });
+
+  test('that does not wait for its disk by default does so for us', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const databaseUrl = await server.createDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await server.query(databaseUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`);
+    const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
+    // The position up to which the log is on disk, right after the answer, against where this commit ended. The server
+    // writes to its log for its own purposes, too, so now and then there is more.
+    let durable = 0;
+    for (let count = 0; count < 20; count += 1) {
+      await store.save(notification('x'));
+      const [at] = await server.query<{ isDurable: boolean }>(
+        databaseUrl,
+        'SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() AS "isDurable"',
+      );
+      if (at?.isDurable === true) durable += 1;
+    }
+    assert.ok(durable >= 15, `${durable} of 20 were on disk`);
+  });
+});
+
+function countSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+}
+
+function claim(keyDigest: string, expiresAt: number): SaveOptions {
+  return { dispatch: null, leaseUntil: expiresAt, idempotency: { keyDigest, fingerprint: 'f', expiresAt } };
+}
+
+function notification(title: string): Notification {
+  return {
+    id: newId(),
+    ownerId,
+    createdAt: Date.now(),
+    title,
+    body: 'Body',
+    source: 'test',
+    category: 'task',
+    severity: null,
+    data: {},
+  };
+}
+
+async function timed(work: Promise<unknown>): Promise<{ ms: number; error: unknown }> {
+  const startedAt = performance.now();
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  return { ms: performance.now() - startedAt, error };
+}
+
+async function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return (await timed(work)).error === null;
+}
+
+/** Says how long it took from the moment at which the change was durable. */
+async function assertTold(store: Store, change: () => Promise<unknown>): Promise<number> {
+  const told = new Promise<number>((resolve) => store.onChange(() => resolve(performance.now())));
+  await change();
+  const changedAt = performance.now();
+  const ms = (await told) - changedAt;
+  assert.ok(ms < 1000, `it took ${ms} ms`);
+  return ms;
+}

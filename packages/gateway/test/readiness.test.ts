@@ -1,0 +1,150 @@
+// What a load balancer and an operator learn from /readyz.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { startMailServer } from './support/smtp-server.ts';
+
+interface Probe {
+  status: number;
+  body: Record<string, unknown>;
+  text: string;
+  ms: number;
+}
+
+async function probe(gateway: GatewayProcess): Promise<Probe> {
+  const since = performance.now();
+  const response = await fetch(new URL('/readyz', gateway.line.console));
+  const text = await response.text();
+  return { status: response.status, body: JSON.parse(text), text, ms: performance.now() - since };
+}
+
+async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+const sender = { TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
+
+suite('Readiness', () => {
+  test('names every dependency', async (t) => {
+    const gateway = await (await install(t)).serve();
+    const { status, body } = await probe(gateway);
+    assert.equal(status, 200);
+    assert.deepEqual(body, { ok: true, store: 'ok', mqtt: 'ok', email: 'not configured', push: 'ok' });
+  });
+
+  test('shows providers that are down without naming them, and stays ready', async (t) => {
+    const gateway = await (
+      await install(t, {
+        ...sender,
+        TOCSIN_SMTP_URL: 'smtp://canary-user:canary-word@localhost:1',
+        TOCSIN_MQTT_URL: 'mqtt://canary-user:canary-word@localhost:1',
+      })
+    ).serve();
+    const { status, body, text } = await probe(gateway);
+    assert.equal(status, 200);
+    assert.deepEqual(body, { ok: true, store: 'ok', mqtt: 'unavailable', email: 'unavailable', push: 'ok' });
+    assert.doesNotMatch(text, /canary|localhost|127\.0\.0\.1/);
+  });
+
+  test('follows a mail server that goes and returns', async (t) => {
+    const mail = await startMailServer();
+    t.after(() => mail.kill());
+    const gateway = await (await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })).serve();
+    const state = async () => (await probe(gateway)).body.email;
+    assert.equal(await state(), 'ok');
+    await mail.kill();
+    await eventually('it is missed', 10_000, state, (email) => email === 'unavailable');
+    await mail.start();
+    await eventually('it is seen again', 10_000, state, (email) => email === 'ok');
+  });
+
+  test('asks a provider seldom, however many probes there are', async (t) => {
+    const mail = await startMailServer();
+    t.after(() => mail.kill());
+    const gateway = await (await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })).serve();
+    const since = performance.now();
+    for (let round = 0; round < 10; round += 1) {
+      const probes = await Promise.all(Array.from({ length: 20 }, () => probe(gateway)));
+      assert.ok(probes.every(({ status }) => status === 200));
+    }
+    const most = 1 + Math.floor((performance.now() - since) / 1000);
+    assert.ok(mail.connectionCount >= 1 && mail.connectionCount <= most, `${mail.connectionCount} connections`);
+  });
+
+  test('does not wait for a provider that is silent', async (t) => {
+    const mail = await startMailServer();
+    t.after(() => mail.kill());
+    mail.faults.greeting = 'stall';
+    const gateway = await (await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })).serve();
+    const first = await probe(gateway);
+    assert.equal(first.status, 200);
+    assert.equal(first.body.email, 'unavailable');
+    // Two seconds are the promise; the rest is room for a busy machine.
+    assert.ok(first.ms < 3000, `${first.ms} ms`);
+    // Once it is known to be silent, a probe with a second of patience never fails because of it.
+    const until = performance.now() + 6000;
+    while (performance.now() < until) {
+      const { ms, body } = await probe(gateway);
+      assert.ok(ms < 1000, `${ms} ms`);
+      assert.equal(body.email, 'unavailable');
+    }
+  });
+
+  test('is denied in time while the store cannot be written, and comes back', async (t) => {
+    const installation = await install(t);
+    const gateway = await installation.serve();
+    assert.equal((await probe(gateway)).status, 200);
+    const other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { timeout: 2000 });
+    t.after(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    const denied = await eventually(
+      'the lock is noticed',
+      10_000,
+      () => probe(gateway),
+      ({ status }) => status === 503,
+    );
+    assert.equal(denied.body.ok, false);
+    assert.equal(denied.body.store, 'unavailable');
+    assert.equal(denied.body.mqtt, 'ok');
+    assert.ok(denied.ms < 3000, `${denied.ms} ms`);
+    other.exec('ROLLBACK');
+    await eventually(
+      'it is ready again',
+      10_000,
+      () => probe(gateway),
+      ({ status }) => status === 200,
+    );
+  });
+
+  test('ends with SIGTERM, while what runs is still being finished', async (t) => {
+    const gateway = await (await install(t)).serve();
+    const { hostname, port } = new URL(gateway.api);
+    const socket = connect(Number(port), hostname);
+    t.after(() => socket.destroy());
+    const body = JSON.stringify({ title: 'slow' });
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.key}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
+    // Whoever is told to continue is being served.
+    const [goOn] = (await once(socket, 'data')) as [Buffer];
+    assert.match(goOn.toString(), /^HTTP\/1\.1 100 /);
+    const ended = gateway.stop();
+    const stopping = await eventually(
+      'it is not ready any more',
+      5000,
+      () => probe(gateway),
+      ({ status }) => status === 503,
+    );
+    assert.deepEqual(stopping.body, { ok: false, stopping: true });
+    socket.write(body);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    assert.match(answer.toString(), /^HTTP\/1\.1 200 /);
+    assert.equal(await ended, 0);
+  });
+});

@@ -1,0 +1,330 @@
+// What could not be delivered is tried again: only that, in order, until it works or is honestly given up.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, suite, test } from 'node:test';
+import type { Outcome } from '../src/core/answer.ts';
+import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
+import type { Channel, Delivery } from '../src/gateway/ports.ts';
+import { type Redelivery, startRedelivery } from '../src/gateway/redeliver.ts';
+import { createDevice, systemMakers } from '../src/gateway/registration.ts';
+import { eventually } from './support/eventually.ts';
+import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
+import { notify } from './support/requests.ts';
+
+const unreachable: Outcome = { kind: 'retry', error: 'The provider is not reachable', isUnreachable: true };
+const busy: Outcome = { kind: 'retry', error: 'The provider wants it later' };
+const sent: Outcome = { kind: 'sent' };
+const hourMs = 3_600_000;
+
+/** Ends as the test says at the moment, and notes what came through. */
+class SwitchableChannel<Target> implements Channel<Target> {
+  outcome: (title: string, target: Target) => Outcome = () => sent;
+  readonly arrived: string[] = [];
+  attempts = 0;
+
+  async send(...[notification, targets]: Parameters<Channel<Target>['send']>) {
+    return targets.map((target) => {
+      this.attempts += 1;
+      const outcome = this.outcome(notification.title, target);
+      if (outcome.kind === 'sent') this.arrived.push(notification.title);
+      return outcome;
+    });
+  }
+}
+
+suite('Redelivery', () => {
+  let gateway: LocalGateway;
+  let mqtt: SwitchableChannel<MqttTarget>;
+  let email: SwitchableChannel<EmailTarget>;
+  let push: SwitchableChannel<PushTarget>;
+  let deviceId: string;
+  let redelivery: Redelivery;
+  let failures: unknown[];
+  let givenUp: Delivery[];
+
+  beforeEach(async () => {
+    [mqtt, email, push] = [new SwitchableChannel(), new SwitchableChannel(), new SwitchableChannel()];
+    gateway = await startLocalGateway({ channels: { mqtt, email, push }, maxWaitingPerOwner: 20 });
+    const { store, ownerId, clock } = gateway;
+    await store.updateOwner({
+      id: ownerId,
+      name: 'Ann',
+      email: 'ann@example.com',
+      emailAlerts: true,
+      createdAt: clock.now,
+    });
+    deviceId = (await addDevice()).id;
+    [failures, givenUp] = [[], []];
+    startOver();
+  });
+  afterEach(async () => {
+    await redelivery.close();
+    await gateway.stop();
+    assert.deepEqual(failures, []);
+    assert.deepEqual(gateway.failures, []);
+  });
+
+  function startOver(): void {
+    const { store, clock, followUp } = gateway;
+    const now = (): number => clock.now;
+    const onFailed = (error: unknown): void => void failures.push(error);
+    const random = (): number => 0.5;
+    const onGivenUp = (delivery: Delivery): void => void givenUp.push(delivery);
+    redelivery = startRedelivery({
+      ...{ store, followUp, now, random, onFailed, onGivenUp },
+      channels: { mqtt, email, push },
+    });
+  }
+
+  async function addDevice() {
+    const { store, ownerId } = gateway;
+    const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
+    return (await createDevice(store, systemMakers, wanted)).device;
+  }
+
+  async function post(title: string, more: object = {}) {
+    return (await notify(gateway, { title, sendPush: false, sendEmail: false, ...more })).body;
+  }
+
+  async function passTime(ms: number): Promise<void> {
+    gateway.clock.now += ms;
+    await redelivery.turn();
+  }
+
+  const deliveries = () => gateway.store.listDeliveries({ ownerId: gateway.ownerId, limit: 100 });
+
+  test('tries again what failed for a passing reason, and says so in the answer', async () => {
+    mqtt.outcome = () => unreachable;
+    const answer = await post('later');
+    assert.equal(answer.mqttFailedCount, 1);
+    assert.deepEqual(answer.warnings, ['mqtt_publish_failed_partial', 'redelivery_scheduled']);
+    mqtt.outcome = () => sent;
+    await passTime(4999);
+    assert.deepEqual(mqtt.arrived, []);
+    await passTime(1);
+    assert.deepEqual(mqtt.arrived, ['later']);
+    await passTime(hourMs);
+    assert.deepEqual(mqtt.arrived, ['later'], 'once');
+    const [delivery] = await deliveries();
+    assert.equal(delivery?.state, 'sent');
+    assert.equal(delivery?.attempts, 1);
+  });
+
+  test('says nothing of redelivery where everything was delivered', async () => {
+    assert.deepEqual((await post('now')).warnings, []);
+    await passTime(hourMs);
+    assert.deepEqual(mqtt.arrived, ['now']);
+  });
+
+  test('tries only the channel and target that failed', async () => {
+    const other = (await addDevice()).id;
+    mqtt.outcome = (_, target) => ('deviceId' in target && target.deviceId === other ? unreachable : sent);
+    email.outcome = () => unreachable;
+    await post('x', { sendEmail: true });
+    assert.deepEqual(mqtt.arrived, ['x']);
+    mqtt.outcome = () => sent;
+    email.outcome = () => sent;
+    await passTime(5000);
+    assert.deepEqual(mqtt.arrived, ['x', 'x'], 'one for each device');
+    assert.equal(mqtt.attempts, 3);
+    assert.deepEqual(email.arrived, ['x']);
+  });
+
+  test('waits 5 s, 30 s, 2 min, 10 min, 1 h, 3 h and 6 h, gives up after a day, and shows it', async () => {
+    mqtt.outcome = () => unreachable;
+    await post('never');
+    const start = gateway.clock.now;
+    const turns: number[] = [];
+    for (let turn = 0; turn < 12; turn += 1) {
+      const [delivery] = await deliveries();
+      if (delivery?.nextAt == null) break;
+      turns.push((delivery.nextAt - gateway.clock.now) / 1000);
+      const before = mqtt.attempts;
+      await passTime(delivery.nextAt - gateway.clock.now - 1);
+      assert.equal(mqtt.attempts, before, 'not before its turn');
+      await passTime(1);
+      assert.equal(mqtt.attempts, before + 1);
+    }
+    assert.deepEqual(turns.slice(0, 9), [5, 30, 120, 600, 3600, 10_800, 21_600, 21_600, 21_600]);
+    assert.equal(gateway.clock.now - start, 24 * hourMs);
+    const [dead] = await deliveries();
+    assert.equal(dead?.state, 'dead');
+    assert.equal(dead?.error, 'The provider is not reachable');
+    assert.equal(dead?.endedAt, gateway.clock.now);
+    assert.equal(givenUp.length, 1);
+    await passTime(hourMs);
+    assert.equal(mqtt.attempts, turns.length + 1, 'what is dead is not tried');
+    const [first] = await deliveries();
+    await gateway.store.retryDeliveries([first as Delivery], gateway.clock.now);
+    mqtt.outcome = () => sent;
+    await passTime(0);
+    assert.deepEqual(mqtt.arrived, ['never'], 'until somebody asks for it');
+  });
+
+  test('waits as long as the provider wants', async () => {
+    mqtt.outcome = () => ({ ...busy, retryAfterMs: 60_000 });
+    await post('x');
+    mqtt.outcome = () => sent;
+    await passTime(59_999);
+    assert.deepEqual(mqtt.arrived, []);
+    await passTime(1);
+    assert.deepEqual(mqtt.arrived, ['x']);
+  });
+
+  test('delivers in the order of acceptance, whatever the turn of each, with one probe for all that is due', async () => {
+    mqtt.outcome = () => unreachable;
+    for (let count = 0; count < 4; count += 1) {
+      await post(`${count}`);
+      await passTime(3000);
+    }
+    const before = mqtt.attempts;
+    await passTime(60_000);
+    assert.equal(mqtt.attempts, before + 1, 'the first stands for all');
+    mqtt.outcome = () => sent;
+    await passTime(3 * hourMs);
+    assert.deepEqual(mqtt.arrived, ['0', '1', '2', '3']);
+  });
+
+  test('tries everything at once when the channel works again', async () => {
+    mqtt.outcome = () => unreachable;
+    for (const title of ['a', 'b']) await post(title);
+    await passTime(5000);
+    await passTime(30_000);
+    mqtt.outcome = () => sent;
+    await post('fresh');
+    await eventually(
+      'what waited is tried',
+      5000,
+      () => redelivery.turn(),
+      () => mqtt.arrived.length === 3,
+    );
+    assert.deepEqual(mqtt.arrived, ['fresh', 'a', 'b']);
+  });
+
+  test('one message that is not taken yet does not hold up those behind it', async () => {
+    mqtt.outcome = (title) => (title === 'awkward' ? busy : unreachable);
+    await post('awkward');
+    await post('plain');
+    mqtt.outcome = (title) => (title === 'awkward' ? busy : sent);
+    await passTime(5000);
+    assert.deepEqual(mqtt.arrived, ['plain']);
+    mqtt.outcome = () => sent;
+    await passTime(30_000);
+    assert.deepEqual(mqtt.arrived, ['plain', 'awkward']);
+  });
+
+  test('gives up at once what will never be taken, and a target that is gone with all that waits for it', async () => {
+    mqtt.outcome = () => unreachable;
+    for (const title of ['a', 'b', 'c']) await post(title);
+    mqtt.outcome = (title) => (title === 'a' ? { kind: 'rejected', error: 'Too strange' } : unreachable);
+    await passTime(5000);
+    mqtt.outcome = () => ({ kind: 'gone', error: 'No such device' });
+    await passTime(hourMs);
+    const all = await deliveries();
+    assert.deepEqual(
+      all.map(({ state, error }) => [state, error]),
+      [
+        ['dead', 'The provider is not reachable'],
+        ['dead', 'No such device'],
+        ['dead', 'Too strange'],
+      ],
+    );
+  });
+
+  test('does not try again over MQTT what a strict caller was told, but does over the other channels', async () => {
+    mqtt.outcome = () => unreachable;
+    email.outcome = () => unreachable;
+    const { status, body } = await notify(gateway, { title: 'strict', strictDelivery: true, sendPush: false });
+    assert.equal(status, 502);
+    assert.deepEqual(body.warnings, ['email_send_failed', 'redelivery_scheduled']);
+    mqtt.outcome = () => sent;
+    email.outcome = () => sent;
+    await passTime(hourMs);
+    assert.deepEqual(mqtt.arrived, []);
+    assert.deepEqual(email.arrived, ['strict']);
+    const states = (await deliveries()).map(({ channel, state }) => [channel, state]);
+    assert.deepEqual(states, [
+      ['email', 'sent'],
+      ['mqtt', 'dead'],
+    ]);
+  });
+
+  test('sends to the targets as they are then: not to a deleted device, later to a paused one', async () => {
+    const { id: other } = await addDevice();
+    mqtt.outcome = () => unreachable;
+    await post('x');
+    await gateway.store.deleteDevice(other);
+    await gateway.store.changeDevice(deviceId, { paused: true });
+    mqtt.outcome = () => sent;
+    await passTime(5000);
+    assert.deepEqual(mqtt.arrived, []);
+    await gateway.store.changeDevice(deviceId, { paused: false });
+    await passTime(30_000);
+    assert.deepEqual(mqtt.arrived, ['x']);
+    const gone = (await deliveries()).find(({ target }) => target === other);
+    assert.equal(gone?.state, 'dead');
+    assert.match(gone?.error ?? '', /deleted/);
+  });
+
+  test('takes up what a crash cut off between storing and sending, once its lease has passed', async () => {
+    const { store, ownerId, clock } = gateway;
+    const ids = ['0190aaaa-0000-7000-8000-000000000001', '0190aaaa-0000-7000-8000-000000000002'];
+    for (const [index, id] of ids.entries()) {
+      await store.save(
+        {
+          ...{ id, ownerId, createdAt: clock.now, title: `cut off ${index}`, body: '', source: '' },
+          ...{ category: 'info', severity: null, data: {} },
+        },
+        {
+          dispatch: { qos: 0, isStrict: false, push: [], email: true, mqtt: [deviceId] },
+          idempotency: null,
+          leaseUntil: clock.now + 20_000,
+        },
+      );
+    }
+    email.outcome = () => unreachable;
+    await passTime(19_999);
+    assert.deepEqual(mqtt.arrived, []);
+    await passTime(1);
+    assert.deepEqual(mqtt.arrived, ['cut off 0', 'cut off 1']);
+    email.outcome = () => sent;
+    await passTime(5000);
+    assert.deepEqual(email.arrived, ['cut off 0', 'cut off 1'], 'and what failed then is tried again as any other');
+    await passTime(hourMs);
+    assert.equal(mqtt.arrived.length, 2);
+  });
+
+  test('keeps no more of an owner waiting than the quota, and says so for the rest', async () => {
+    mqtt.outcome = () => unreachable;
+    const answers = [];
+    for (let count = 0; count < 25; count += 1) answers.push(await post(`${count}`));
+    assert.equal(answers.filter(({ warnings }) => warnings.includes('redelivery_scheduled')).length, 20);
+    await gateway.followUp.settlements.flush();
+    const dead = (await deliveries()).filter(({ state }) => state === 'dead');
+    assert.equal(dead.length, 5);
+    assert.match(dead[0]?.error ?? '', /too much waits/);
+  });
+
+  test('two processes together deliver everything once', async () => {
+    mqtt.outcome = () => unreachable;
+    for (let count = 0; count < 15; count += 1) await post(`${count}`);
+    mqtt.outcome = () => sent;
+    const first = redelivery;
+    startOver();
+    gateway.clock.now += 5000;
+    await Promise.all([first.turn(), redelivery.turn()]);
+    await Promise.all([first.turn(), redelivery.turn()]);
+    assert.deepEqual(
+      mqtt.arrived,
+      Array.from({ length: 15 }, (_, count) => `${count}`),
+    );
+    await first.close();
+  });
+
+  test('a provider that is not set up leaves nothing waiting', async () => {
+    push.outcome = () => ({ kind: 'rejected', error: 'No push provider', wasAsked: false });
+    email.outcome = () => ({ kind: 'rejected', error: 'No mail server', wasAsked: false });
+    const answer = await post('x', { sendEmail: true, sendPush: true });
+    assert.deepEqual(answer.warnings, ['email_send_failed']);
+    assert.deepEqual(await deliveries(), []);
+  });
+});

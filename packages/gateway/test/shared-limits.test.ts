@@ -1,0 +1,132 @@
+// The limit of a key holds over all processes that share a store.
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { Connections } from './support/connections.ts';
+import { answersByWorker } from './support/crew.ts';
+import { eventually } from './support/eventually.ts';
+import { Installation } from './support/gateway-process.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+
+const limit = 50;
+const requests = 120;
+
+test('Two workers on SQLite let through exactly as many requests of a key as its limit says', async (t) => {
+  const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_LOG_LEVEL: 'debug' });
+  const gateway = await installation.serve();
+  const key = await limitedKey(installation);
+  assert.equal(await accepted([gateway.api], key), limit);
+  const byWorker = await eventually(
+    'all answers are in the log',
+    5000,
+    () => answersByWorker(gateway),
+    (answers) => [...answers.values()].reduce((sum, count) => sum + count, 0) === requests,
+  );
+  assert.equal(byWorker.size, 2, 'both workers were asked');
+});
+
+test('The headers tell where a key stands over all workers, and when to come back', async (t) => {
+  const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_RATE_LIMIT: '5/h' });
+  const target = await installation.serve();
+  const standings: number[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    // Each on a connection of its own, so that the workers take turns.
+    const { status, headers } = await notify(target, { title: 'x' }, { Connection: 'close' });
+    assert.equal(status, 200);
+    assert.equal(headers.get('ratelimit-policy'), '"key";q=5;w=3600');
+    const [, left, seconds] = /^"key";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
+    standings.push(Number(left));
+    assert.ok(Number(seconds) > 3500 && Number(seconds) <= 3600, `${seconds}`);
+  }
+  assert.deepEqual(standings, [4, 3, 2, 1, 0]);
+  for (let count = 0; count < 4; count += 1) {
+    const { status, headers } = await notify(target, { title: 'x' }, { Connection: 'close' });
+    assert.equal(status, 429);
+    assert.match(headers.get('ratelimit') ?? '', /^"key";r=0;t=\d+$/);
+    const wait = Number(headers.get('retry-after'));
+    assert.ok(wait > 3500 && wait <= 3600, `${wait}`);
+  }
+});
+
+test('The count begins anew when the window is over', async (t) => {
+  const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_RATE_LIMIT: '2/s' });
+  const target = await installation.serve();
+  const first = performance.now();
+  const statuses = async () =>
+    (await Promise.all(Array.from({ length: 6 }, () => notify(target, { title: 'x' })))).map(({ status }) => status);
+  const before = await statuses();
+  if (performance.now() - first < 1000) assert.equal(before.filter((status) => status === 200).length, 2);
+  await eventually('requests are let through again', 5000, statuses, (after) => after.includes(200));
+});
+
+suite('On PostgreSQL', () => {
+  const obstacle = postgresObstacle();
+  let server: Postgres | undefined;
+  before(async () => {
+    if (obstacle === null) server = await Postgres.start();
+  });
+  after(() => server?.stop());
+
+  test('two nodes let through exactly as many requests of a key as its limit says', async (t) => {
+    if (!canRun(t, obstacle) || server === undefined) return;
+    const installation = await install(t, { TOCSIN_DATABASE_URL: await server.createDatabase() });
+    const [one, other] = [await installation.serve(), await installation.serve()];
+    const key = await limitedKey(installation);
+    assert.equal(await accepted([one.api, other.api], key), limit);
+  });
+
+  test('a database that hangs holds no request up for the sake of its limit', async (t) => {
+    if (!canRun(t, obstacle) || server === undefined) return;
+    const installation = await install(t, {
+      TOCSIN_DATABASE_URL: await server.createDatabase(),
+      TOCSIN_RATE_LIMIT: '1000/m',
+    });
+    const gateway = await installation.serve();
+    assert.equal((await notify(gateway, { title: 'before' })).status, 200);
+    server.freeze();
+    try {
+      // Wrong on purpose, so that nothing but the key and its limit is looked at.
+      const since = performance.now();
+      const { status, headers } = await notify(gateway, { sendPush: true });
+      const ms = performance.now() - since;
+      assert.equal(status, 400);
+      assert.match(headers.get('ratelimit') ?? '', /^"key";r=999;/, 'counted by this process');
+      assert.ok(ms < 2500, `${ms} ms`);
+      assert.match(gateway.log, /rate limits are counted by this process alone/);
+    } finally {
+      server.thaw();
+    }
+    await eventually(
+      'counts are shared again',
+      10_000,
+      () => notify(gateway, { sendPush: true }),
+      () => gateway.log.includes('rate limits are shared again'),
+    );
+  });
+});
+
+async function install(t: TestContext, environment: Record<string, string>): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+async function limitedKey(installation: Installation): Promise<string> {
+  const { key } = await installation.json<{ key: string }>('key', 'create', '--rate-limit', `${limit}/m`);
+  return key;
+}
+
+/** Sends all at once over several connections to each address; says how many were let through. */
+async function accepted(apis: string[], key: string): Promise<number> {
+  const callers = apis.map((api) => new Connections({ api, key }, 8));
+  const answers = await Promise.all(
+    Array.from({ length: requests }, (_, index) =>
+      (callers[index % callers.length] as Connections).notify({ title: `notification ${index}` }),
+    ),
+  );
+  for (const caller of callers) caller.close();
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual(new Set(statuses), new Set([200, 429]));
+  return statuses.filter((status) => status === 200).length;
+}

@@ -1,0 +1,301 @@
+// SIGTERM: stop accepting, finish what runs, flush, and end with 0 within ten seconds, whatever hangs.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { KeepAliveClient } from './support/keep-alive-client.ts';
+import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { notify, send } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { startMailServer } from './support/smtp-server.ts';
+import { readAll, withStore } from './support/stored-notifications.ts';
+import { createTestAuthority } from './support/tls-ca.ts';
+
+const limitMs = 10_000;
+/** Nothing hangs, so nothing is waited for. */
+const promptMs = 3000;
+const clientCount = 200;
+
+async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+async function timedStop(t: TestContext, gateway: GatewayProcess): Promise<{ code: number | null; ms: number }> {
+  const startedAt = performance.now();
+  const code = await gateway.stop();
+  const ms = performance.now() - startedAt;
+  const late = [...gateway.log.matchAll(/"part":"([^"]+)"/g)].map(([, part]) => part);
+  t.diagnostic(`ended ${ms.toFixed()} ms after SIGTERM; left behind: ${late.join(', ') || 'nothing'}`);
+  return { code, ms };
+}
+
+async function storedIds(installation: Installation, ownerId: string): Promise<Set<string>> {
+  const { notifications } = await withStore(installation.dataDir, (store) => readAll(store, ownerId));
+  return new Set(notifications.map(({ id }) => id));
+}
+
+/** A connection of which the gateway has read the text. */
+async function open(t: TestContext, api: string, text: string): Promise<Socket> {
+  const { hostname, port } = new URL(api);
+  const socket = connect(Number(port), hostname);
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.on('error', () => socket.destroy()).resume();
+  socket.write(text);
+  // Answered after the connection was taken, so that one was taken too.
+  await send(api, { method: 'GET' });
+  return socket;
+}
+
+const ownerOf = (gateway: GatewayProcess): string => gateway.line.firstRun?.owner ?? '';
+
+suite('After SIGTERM', () => {
+  for (const [protocol, workers] of [
+    ['http', 1],
+    ['https', 1],
+    ['http', 2],
+  ] as const) {
+    test(`${clientCount} busy ${protocol} connections to ${workers} process${workers === 1 ? '' : 'es'} get whole answers, are told to close, and nothing acknowledged is lost`, async (t) => {
+      const authority = createTestAuthority();
+      t.after(() => authority.remove());
+      const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
+      const tls = { TOCSIN_TLS_CERT: certFile, TOCSIN_TLS_KEY: keyFile };
+      const settings = { TOCSIN_WORKERS: String(workers), ...(protocol === 'https' && tls) };
+      const installation = await install(t, settings);
+      const gateway = await installation.serve();
+      const clients = Array.from(
+        { length: clientCount },
+        (_, index) => new KeepAliveClient(gateway, `client ${index}`),
+      );
+      await Promise.all(clients.map(({ firstAnswer }) => firstAnswer));
+      const stopped = timedStop(t, gateway);
+      const ends = await Promise.all(clients.map(({ ended }) => ended));
+      const { code, ms } = await stopped;
+      assert.equal(code, 0);
+      assert.ok(ms < limitMs);
+      const answered = ends.flatMap((end) => end.answered);
+      const unanswered = ends.filter(({ wasWaiting }) => wasWaiting);
+      t.diagnostic(`${answered.length} answered in all; ${unanswered.length} ended before any byte of an answer`);
+      assert.deepEqual([...new Set(ends.flatMap(({ statuses }) => [...statuses]))], [200]);
+      assert.equal(Math.max(...ends.map(({ cutOffBytes }) => cutOffBytes)), 0, 'no answer was cut off');
+      // A client that this machine held up for longer than the gateway lingers finds its connection closed, and may ask again.
+      const left = ends.filter(({ wasWaiting, wasToldToClose }) => wasWaiting || !wasToldToClose);
+      assert.ok(left.length <= clientCount / 10, `${left.length} connections ended without a word`);
+      const ids = await storedIds(installation, ownerOf(gateway));
+      assert.deepEqual(
+        answered.filter((id) => !ids.has(id)),
+        [],
+      );
+    });
+  }
+
+  test('requests sent ahead on one connection, before the stop and during it, are all answered, and the last answer closes it', async (t) => {
+    const { mail, gateway } = await serveWithStalledMail(t);
+    const body = JSON.stringify({ title: 'ahead' });
+    const request = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const socket = await open(t, gateway.api, request.repeat(3));
+    let answers = '';
+    socket.on('data', (chunk) => {
+      answers += String(chunk);
+    });
+    await mail.stalls(3);
+    const stopped = timedStop(t, gateway);
+    await eventually(
+      'no new connections are taken',
+      2000,
+      () => isTaken(gateway.api),
+      (taken) => !taken,
+    );
+    socket.write(request.repeat(2));
+    await mail.stalls(5);
+    mail.resume();
+    await once(socket, 'close', { signal: AbortSignal.timeout(limitMs) });
+    assert.equal((await stopped).code, 0);
+    assert.equal(answers.split('HTTP/1.1 200 OK').length - 1, 5);
+    assert.deepEqual(
+      [...answers.matchAll(/^connection: (.*)\r$/gim)].map(([, value]) => value?.toLowerCase()),
+      ['keep-alive', 'keep-alive', 'keep-alive', 'keep-alive', 'close'],
+    );
+  });
+
+  test('connections on which nothing was ever sent, or on which all was answered, do not hold it up', async (t) => {
+    const gateway = await (await install(t)).serve();
+    await open(t, gateway.api, '');
+    await open(t, gateway.line.console, '');
+    await open(t, gateway.api, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const { code, ms } = await timedStop(t, gateway);
+    assert.equal(code, 0);
+    assert.ok(ms < promptMs, `${ms} ms`);
+  });
+
+  test('a handshake that goes no further does not hold it up', async (t) => {
+    const authority = createTestAuthority();
+    t.after(() => authority.remove());
+    const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
+    const gateway = await (await install(t, { TOCSIN_TLS_CERT: certFile, TOCSIN_TLS_KEY: keyFile })).serve();
+    const { hostname, port } = new URL(gateway.api);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => socket.destroy()).resume();
+    await once(socket, 'connect');
+    const served = new KeepAliveClient(gateway, 'busy');
+    await served.firstAnswer;
+    const { code, ms } = await timedStop(t, gateway);
+    assert.equal(code, 0);
+    assert.ok(ms < promptMs, `${ms} ms`);
+  });
+
+  test('a client stalled in the middle of its body is cut off; readiness is 503 and others are refused meanwhile', async (t) => {
+    const gateway = await (await install(t)).serve();
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: 100\r\n\r\n`;
+    const stalled = await open(t, gateway.api, `${head}{"title":`);
+    const closed = once(stalled, 'close');
+    const stopped = timedStop(t, gateway);
+    await eventually(
+      'no new connections are taken',
+      2000,
+      () => isTaken(gateway.api),
+      (taken) => !taken,
+    );
+    assert.equal((await fetch(new URL('/readyz', gateway.line.console))).status, 503);
+    assert.equal((await fetch(new URL('/healthz', gateway.line.console))).status, 200);
+    assert.equal(stalled.destroyed, false, 'it has its time');
+    const { code, ms } = await stopped;
+    await closed;
+    assert.equal(code, 0);
+    assert.ok(ms < limitMs);
+  });
+
+  test('a slow client that comes to its end in time is answered', async (t) => {
+    const installation = await install(t);
+    const gateway = await installation.serve();
+    const body = JSON.stringify({ title: 'slowly' });
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const socket = await open(t, gateway.api, head + body.slice(0, 5));
+    const stopped = timedStop(t, gateway);
+    await eventually(
+      'no new connections are taken',
+      2000,
+      () => isTaken(gateway.api),
+      (taken) => !taken,
+    );
+    const answer = once(socket, 'data');
+    socket.write(body.slice(5));
+    assert.match(String((await answer)[0]), /^HTTP\/1\.1 200 OK\r\n(.+\r\n)*connection: close/i);
+    assert.equal((await stopped).code, 0);
+  });
+
+  test('a mail server that has stalled is given up in time for the caller to be answered', async (t) => {
+    const { mail, installation, gateway } = await serveWithStalledMail(t);
+    const answer = notify(gateway, { title: 'stuck' });
+    await mail.stalls(1);
+    const { code, ms } = await timedStop(t, gateway);
+    assert.equal(code, 0);
+    assert.ok(ms < limitMs);
+    const { status, body } = await answer;
+    assert.equal(status, 200);
+    assert.equal(body.stored, true);
+    assert.equal(body.emailSent, false);
+    assert.ok((await storedIds(installation, ownerOf(gateway))).has(body.id));
+  });
+
+  test('a broker that is frozen holds up neither the answers nor the end', async (t) => {
+    if (!canRun(t, mosquittoObstacle())) return;
+    const broker = await Mosquitto.start();
+    t.after(() => broker.stop());
+    const installation = await install(t, { TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}` });
+    const gateway = await installation.serve();
+    await eventually(
+      'the gateway is connected',
+      5000,
+      () => gateway.log,
+      (log) => log.includes('connected to the MQTT broker'),
+    );
+    assert.equal((await notify(gateway, { title: 'well' })).body.mqttPublishedCount, 1);
+    broker.freeze();
+    const answer = notify(gateway, { title: 'frozen', mqttQos: 1 });
+    await eventually(
+      'the notification is stored',
+      5000,
+      async () => (await storedIds(installation, ownerOf(gateway))).size,
+      (count) => count === 2,
+    );
+    const { code, ms } = await timedStop(t, gateway);
+    assert.equal(code, 0);
+    assert.ok(ms < limitMs);
+    const { status, body } = await answer;
+    assert.equal(status, 200);
+    assert.equal(body.mqttFailedCount, 1);
+  });
+
+  test('a database that another program holds holds up neither the answers nor the end', async (t) => {
+    const installation = await install(t);
+    const gateway = await installation.serve();
+    await notify(gateway, { title: 'well' });
+    const holder = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { timeout: 2000 });
+    t.after(() => holder.close());
+    holder.exec('BEGIN IMMEDIATE');
+    const answer = notify(gateway, { title: 'held up' });
+    // Answered after the request above was read.
+    await send(gateway.api, { method: 'GET' });
+    const { code, ms } = await timedStop(t, gateway);
+    assert.equal(code, 0);
+    assert.ok(ms < limitMs);
+    const { status, body } = await answer;
+    assert.equal(status, 200);
+    assert.equal(body.stored, false);
+  });
+
+  test('the second signal ends it at once', async (t) => {
+    const gateway = await (await install(t)).serve();
+    await open(t, gateway.api, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+    gateway.child.kill('SIGTERM');
+    await eventually(
+      'no new connections are taken',
+      2000,
+      () => isTaken(gateway.api),
+      (taken) => !taken,
+    );
+    const { code, ms } = await timedStop(t, gateway);
+    assert.equal(code, 1);
+    assert.ok(ms < 1000, `${ms} ms`);
+  });
+});
+
+async function isTaken(api: string): Promise<boolean> {
+  const { hostname, port } = new URL(api);
+  const socket = connect(Number(port), hostname);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A gateway whose first owner gets mail, over a server that stalls from now on. */
+async function serveWithStalledMail(t: TestContext) {
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await install(t, {
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+  });
+  const gateway = await installation.serve();
+  await installation.json('owner', 'set', ownerOf(gateway), '--email', 'ann@example.com', '--email-alerts', 'on');
+  await eventually(
+    'the address is known',
+    5000,
+    () => notify(gateway, { title: 'Hello' }),
+    ({ body }) => body.emailSent === true,
+  );
+  mail.faults.data = 'stall';
+  return { mail, installation, gateway };
+}

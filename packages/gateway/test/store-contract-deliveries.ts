@@ -1,0 +1,379 @@
+// What every store must do with dispatches, deliveries that wait, lanes and idempotency keys. Each backend runs this suite.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, suite, test } from 'node:test';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import type { Delivery, Dispatch, Lane, Notification, Store } from '../src/gateway/ports.ts';
+import type { StoreFixture } from './store-contract.ts';
+
+const ownerId = 'own_ann';
+const lease = 20_000;
+const dayMs = 86_400_000;
+
+export function runDeliveryContract(name: string, createFixture: () => Promise<StoreFixture>): void {
+  suite(`The ${name} store, for what is to be delivered`, () => {
+    let fixture: StoreFixture;
+    let store: Store;
+    let opened: Store[];
+    let time: number;
+    let newId: () => string;
+
+    beforeEach(async () => {
+      fixture = await createFixture();
+      opened = [];
+      store = await openAnother();
+      time = 1_800_000_000_000;
+      newId = createUuidV7Source(() => time, randomUUID);
+      for (const id of [ownerId, 'own_bob']) {
+        await store.createOwner({ id, name: id, email: null, emailAlerts: false, createdAt: time });
+      }
+    });
+    afterEach(async () => {
+      await Promise.all(opened.map((each) => each.close()));
+      await fixture.remove();
+    });
+
+    async function openAnother(): Promise<Store> {
+      const another = await fixture.open();
+      opened.push(another);
+      return another;
+    }
+
+    const dispatch: Dispatch = { qos: 1, isStrict: false, push: ['psh_1'], email: true, mqtt: ['dev_1', 'dev_2'] };
+    const allSent = { push: ['sent'], email: ['sent'], mqtt: ['sent', 'sent'] } as const;
+
+    const notification = (owner = ownerId): Notification => ({
+      id: newId(),
+      ownerId: owner,
+      createdAt: time,
+      title: 'x',
+      body: '',
+      source: '',
+      category: 'info',
+      severity: null,
+      data: {},
+    });
+
+    async function saveDispatched(owner = ownerId): Promise<Notification> {
+      const saved = notification(owner);
+      await store.save(saved, { dispatch, idempotency: null, leaseUntil: time + lease });
+      return saved;
+    }
+
+    const waiting = (notificationId: string, more: Partial<Delivery> = {}): Delivery => ({
+      ownerId,
+      notificationId,
+      channel: 'mqtt',
+      target: 'dev_1',
+      state: 'waiting',
+      attempts: 0,
+      qos: 1,
+      createdAt: time,
+      nextAt: time + 5000,
+      expiresAt: time + dayMs,
+      endedAt: null,
+      error: 'The MQTT broker is not reachable at the moment',
+      ...more,
+    });
+
+    /** A notification that failed on these lanes. */
+    async function fail(...more: Partial<Delivery>[]): Promise<Delivery[]> {
+      const { id } = await saveDispatched(more[0]?.ownerId);
+      const failed = more.map((each) => waiting(id, each));
+      await store.settleDispatches([
+        { ownerId: more[0]?.ownerId ?? ownerId, notificationId: id, results: allSent, failed },
+      ]);
+      return failed;
+    }
+
+    async function claimOne(at = time + 5000): Promise<Lane> {
+      const [lane, ...others] = await store.claimLanes(at, at + lease, 10);
+      assert.ok(lane);
+      assert.deepEqual(others, []);
+      return lane;
+    }
+
+    test('keeps a dispatch with its notification until it is settled', async () => {
+      const { id } = await saveDispatched();
+      assert.deepEqual(await store.findDispatch(ownerId, id), { dispatch, results: null });
+      await store.settleDispatches([{ ownerId, notificationId: id, results: allSent, failed: [] }]);
+      assert.deepEqual(await store.findDispatch(ownerId, id), { dispatch, results: allSent });
+      assert.deepEqual(await store.claimDispatches(time + 2 * lease, time + 3 * lease, 10), []);
+      const untold = notification();
+      await store.save(untold);
+      assert.equal(await store.findDispatch(ownerId, untold.id), null);
+      assert.equal(await store.findDispatch('own_bob', id), null);
+    });
+
+    test('gives a dispatch that its process left behind to one other process, in the order of acceptance', async () => {
+      const first = await saveDispatched();
+      const second = await saveDispatched();
+      assert.deepEqual(await store.claimDispatches(time + lease - 1, time + 2 * lease, 10), [], 'its process may live');
+      const others = await Promise.all([openAnother(), openAnother()]);
+      const claims = await Promise.all(
+        [store, ...others].map((each) => each.claimDispatches(time + lease, time + 2 * lease, 10)),
+      );
+      const claimed = claims.flat();
+      assert.deepEqual(
+        claimed.map(({ notificationId }) => notificationId).sort(),
+        [first.id, second.id],
+        'each by one alone',
+      );
+      assert.deepEqual(claimed[0], { ownerId, notificationId: claimed[0]?.notificationId, dispatch });
+      assert.deepEqual(await store.claimDispatches(time + 2 * lease - 1, time + 3 * lease, 10), [], 'held again');
+      assert.equal(
+        (await store.claimDispatches(time + 2 * lease, time + 3 * lease, 1)).length,
+        1,
+        'and taken over again',
+      );
+    });
+
+    test('settling twice changes nothing the second time', async () => {
+      const [delivery] = await fail({});
+      assert.ok(delivery);
+      await store.updateDeliveries([{ ...delivery, state: 'sent', nextAt: null, endedAt: time, attempts: 1 }]);
+      const again = { ownerId, notificationId: delivery.notificationId, results: allSent, failed: [delivery] };
+      await store.settleDispatches([again]);
+      assert.deepEqual(
+        (await store.listDeliveries({ ownerId, limit: 10 })).map(({ state }) => state),
+        ['sent'],
+      );
+    });
+
+    test('gives back what failed as it was put in', async () => {
+      const failed = await fail(
+        {},
+        { channel: 'email', target: '', error: 'Ünïcode 🔔' },
+        { channel: 'push', target: 'psh_1', state: 'dead', nextAt: null, endedAt: time },
+      );
+      const byChannel = [...failed].sort((a, b) => (a.channel < b.channel ? -1 : 1));
+      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), byChannel);
+      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10, state: 'dead' }), [failed[2]]);
+      assert.deepEqual(
+        await store.listDeliveries({ ownerId, limit: 10, notificationId: failed[0]?.notificationId as string }),
+        byChannel,
+      );
+      assert.deepEqual(await store.listDeliveries({ ownerId: 'own_bob', limit: 10 }), []);
+      assert.equal(await store.countWaiting(ownerId), 2);
+      assert.equal(await store.countWaiting('own_bob'), 0);
+      assert.deepEqual(await store.waitingTotals(), { waiting: 2, dead: 1, oldestWaitingAt: time });
+    });
+
+    test('makes a lane due with the first of what waits in it, and lets one process hold it', async () => {
+      await fail({ nextAt: time + 9000 });
+      await fail({ nextAt: time + 7000 });
+      await fail({ nextAt: time + 8000 });
+      assert.deepEqual(await store.claimLanes(time + 6999, time + lease, 10), []);
+      const held = { ownerId, channel: 'mqtt', target: 'dev_1', leaseUntil: time + 7000 + lease };
+      assert.deepEqual(await store.claimLanes(time + 7000, time + 7000 + lease, 10), [held]);
+      assert.deepEqual(await store.claimLanes(time + 8000, time + 8000 + lease, 10), [], 'it is held');
+      const takenOver = await store.claimLanes(time + 7000 + lease, time + 7000 + 2 * lease, 10);
+      assert.equal(takenOver.length, 1, 'its holder died');
+    });
+
+    test('gives each lane to one of several processes that claim at the same moment', async () => {
+      for (let count = 0; count < 30; count += 1) await fail({ target: `dev_${count}` });
+      const others = await Promise.all([openAnother(), openAnother()]);
+      const claims = await Promise.all(
+        [store, ...others].map((each) => each.claimLanes(time + 5000, time + lease, 30)),
+      );
+      const targets = claims.flat().map(({ target }) => target);
+      assert.equal(new Set(targets).size, targets.length, 'none twice');
+      const rest = await store.claimLanes(time + 5000, time + lease, 30);
+      assert.equal(targets.length + rest.length, 30, 'and none forgotten');
+    });
+
+    test('lists what waits in a lane in the order of acceptance, whatever its turn', async () => {
+      const first = await fail({ nextAt: time + 9000 });
+      const second = await fail({ nextAt: time + 5000 });
+      await fail({ target: 'dev_2' });
+      await fail({ ownerId: 'own_bob' });
+      const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
+      assert.deepEqual(await store.listWaiting(lane, 10), [...first, ...second]);
+      assert.deepEqual(await store.listWaiting(lane, 1), first);
+    });
+
+    test('releases a lane: due with the first that still waits, at a given time, or gone when it is empty', async () => {
+      const [first] = await fail({});
+      const [second] = await fail({ nextAt: time + 60_000 });
+      assert.ok(first && second);
+      let lane = await claimOne();
+      await store.updateDeliveries([{ ...first, state: 'sent', nextAt: null, endedAt: time + 5000 }]);
+      await store.releaseLane(lane);
+      assert.deepEqual(await store.claimLanes(time + 59_999, time + 70_000, 10), []);
+      lane = await claimOne(time + 60_000);
+      await store.releaseLane(lane, time + 90_000);
+      assert.deepEqual(await store.claimLanes(time + 89_999, time + 99_000, 10), []);
+      lane = await claimOne(time + 90_000);
+      await store.updateDeliveries([{ ...second, state: 'dead', nextAt: null, endedAt: time + 90_000 }]);
+      await store.releaseLane(lane);
+      assert.deepEqual(await store.claimLanes(time + dayMs, time + 2 * dayMs, 10), []);
+    });
+
+    test('forgets nothing that is put into a lane while it is being released', async () => {
+      const other = await openAnother();
+      for (let round = 0; round < 20; round += 1) {
+        const [delivery] = await fail({});
+        assert.ok(delivery);
+        const lane = await claimOne();
+        await store.updateDeliveries([{ ...delivery, state: 'sent', nextAt: null, endedAt: time }]);
+        const { id } = await saveDispatched();
+        const late = { ownerId, notificationId: id, results: allSent, failed: [waiting(id)] };
+        await Promise.all([store.releaseLane(lane), other.settleDispatches([late])]);
+        const again = await claimOne();
+        const left = await store.listWaiting(again, 10);
+        assert.equal(left.length, 1);
+        await store.endLane(again, time);
+        await store.releaseLane(again);
+      }
+    });
+
+    test('extends a lane only for whoever holds it', async () => {
+      await fail({});
+      const lane = await claimOne();
+      const extended = await store.extendLane(lane, lane.leaseUntil + 1000);
+      assert.deepEqual(extended, { ...lane, leaseUntil: lane.leaseUntil + 1000 });
+      assert.equal(await store.extendLane(lane, lane.leaseUntil + 2000), null, 'it is not held under that lease');
+      await store.releaseLane(lane);
+      assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), [], 'nor released');
+    });
+
+    test('postpones what is due by the number of its turns, ends what is over, and leaves the rest', async () => {
+      const now = time + 10_000;
+      await fail({ attempts: 0 });
+      await fail({ attempts: 1 });
+      await fail({ attempts: 9 });
+      await fail({ nextAt: time + 20_000 });
+      await fail({ expiresAt: time + 10_000 });
+      await fail({ expiresAt: time + 12_000 });
+      const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
+      await store.postponeDue(lane, now, { delaysMs: [30_000, 120_000, 600_000], notBefore: now });
+      const all = await store.listDeliveries({ ownerId, limit: 10 });
+      assert.deepEqual(
+        all.reverse().map(({ state, attempts, nextAt }) => [state, attempts, nextAt === null ? null : nextAt - time]),
+        [
+          ['waiting', 1, 40_000],
+          ['waiting', 2, 130_000],
+          ['waiting', 10, 610_000],
+          ['waiting', 0, 20_000],
+          ['dead', 0, null],
+          ['waiting', 1, 12_000],
+        ],
+      );
+      await store.postponeDue(lane, now, { delaysMs: [1, 1], notBefore: time + 300_000 });
+      const turns = (await store.listWaiting(lane, 10)).map(({ nextAt }) => (nextAt as number) - time);
+      assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 300_000]);
+    });
+
+    test('hastens the lanes of a channel that works again, and no others', async () => {
+      await fail({ nextAt: time + dayMs });
+      await fail({ nextAt: time + dayMs, target: 'dev_2' });
+      await fail({ nextAt: time + dayMs, channel: 'email', target: '' });
+      assert.equal(await store.hastenLanes('mqtt', time), 2);
+      assert.equal(await store.hastenLanes('mqtt', time), 0);
+      const lanes = await store.claimLanes(time, time + lease, 10);
+      assert.deepEqual(lanes.map(({ target }) => target).sort(), ['dev_1', 'dev_2']);
+    });
+
+    test('brings what is dead or waiting back to the start, and drops it, but leaves what was sent', async () => {
+      const [dead] = await fail({ state: 'dead', nextAt: null, endedAt: time, attempts: 9 });
+      const [sent] = await fail({ target: 'dev_2' });
+      assert.ok(dead && sent);
+      const lane = await claimOne();
+      await store.updateDeliveries([{ ...sent, state: 'sent', nextAt: null, endedAt: time }]);
+      await store.releaseLane(lane);
+      assert.equal(await store.retryDeliveries([dead, sent], time + 1000), 1);
+      const [again] = await store.listDeliveries({ ownerId, limit: 10, state: 'waiting' });
+      assert.deepEqual(again, {
+        ...dead,
+        state: 'waiting',
+        nextAt: time + 1000,
+        expiresAt: time + 1000 + dayMs,
+        endedAt: null,
+      });
+      const due = await store.claimLanes(time + 1000, time + lease, 10);
+      assert.ok(due.some(({ target }) => target === 'dev_1'));
+      assert.equal(await store.dropDeliveries([dead]), 1);
+      assert.equal(await store.dropDeliveries([dead]), 0);
+      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10, state: 'waiting' }), []);
+    });
+
+    test('what was dropped while it was being tried stays dropped', async () => {
+      const [delivery] = await fail({});
+      assert.ok(delivery);
+      await store.dropDeliveries([delivery]);
+      await store.updateDeliveries([{ ...delivery, attempts: 1 }]);
+      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), []);
+    });
+
+    test('deletes what belongs to notifications with them', async () => {
+      const old = await fail({});
+      time += 10 * dayMs;
+      const young = await fail({});
+      await store.purge(time - dayMs, time);
+      assert.equal(await store.findDispatch(ownerId, old[0]?.notificationId as string), null);
+      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), young);
+      await store.deleteOwner(ownerId);
+      assert.equal(await store.findDispatch(ownerId, young[0]?.notificationId as string), null);
+      assert.deepEqual(await store.claimLanes(time + dayMs, time + 2 * dayMs, 10), []);
+      assert.deepEqual(await store.waitingTotals(), { waiting: 0, dead: 0, oldestWaitingAt: null });
+    });
+
+    const claim = (key: string, fingerprint = 'f1') => ({
+      keyDigest: key,
+      fingerprint,
+      expiresAt: time + dayMs,
+    });
+    const saveOnce = async (to: Store, key: string, owner = ownerId) => {
+      const saved = notification(owner);
+      const outcome = await to.save(saved, { dispatch, idempotency: claim(key), leaseUntil: time + lease });
+      return { id: saved.id, outcome };
+    };
+
+    test('takes an idempotency key once per owner, with the notification or not at all', async () => {
+      const first = await saveOnce(store, 'k');
+      assert.equal(first.outcome, 'saved');
+      const second = await saveOnce(await openAnother(), 'k');
+      assert.equal(second.outcome, 'duplicate');
+      assert.equal(await store.findNotification(ownerId, second.id), null);
+      assert.equal(await store.findDispatch(ownerId, second.id), null);
+      assert.equal((await saveOnce(store, 'k', 'own_bob')).outcome, 'saved', 'another owner has keys of their own');
+      assert.deepEqual(await store.findIdempotent(ownerId, 'k', time), {
+        fingerprint: 'f1',
+        notificationId: first.id,
+        leaseUntil: time + lease,
+        answer: null,
+      });
+      assert.equal(await store.findIdempotent(ownerId, 'other', time), null);
+    });
+
+    test('takes each idempotency key once, however many processes try at the same moment', async () => {
+      const stores = [store, await openAnother(), await openAnother()];
+      const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
+      const attempts = await Promise.all(
+        keys.flatMap((key, index) =>
+          Array.from({ length: 6 }, (_, attempt) => saveOnce(stores[(index + attempt) % 3] as Store, key)),
+        ),
+      );
+      const saved = attempts.filter(({ outcome }) => outcome === 'saved');
+      assert.equal(saved.length, keys.length);
+      const { notifications } = await store.listNotifications(ownerId, { limit: 200 });
+      assert.deepEqual(new Set(notifications.map(({ id }) => id)), new Set(saved.map(({ id }) => id)));
+    });
+
+    test('keeps the first answer under its key, for a day', async () => {
+      await saveOnce(store, 'k');
+      await store.answerIdempotent(ownerId, 'k', { status: 200, body: 'the first' });
+      await store.answerIdempotent(ownerId, 'k', { status: 200, body: 'the second' });
+      const record = await (await openAnother()).findIdempotent(ownerId, 'k', time + dayMs - 1);
+      assert.deepEqual(record?.answer, { status: 200, body: 'the first' });
+      assert.equal(await store.findIdempotent(ownerId, 'k', time + dayMs), null);
+      time += dayMs;
+      const { id, outcome } = await saveOnce(store, 'k');
+      assert.equal(outcome, 'saved', 'the key is free again, purged or not');
+      const renewed = await store.findIdempotent(ownerId, 'k', time);
+      assert.equal(renewed?.notificationId, id);
+      assert.equal(renewed?.answer, null);
+    });
+  });
+}

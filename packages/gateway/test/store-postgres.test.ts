@@ -1,0 +1,38 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openStore } from '../src/store/open-store.ts';
+import { runStoreContract } from './store-contract.ts';
+import { runDeliveryContract } from './store-contract-deliveries.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { canRun } from './support/requires.ts';
+
+const obstacle = postgresObstacle();
+
+if (obstacle !== null) {
+  test('The PostgreSQL store', (t) => {
+    canRun(t, obstacle);
+  });
+} else {
+  let server: Postgres;
+  before(async () => {
+    // What a power cut would do is shown elsewhere.
+    server = await Postgres.start(['fsync = off']);
+  });
+  after(() => server.stop());
+
+  const createFixture = async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    const databaseUrl = await server.createDatabase();
+    return {
+      open: () => openStore({ dataDir, databaseUrl, masterKey: null }, 'create'),
+      remove: async () => {
+        await server.dropDatabase(databaseUrl);
+        await rm(dataDir, { recursive: true, force: true });
+      },
+    };
+  };
+  runStoreContract('PostgreSQL', createFixture);
+  runDeliveryContract('PostgreSQL', createFixture);
+}

@@ -1,0 +1,110 @@
+// What the tests of several processes need to see of them: which there are, and which of them gave an answer.
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SuccessAnswer } from '@tocsin/contract';
+import { Connections } from './connections.ts';
+import { eventually } from './eventually.ts';
+import type { GatewayProcess } from './gateway-process.ts';
+
+interface LogLine {
+  msg: string;
+  worker?: number;
+  pid?: number;
+  requestId?: string;
+  code?: number | null;
+  signal?: string | null;
+}
+
+export function logLines({ log }: GatewayProcess): LogLine[] {
+  return log
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as LogLine);
+}
+
+/** Worker number → pid of the one that was started last. */
+export function workersOf(gateway: GatewayProcess): Map<number, number> {
+  const started = logLines(gateway).filter(({ msg }) => msg === 'worker listens');
+  return new Map(started.map(({ worker, pid }) => [worker as number, pid as number]));
+}
+
+/** How many requests each worker answered; needs the log level debug. */
+export function answersByWorker(gateway: GatewayProcess): Map<number, number> {
+  const answers = new Map<number, number>();
+  for (const { msg, worker } of logLines(gateway)) {
+    if (msg === 'answered' && worker !== undefined) answers.set(worker, (answers.get(worker) ?? 0) + 1);
+  }
+  return answers;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+export async function replaced(gateway: GatewayProcess, worker: number, oldPid: number, withinMs: number) {
+  const isNew = (pid: number | undefined): boolean => pid !== undefined && pid !== oldPid;
+  return eventually(`worker ${worker} is replaced`, withinMs, () => workersOf(gateway).get(worker), isNew);
+}
+
+/** Many connections that send one notification after the other until they are stopped, and note what was acknowledged. */
+export class Load {
+  readonly acknowledged = new Map<string, string>();
+  readonly refused: string[] = [];
+  cutOff = 0;
+  #count = 0;
+  #isStopped = false;
+  readonly #connections: Connections;
+  readonly #senders: Promise<void>[];
+
+  constructor(t: TestContext, target: { api: string; key: string }, connections: number) {
+    t.after(() => this.stop());
+    this.#connections = new Connections(target, connections);
+    this.#senders = Array.from({ length: connections }, () => this.#send());
+  }
+
+  /** Resolves when so many more have been acknowledged. */
+  async more(count: number): Promise<void> {
+    const wanted = this.acknowledged.size + count;
+    await eventually(
+      `${count} more acknowledged`,
+      20_000,
+      () => this.acknowledged.size,
+      (size) => size >= wanted,
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#senders);
+    this.#connections.close();
+  }
+
+  async #send(): Promise<void> {
+    while (!this.#isStopped) {
+      this.#count += 1;
+      const title = `notification ${this.#count}`;
+      try {
+        const { status, text } = await this.#connections.notify({ title });
+        const body = JSON.parse(text) as SuccessAnswer;
+        if (status === 200 && body.stored) this.acknowledged.set(body.id, title);
+        else this.refused.push(text);
+      } catch {
+        this.cutOff += 1;
+        // Nobody may be listening at the moment.
+        await delay(10);
+      }
+    }
+  }
+}
+
+/** Resolves with the exit code, or fails when it takes longer. */
+export async function exitWithin({ child }: GatewayProcess, ms: number): Promise<number | null> {
+  if (child.exitCode !== null) return child.exitCode;
+  const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(ms) })) as [number | null];
+  return code;
+}

@@ -1,0 +1,205 @@
+// Two nodes on one PostgreSQL and one broker, neither of which keeps anything that the other needs.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { SuccessAnswer } from '@tocsin/contract';
+import { type Cluster, clusterObstacle, startCluster } from './support/cluster.ts';
+import { Connections } from './support/connections.ts';
+import { eventually } from './support/eventually.ts';
+import type { GatewayProcess } from './support/gateway-process.ts';
+import { Subscriber } from './support/mqtt-subscriber.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+
+const promisedMs = 1000;
+/** A lease, and a look for those that have passed. */
+const takeOverMs = 40_000;
+
+type TwoNodes = Cluster & { a: GatewayProcess; b: GatewayProcess };
+
+async function start(t: TestContext, environment: Record<string, string> = {}): Promise<TwoNodes> {
+  const cluster = await startCluster(t, 2, environment);
+  const [a, b] = cluster.nodes as [GatewayProcess, GatewayProcess];
+  return { ...cluster, a, b };
+}
+
+test('Two nodes act as one: keys, devices and idempotency keys of one hold on the other', async (t) => {
+  if (!canRun(t, clusterObstacle())) return;
+  const { installation, nodes, a, b, key, deviceId, topic, mosquitto } = await start(t);
+  const phone = await Subscriber.start(mosquitto.port, topic);
+  t.after(() => phone.stop());
+
+  // Both have looked at their keys just now.
+  for (const { api } of nodes) assert.equal((await notify({ api, key }, { title: 'hello' })).status, 200);
+  const created = await installation.json<{ id: string; key: string }>('key', 'create');
+  for (const { api } of nodes) {
+    assert.equal((await notify({ api, key: created.key }, { title: 'new key' })).status, 200, 'at once');
+  }
+
+  await installation.json('key', 'revoke', created.id);
+  const revokedAt = performance.now();
+  for (const { api } of nodes) {
+    await eventually(
+      'the revoked key is refused',
+      promisedMs,
+      () => notify({ api, key: created.key }, { title: 'revoked' }),
+      ({ status }) => status === 401,
+    );
+  }
+  t.diagnostic(`refused by both ${(performance.now() - revokedAt).toFixed()} ms after the command ended`);
+
+  await installation.json('device', 'pause', deviceId);
+  for (const { api } of nodes) {
+    const paused = () => notify({ api, key }, { title: 'x', deviceId });
+    await eventually('the paused device takes nothing', promisedMs, paused, ({ status }) => status === 409);
+  }
+  await installation.json('device', 'resume', deviceId);
+
+  const once = { 'Idempotency-Key': 'one-for-all' };
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, count) => notify({ api: (count % 2 ? a : b).api, key }, { title: 'once' }, once)),
+  );
+  const first = answers.filter(({ status, headers }) => status === 200 && !headers.has('idempotency-replayed'));
+  assert.equal(first.length, 1);
+  const again = await Promise.all(nodes.map(({ api }) => notify({ api, key }, { title: 'once' }, once)));
+  for (const { body } of again) assert.deepEqual(body, first[0]?.body);
+  const titles = () => phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
+  assert.equal(titles().filter((title) => title === 'once').length, 1);
+});
+
+test('A node that is killed under load loses nothing acknowledged, and what it left is told by the other', {
+  timeout: 120_000,
+}, async (t) => {
+  if (!canRun(t, clusterObstacle())) return;
+  const { a, b, key, ownerId, topic, mosquitto, installation } = await start(t);
+  const phone = await Subscriber.start(mosquitto.port, topic);
+  t.after(() => phone.stop());
+  const acknowledged = new Map<string, 'a' | 'b'>();
+  const load = new AbortController();
+  const loads = [putUnderLoad('a', { api: a.api, key }, acknowledged, load.signal)];
+  loads.push(putUnderLoad('b', { api: b.api, key }, acknowledged, load.signal));
+  await eventually(
+    'both nodes work',
+    20_000,
+    () => acknowledged.size,
+    (size) => size > 400,
+  );
+  await a.kill();
+  const killedAt = performance.now();
+  await eventually(
+    'the other goes on',
+    20_000,
+    () => acknowledged.size,
+    (size) => size > 800,
+  );
+  load.abort();
+  await Promise.all(loads);
+
+  const stored = new Set<string>();
+  for (let before: string | undefined; ; ) {
+    const page = await installation.json<{ id: string }[]>(
+      ...[
+        'inbox',
+        'list',
+        '--owner',
+        ownerId,
+        '--limit',
+        '1000',
+        ...(before === undefined ? [] : ['--before', before]),
+      ],
+    );
+    for (const { id } of page) stored.add(id);
+    if (page.length < 1000) break;
+    before = page.at(-1)?.id;
+  }
+  const lost = [...acknowledged.keys()].filter((id) => !stored.has(id));
+  assert.deepEqual(lost, [], 'acknowledged, yet not stored');
+
+  const idsOnPhone = (): string[] => phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
+  const untold = await eventually(
+    'everything that was stored is told',
+    takeOverMs,
+    () => [...stored].filter((id) => !new Set(idsOnPhone()).has(id)),
+    (ids) => ids.length === 0,
+  );
+  assert.deepEqual(untold, []);
+  const copies = Map.groupBy(idsOnPhone(), (id) => id);
+  const twice = [...copies].filter(([, { length }]) => length > 1).map(([id]) => id);
+  const twiceByLiving = twice.filter((id) => acknowledged.get(id) === 'b');
+  assert.deepEqual(twiceByLiving, [], 'where no crash occurred, once');
+  for (const [, each] of copies) assert.ok(each.length <= 2, 'a crash means once more, not twice');
+  t.diagnostic(
+    `${acknowledged.size} acknowledged, ${stored.size} stored, all told ${((performance.now() - killedAt) / 1000).toFixed(1)} s ` +
+      `after the kill; ${stored.size - acknowledged.size} were cut off; ${twice.length} told twice`,
+  );
+});
+
+test('What waits for a provider is taken over when the node that is sending it is killed', {
+  timeout: 150_000,
+}, async (t) => {
+  if (!canRun(t, clusterObstacle())) return;
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const { a, b, key, ownerId, installation } = await start(t, {
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    TOCSIN_EMAIL_TIMEOUT_MS: '1000',
+  });
+  await installation.json('owner', 'set', ownerId, '--email', 'ann@example.com', '--email-alerts', 'on');
+  await mail.kill();
+  const titles = Array.from({ length: 30 }, (_, index) => `mail ${index}`);
+  for (const [index, title] of titles.entries()) {
+    const { body } = await notify({ api: (index % 2 ? a : b).api, key }, { title, sendMqtt: false });
+    assert.ok(body.warnings.includes('redelivery_scheduled'), body.warnings.join());
+  }
+  // One node alone takes the lane, and is killed while it works through it.
+  b.child.kill('SIGSTOP');
+  t.after(() => b.child.kill('SIGCONT'));
+  await mail.start();
+  await eventually(
+    'the mails begin to come',
+    takeOverMs,
+    () => mail.mails.length,
+    (count) => count >= 3,
+  );
+  await a.kill();
+  const sentByDead = mail.mails.length;
+  b.child.kill('SIGCONT');
+  await eventually(
+    'the rest comes',
+    90_000,
+    () => titlesIn(mail).size,
+    (size) => size === titles.length,
+  );
+  const order = [...titlesIn(mail)];
+  assert.deepEqual(order, titles, 'in the order of acceptance');
+  const copies = mail.mails.length - titles.length;
+  assert.ok(copies <= sentByDead, 'told twice is at most what the dead node had sent');
+  t.diagnostic(`${sentByDead} of 30 sent before the kill, ${copies} of them once more`);
+  const left = await installation.json<unknown[]>('delivery', 'list', '--owner', ownerId, '--state', 'waiting');
+  assert.deepEqual(left, []);
+});
+
+const titlesIn = (mail: TestMailServer): Set<string> =>
+  new Set(mail.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw));
+
+async function putUnderLoad(
+  name: 'a' | 'b',
+  target: { api: string; key: string },
+  acknowledged: Map<string, 'a' | 'b'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const connections = new Connections(target, 8);
+  const sendUntilCutOff = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const answer = await connections.notify({ title: `from ${name}`, mqttQos: 1 }).catch(() => null);
+      if (answer === null) return;
+      const body = JSON.parse(answer.text) as SuccessAnswer;
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(body.stored, true, answer.text);
+      acknowledged.set(body.id, name);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, sendUntilCutOff));
+  connections.close();
+}

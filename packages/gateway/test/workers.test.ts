@@ -1,0 +1,270 @@
+// TOCSIN_WORKERS: several processes serve the public API, and one that leads them has the broker and everything else.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
+import { databaseFileName } from '../src/store/open-store.ts';
+import { Connections } from './support/connections.ts';
+import { answersByWorker, exitWithin, isAlive, Load, logLines, replaced, workersOf } from './support/crew.ts';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { notify } from './support/requests.ts';
+import { readAll, withStore } from './support/stored-notifications.ts';
+
+test('A device gets every notification once, whichever of two workers took it, also those that it missed', async (t) => {
+  const { gateway } = await start(t);
+  const device = gateway.line.firstRun?.device;
+  assert.ok(device);
+  const received: string[] = [];
+  const signIn = async (): Promise<MqttClient> => {
+    const { username, password, topic } = device.mqtt as { username: string; password: string; topic: string };
+    const identity = { username, password, clientId: 'keeper', clean: false };
+    const client = await openMqtt(gateway.line.mqtt as string, { ...identity, reconnectPeriod: 0 });
+    t.after(() => client.endAsync(true));
+    client.on('message', (_topic, payload) =>
+      received.push((JSON.parse(payload.toString()) as { title: string }).title),
+    );
+    await client.subscribeAsync(topic, { qos: 1 });
+    return client;
+  };
+  const send = async (titles: string[]): Promise<void> => {
+    const connections = new Connections(gateway, 8);
+    const answers = await Promise.all(titles.map((title) => connections.notify({ title, mqttQos: 1 })));
+    for (const { text } of answers) assert.equal(JSON.parse(text).mqttPublishedCount, 1, text);
+    connections.close();
+  };
+  const got = (titles: string[]) =>
+    eventually(
+      'all of them arrived',
+      10_000,
+      () => received.toSorted(),
+      (arrived) => JSON.stringify(arrived) === JSON.stringify(titles.toSorted()),
+    );
+
+  const present = Array.from({ length: 200 }, (_, index) => `present ${index}`);
+  const client = await signIn();
+  await send(present);
+  await got(present);
+  await client.endAsync();
+  const missed = Array.from({ length: 100 }, (_, index) => `missed ${index}`);
+  await send(missed);
+  await signIn();
+  await got([...present, ...missed]);
+  const answers = answersByWorker(gateway);
+  assert.ok((answers.get(1) ?? 0) > 50 && (answers.get(2) ?? 0) > 50, JSON.stringify([...answers]));
+});
+
+test('A worker that is killed under load is replaced, the others serve on, and nothing acknowledged is lost', async (t) => {
+  const { installation, gateway } = await start(t);
+  const load = new Load(t, gateway, 16);
+  await load.more(200);
+  for (const worker of [1, 2]) {
+    const pid = workersOf(gateway).get(worker) as number;
+    process.kill(pid, 'SIGKILL');
+    await replaced(gateway, worker, pid, 15_000);
+    await load.more(200);
+  }
+  const both = workersOf(gateway);
+  for (const pid of both.values()) process.kill(pid, 'SIGKILL');
+  await Promise.all([...both].map(([worker, pid]) => replaced(gateway, worker, pid, 15_000)));
+  // At the same address, though for a moment nobody held the port.
+  await load.more(200);
+  await load.stop();
+  const endings = logLines(gateway).filter(({ msg }) => msg === 'worker ended');
+  assert.deepEqual(
+    endings.map(({ worker, signal }) => [worker, signal]).sort(),
+    [1, 1, 2, 2].map((worker) => [worker, 'SIGKILL']),
+  );
+  assert.ok(load.cutOff > 0, 'no kill hit a request');
+  assert.deepEqual(load.refused, []);
+  assert.equal(await gateway.stop(), 0);
+  await assertStored(installation, gateway, load);
+});
+
+test('When the head is killed, its workers answer what they have begun, end, and leave the port', async (t) => {
+  const { gateway } = await start(t);
+  const { port, hostname } = new URL(gateway.api);
+  const body = JSON.stringify({ title: 'begun before the head died' });
+  const socket = connect(Number(port), hostname);
+  t.after(() => socket.destroy());
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    answer += chunk;
+  });
+  const headers = [
+    'POST / HTTP/1.1',
+    `Host: ${hostname}`,
+    `Authorization: Bearer ${gateway.key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Expect: 100-continue',
+  ];
+  socket.write(`${headers.join('\r\n')}\r\n\r\n`);
+  await eventually('a worker has the request', 5000, () => answer, /^HTTP\/1.1 100 /.test.bind(/^HTTP\/1.1 100 /));
+
+  const workers = [...workersOf(gateway).values()];
+  assert.equal(workers.length, 2);
+  await gateway.kill();
+  socket.write(body);
+  await eventually(
+    'the answer',
+    5000,
+    () => answer,
+    (text) => text.includes('"ok":true'),
+  );
+  assert.match(answer, /"stored":true/);
+  await eventually(
+    'the workers have ended',
+    5000,
+    () => workers.filter(isAlive),
+    ({ length }) => length === 0,
+  );
+  const next = createServer().listen(Number(port), hostname);
+  await once(next, 'listening');
+  next.close();
+});
+
+test('SIGTERM under load ends all of them within ten seconds, with exit code 0, and loses nothing', async (t) => {
+  const { installation, gateway } = await start(t);
+  const load = new Load(t, gateway, 16);
+  await load.more(200);
+  const workers = [...workersOf(gateway).values()];
+  const since = performance.now();
+  gateway.child.kill('SIGTERM');
+  assert.equal(await exitWithin(gateway, 10_000), 0);
+  t.diagnostic(`stopped after ${(performance.now() - since).toFixed()} ms`);
+  assert.deepEqual(workers.filter(isAlive), []);
+  await load.stop();
+  assert.deepEqual(load.refused, []);
+  assert.ok(!gateway.log.includes('worker ended'), 'an end that was asked for is no incident');
+  await assertStored(installation, gateway, load);
+});
+
+test('A revoked key is refused by every worker within a second', async (t) => {
+  const { installation, gateway } = await start(t);
+  const { id, key } = await installation.json<{ id: string; key: string }>('key', 'create');
+  const connections = new Connections({ api: gateway.api, key }, 8);
+  const statuses = async (): Promise<number[]> => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => connections.notify({ title: 'x' })));
+    return answers.map(({ status }) => status);
+  };
+  assert.deepEqual(new Set(await statuses()), new Set([200]));
+  await eventually(
+    'both of them answered',
+    5000,
+    () => answersByWorker(gateway).size,
+    (size) => size === 2,
+  );
+  await installation.json('key', 'revoke', id);
+  const revokedAt = performance.now();
+  await eventually('all of them refuse', 5000, statuses, (all) => all.every((status) => status === 401));
+  const ms = performance.now() - revokedAt;
+  t.diagnostic(`refused by all after ${ms.toFixed()} ms`);
+  assert.ok(ms <= 1500, `${ms} ms`);
+  connections.close();
+});
+
+test('A worker that hangs is killed and replaced, and new connections are served meanwhile', {
+  timeout: 60_000,
+}, async (t) => {
+  const { gateway } = await start(t);
+  const pid = workersOf(gateway).get(1) as number;
+  process.kill(pid, 'SIGSTOP');
+  const replacement = replaced(gateway, 1, pid, 30_000);
+  let served = 0;
+  for (let count = 0; count < 4; count += 1) {
+    // Each on a connection of its own; at most one of them can have been given to the worker that hangs.
+    const answer = notify(gateway, { title: 'x' }, { Connection: 'close' });
+    served += await Promise.race([answer.then(({ status }) => Number(status === 200)), silence(3000)]);
+    answer.catch(() => undefined);
+  }
+  assert.ok(served >= 3, `${served} of 4 were served`);
+  await replacement;
+  assert.ok(
+    logLines(gateway).some(({ msg, worker }) => msg === 'worker does not answer and is killed' && worker === 1),
+  );
+});
+
+test('A port that is taken is told once, as without workers, and the first key is still shown by the next start', async (t) => {
+  const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
+  t.after(() => installation.remove());
+  const squatter = createServer().listen(0, '127.0.0.1');
+  t.after(() => squatter.close());
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as { port: number };
+  const { exitCode, stderr, stdout } = await installation.run(['serve'], { TOCSIN_PORT: String(port) });
+  assert.equal(exitCode, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, new RegExp(`^Port ${port} is taken\\. .*TOCSIN_PORT.*\n$`), 'this, and nothing else');
+  assert.equal((await installation.serve()).key.startsWith('svc_'), true);
+});
+
+test('The metrics are those of all processes together', async (t) => {
+  const { gateway } = await start(t);
+  const connections = new Connections(gateway, 8);
+  await Promise.all(Array.from({ length: 40 }, () => connections.notify({ title: 'x' })));
+  connections.close();
+  assert.equal(answersByWorker(gateway).size, 2);
+  const text = await (await fetch(new URL('/metrics', gateway.line.console))).text();
+  assert.match(text, /^tocsin_http_requests_total\{[^}]*status="200"[^}]*\} 40$/m);
+  assert.match(text, /^tocsin_redeliveries\{state="waiting"\} 0$/m);
+});
+
+test('A process that hardly ever lets go of the database does not keep the others from writing', async (t) => {
+  const installation = await Installation.create();
+  t.after(() => installation.remove());
+  await withStore(installation.dataDir, async (store) => {
+    const greedy = new Worker(
+      `const { DatabaseSync } = require('node:sqlite');
+       const { workerData, parentPort } = require('node:worker_threads');
+       const db = new DatabaseSync(workerData, { timeout: 5000 });
+       const rest = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+       const again = () => {
+         db.exec('BEGIN IMMEDIATE; UPDATE changes SET id = 1');
+         rest(20);
+         db.exec('COMMIT');
+         rest(1.5);
+         setImmediate(again);
+       };
+       again();
+       parentPort.postMessage('busy');`,
+      { eval: true, workerData: join(installation.dataDir, databaseFileName) },
+    );
+    t.after(() => greedy.terminate());
+    await once(greedy, 'message');
+    const waits: number[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      const since = performance.now();
+      await store.check();
+      waits.push(performance.now() - since);
+    }
+    t.diagnostic(`waits of ${waits.map((ms) => ms.toFixed()).join(', ')} ms`);
+    const sum = waits.reduce((total, ms) => total + ms, 0);
+    // With the pauses that SQLite makes by itself it took eight seconds and more, or failed.
+    assert.ok(sum < 5000, `20 writes took ${sum} ms`);
+    await greedy.terminate();
+  });
+});
+
+async function start(t: TestContext): Promise<{ installation: Installation; gateway: GatewayProcess }> {
+  const installation = await Installation.create({ TOCSIN_WORKERS: '2', TOCSIN_LOG_LEVEL: 'debug' });
+  t.after(() => installation.remove());
+  return { installation, gateway: await installation.serve() };
+}
+
+async function assertStored(installation: Installation, gateway: GatewayProcess, load: Load): Promise<void> {
+  await withStore(installation.dataDir, async (store) => {
+    const { notifications } = await readAll(store, gateway.line.firstRun?.owner as string);
+    const stored = new Map(notifications.map(({ id, title }) => [id, title]));
+    const lost = [...load.acknowledged].filter(([id, title]) => stored.get(id) !== title);
+    assert.deepEqual(lost, [], 'acknowledged, yet not in the store');
+  });
+}
+
+async function silence(ms: number): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  return 0;
+}

@@ -1,0 +1,15 @@
+// Kills the gateway under load, thousands of times, on either store, and holds the store against what callers were told:
+//   npm run torture            2000 kills on SQLite, then 2000 on PostgreSQL: hours
+//   npm run torture -- 200     fewer
+import { spawnSync } from 'node:child_process';
+
+const kills = process.argv[2] ?? '2000';
+if (!/^[1-9][0-9]*$/.test(kills)) {
+  console.error(`'${kills}' is no number of kills.`);
+  process.exit(2);
+}
+const { status } = spawnSync(process.execPath, ['--test', 'packages/gateway/test/durability.test.ts'], {
+  stdio: 'inherit',
+  env: { ...process.env, TOCSIN_TEST_KILLS: kills },
+});
+process.exit(status ?? 1);
