@@ -23,3 +23,4 @@ process.on('message', async (job: DeviceJob | 'count') => {
   await client.subscribeAsync(topic, { qos: 1 });
   process.send?.('listening');
 });
+process.on('disconnect', () => process.exit());

@@ -1,5 +1,5 @@
-// The gateway under test: the real service with a real key. Without a device nothing but the POST path itself is measured;
-// with one, also the way over MQTT.
+// The gateway under test: the real service with a real key, on one node or several. Without a device nothing but the POST
+// path itself is measured; with one, also the way over MQTT.
 import { statfs } from 'node:fs/promises';
 import type { GatewayProcess, Installation } from '../packages/gateway/test/support/gateway-process.ts';
 import type { DeviceJob } from './device.ts';
@@ -10,52 +10,84 @@ const tmpfsMagic = 0x01021994;
 const changeTakesHoldMs = 40_000;
 
 export interface GatewayUnderTest {
+  ownerId: string;
   /** What the owner's device signs in with, where it is kept. */
   device: DeviceJob;
-  port: number;
   key: string;
-  pid: number;
+  nodes: readonly [GatewayNode, ...GatewayNode[]];
   /** False where the data folder is kept in memory and an fsync costs nothing. */
   fsyncReachesDisk: boolean;
 }
 
-export async function startGateway(installation: Installation, hasDevice: boolean): Promise<GatewayUnderTest> {
-  const gateway = await installation.serve();
-  const device = gateway.line.firstRun?.device as { id: string; mqtt: DeviceJob & { urls: string[] } } | undefined;
-  if (device === undefined) throw new Error('The gateway did not set up a first run.');
-  if (!hasDevice) {
-    await installation.json('device', 'delete', device.id);
-    await untilAnswer(gateway, 'no device', ({ mqttSkipReason }) => mqttSkipReason === 'no_active_devices');
-  } else {
-    await untilAnswer(gateway, 'a broker', ({ mqttPublishedCount }) => mqttPublishedCount === 1);
+export interface GatewayNode {
+  api: string;
+  port: number;
+  pid: number;
+  process: GatewayProcess;
+}
+
+export async function startGateway(
+  installation: Installation,
+  { hasDevice, nodes: count = 1 }: { hasDevice: boolean; nodes?: number },
+): Promise<GatewayUnderTest> {
+  const first = await installation.serve();
+  const { owner, device } = (first.line.firstRun ?? {}) as Partial<FirstRun>;
+  if (owner === undefined || device === undefined) throw new Error('The gateway did not set up a first run.');
+  if (!hasDevice) await installation.json('device', 'delete', device.id);
+  const others = await Promise.all(Array.from({ length: count - 1 }, () => installation.serve()));
+  for (const { api } of [first, ...others]) {
+    if (!hasDevice) {
+      await untilAnswer(
+        { api, key: first.key },
+        'no device',
+        ({ mqttSkipReason }) => mqttSkipReason === 'no_active_devices',
+      );
+    } else {
+      await untilAnswer({ api, key: first.key }, 'a broker', ({ mqttPublishedCount }) => mqttPublishedCount === 1);
+    }
   }
   const { username, password, topic, urls } = device.mqtt;
   return {
+    ownerId: owner,
     device: { url: urls[0] as string, username, password, topic },
-    port: Number(new URL(gateway.api).port),
-    key: gateway.key,
-    pid: gateway.child.pid as number,
+    key: first.key,
+    nodes: [toNode(first), ...others.map(toNode)],
     fsyncReachesDisk: (await statfs(installation.dataDir)).type !== tmpfsMagic,
   };
+}
+
+interface FirstRun {
+  owner: string;
+  device: { id: string; mqtt: DeviceJob & { urls: string[] } };
+}
+
+function toNode(process: GatewayProcess): GatewayNode {
+  return { api: process.api, port: Number(new URL(process.api).port), pid: process.child.pid as number, process };
 }
 
 interface Answer {
   mqttSkipReason?: string;
   mqttPublishedCount?: number;
+  mqttFailedCount?: number;
   emailSent?: boolean;
+  warnings?: string[];
+}
+
+export async function post({ api, key }: { api: string; key: string }, notification: object): Promise<Answer> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const response = await fetch(api, { method: 'POST', headers, body: JSON.stringify(notification) });
+  return (await response.json()) as Answer;
 }
 
 /** A running gateway learns of a change, and finds its broker, a moment later. */
 export async function untilAnswer(
-  { api, key }: Pick<GatewayProcess, 'api' | 'key'>,
+  target: { api: string; key: string },
   what: string,
   isSo: (answer: Answer) => boolean,
 ): Promise<void> {
   const deadline = performance.now() + changeTakesHoldMs;
   for (;;) {
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-    const response = await fetch(api, { method: 'POST', headers, body: '{"title":"Is anybody there?"}' });
-    const answer = (await response.json()) as Answer;
+    const answer = await post(target, { title: 'Is anybody there?' });
     if (isSo(answer)) return;
     if (performance.now() > deadline) throw new Error(`The gateway has not got ${what}: ${JSON.stringify(answer)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

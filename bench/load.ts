@@ -2,15 +2,23 @@
 // that were built once and looks at no more of an answer than it must, so that the servers get the processors.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { percentile } from './figures.ts';
 
-export interface LoadJob {
+export interface LoadTarget {
   port: number;
   /** The whole request, head and body. */
   request: string;
+}
+
+export interface LoadJob {
+  /** The connections are dealt out to them in turn. */
+  targets: readonly LoadTarget[];
   /** An answer without this text is an error, whatever its status. */
   mustContain: string;
   connections: number;
   seconds: number;
+  /** Ends after so many, if that is sooner. */
+  requests?: number;
   /** How long a connection rests between an answer and its next request; none unless given. */
   pauseMs?: number;
 }
@@ -25,6 +33,8 @@ export interface LoadResult {
   firstError: string | null;
   /** Share of one processor that the generator itself took. */
   generatorCpu: number;
+  /** Share of the time in which its event loop had work: near 1 it measures itself. */
+  generatorBusy: number;
 }
 
 /** How long the last answers may take after the time is over. */
@@ -36,52 +46,70 @@ const statusOffset = 'HTTP/1.1 '.length;
 
 class Load {
   readonly #job: LoadJob;
-  readonly #request: Buffer;
   readonly #needle: Buffer;
   readonly #latencies: number[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #finished = Promise.withResolvers<void>();
+  #unsent: number;
   #endsAt = 0;
+  #lastAt = 0;
   #errors = 0;
   #firstError: string | null = null;
 
   constructor(job: LoadJob) {
     this.#job = job;
-    this.#request = Buffer.from(job.request);
     this.#needle = Buffer.from(job.mustContain);
+    this.#unsent = job.requests ?? Number.POSITIVE_INFINITY;
   }
 
   async run(): Promise<LoadResult> {
-    const starts = await Promise.all(Array.from({ length: this.#job.connections }, () => this.#open()));
-    const milliseconds = this.#job.seconds * 1000;
-    this.#endsAt = performance.now() + milliseconds;
+    const { targets, connections, seconds } = this.#job;
+    const starts = await Promise.all(
+      Array.from({ length: connections }, (_, index) => this.#open(targets[index % targets.length] as LoadTarget)),
+    );
+    const startedAt = performance.now();
+    this.#endsAt = startedAt + seconds * 1000;
     const cpuBefore = process.cpuUsage();
+    const busyBefore = performance.eventLoopUtilization();
     for (const start of starts) start();
-    const giveUp = setTimeout(() => this.#giveUp(), milliseconds + patienceMs);
+    const giveUp = setTimeout(() => this.#giveUp(), seconds * 1000 + patienceMs);
     await this.#finished.promise;
     clearTimeout(giveUp);
     const cpu = process.cpuUsage(cpuBefore);
+    const busy = performance.eventLoopUtilization(busyBefore);
+    const milliseconds = this.#unsent === 0 ? this.#lastAt - startedAt : seconds * 1000;
     const sorted = Float64Array.from(this.#latencies).sort();
     return {
       requests: sorted.length,
-      requestsPerSecond: sorted.length / this.#job.seconds,
+      requestsPerSecond: (sorted.length / milliseconds) * 1000,
       p50Ms: percentile(sorted, 0.5),
       p99Ms: percentile(sorted, 0.99),
       maxMs: percentile(sorted, 1),
       errors: this.#errors,
       firstError: this.#firstError,
       generatorCpu: (cpu.user + cpu.system) / 1000 / milliseconds,
+      generatorBusy: busy.utilization,
     };
   }
 
   /** Resolves with the function that sends the first request: all connections start together. */
-  async #open(): Promise<() => void> {
+  async #open({ port, request }: LoadTarget): Promise<() => void> {
+    const bytesOfRequest = Buffer.from(request);
     let sentAt = 0;
     let isDone = false;
     let pending: Buffer | null = null;
+    const end = (): void => {
+      isDone = true;
+      socket.end();
+    };
     const send = (): void => {
+      if (this.#unsent === 0) {
+        end();
+        return;
+      }
+      this.#unsent -= 1;
       sentAt = performance.now();
-      socket.write(this.#request);
+      socket.write(bytesOfRequest);
     };
     const receive = (bytes: Buffer): void => {
       const received: Buffer = pending === null ? bytes : Buffer.concat([pending, bytes]);
@@ -96,16 +124,15 @@ class Load {
       if (!this.#isExpected(received, length)) this.#fail(received.toString('utf8', 0, 600));
       // What came too late does not count into the rate, nor does its wait.
       else if (now <= this.#endsAt) this.#latencies.push(now - sentAt);
+      this.#lastAt = now;
       const { pauseMs = 0 } = this.#job;
-      if (now + pauseMs >= this.#endsAt) {
-        isDone = true;
-        socket.end();
-      } else if (pauseMs === 0) send();
+      if (now + pauseMs >= this.#endsAt) end();
+      else if (pauseMs === 0) send();
       else setTimeout(send, pauseMs);
     };
     const socket = connect({
       host: '127.0.0.1',
-      port: this.#job.port,
+      port,
       noDelay: true,
       onread: {
         buffer: Buffer.allocUnsafe(readBufferBytes),
@@ -154,10 +181,6 @@ function answerLength(bytes: Buffer): number | undefined {
     length = length * 10 + (bytes[index] as number) - 0x30;
   }
   return end + headEnd.length + length;
-}
-
-function percentile(sorted: Float64Array, share: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
 process.on('message', async (job: LoadJob) => process.send?.(await new Load(job).run()));

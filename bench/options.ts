@@ -1,42 +1,86 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
+  mode: Mode;
   rounds: number;
   seconds: number;
   connections: number;
   /** Over which broker the notification reaches one device; `none`: the owner has no device. */
   mqtt: MqttWay;
-  /** Measure what an outage of one channel does to requests that do not use it, instead. */
-  outage: boolean;
+  store: StoreKind;
+  /** Processes of one gateway that serve the public API. */
+  workers: number;
+  /** Gateways on one database. */
+  nodes: number;
+  /** How much there is of what the mode counts: notifications in a grown store, or deliveries that wait. */
+  rows: number;
   /** Print the JSON alone, for a program to read. */
   json: boolean;
 }
 
 export const mqttWays = ['none', 'embedded', 'mosquitto'] as const;
 export type MqttWay = (typeof mqttWays)[number];
+export const storeKinds = ['sqlite', 'postgres'] as const;
+export type StoreKind = (typeof storeKinds)[number];
+/** What is measured instead of the accept path beside an echo. */
+const otherModes = ['outage', 'growth', 'redelivery'] as const;
+export type Mode = 'accept' | (typeof otherModes)[number];
+
+const defaultRows: Record<Mode, number> = { accept: 0, outage: 0, growth: 1_000_000, redelivery: 10_000 };
 
 export const usage = `Usage: npm run bench -- [options]
 
-  --rounds N        rounds, each with both servers in turn (default 5)
+  --rounds N        rounds, each with all servers in turn (default 5)
   --seconds S       how long each server is loaded in a round (default 4)
   --connections C   keep-alive connections, one request at a time on each (default 64)
   --mqtt WAY        none, embedded or mosquitto: one device that gets every notification (default none)
-  --outage          what an outage of one channel does to requests that do not use it
+  --store KIND      sqlite, or postgres: a server of its own with its default settings (default sqlite)
+  --workers N       processes that serve the public API of one gateway (default 1)
+  --nodes N         gateways on one PostgreSQL, the load spread over them; beside one of them alone (default 1)
   --json            print only the JSON
+
+Instead of the accept path beside an echo:
+
+  --outage          what an outage of one channel does to requests that do not use it
+  --growth          accepting, and a page of the inbox, in a store of ${defaultRows.growth} rows and when it had a hundredth of them
+  --redelivery      how fast ${defaultRows.redelivery} deliveries that wait for a broker go out once it is back
+  --rows N          another number of rows, or of deliveries
 `;
 
 export class UsageError extends Error {}
 
 export function readOptions(args: string[]): Options {
-  const { rounds, seconds, connections, mqtt, outage, json } = parse(args);
-  return {
-    rounds: readNumber('rounds', rounds, 1, 1000, Number.isInteger),
-    seconds: readNumber('seconds', seconds, 0.1, 3600, Number.isFinite),
-    connections: readNumber('connections', connections, 1, 4096, Number.isInteger),
-    mqtt: readWay(mqtt),
-    outage,
-    json,
+  const values = parse(args);
+  const mode = readMode(values);
+  const nodes = readNumber('nodes', values.nodes, 1, 64, Number.isInteger);
+  const options: Options = {
+    mode,
+    rounds: readNumber('rounds', values.rounds, 1, 1000, Number.isInteger),
+    seconds: readNumber('seconds', values.seconds, 0.1, 3600, Number.isFinite),
+    connections: readNumber('connections', values.connections, 1, 4096, Number.isInteger),
+    mqtt: readWord('mqtt', values.mqtt, mqttWays),
+    store: readWord('store', values.store ?? (nodes > 1 ? 'postgres' : 'sqlite'), storeKinds),
+    workers: readNumber('workers', values.workers, 1, 64, Number.isInteger),
+    nodes,
+    rows: readNumber('rows', values.rows ?? String(defaultRows[mode]), 0, 100_000_000, Number.isInteger),
+    json: values.json,
   };
+  refuseWhatDoesNotFit(options, values.rows !== undefined);
+  return options;
+}
+
+function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows }: Options, hasRows: boolean): void {
+  if (nodes > 1 && store !== 'postgres') throw new UsageError('--nodes needs --store postgres.');
+  if (nodes > 1 && (mode === 'outage' || mode === 'growth')) throw new UsageError(`--${mode} is for one node.`);
+  if (nodes > 1 && mqtt === 'embedded') {
+    throw new UsageError('--nodes needs a broker that all of them share: --mqtt mosquitto.');
+  }
+  if (mode !== 'accept' && mqtt !== 'none') {
+    throw new UsageError(`--${mode} says itself which broker it needs; leave --mqtt out.`);
+  }
+  if (hasRows && defaultRows[mode] === 0) throw new UsageError('--rows is for --growth and --redelivery.');
+  if (mode === 'growth' && rows < 5000) throw new UsageError('--growth needs --rows of 5000 or more.');
+  if (mode === 'redelivery' && rows < 100) throw new UsageError('--redelivery needs --rows of 100 or more.');
 }
 
 function parse(args: string[]) {
@@ -50,7 +94,13 @@ function parse(args: string[]) {
         seconds: { type: 'string', default: '4' },
         connections: { type: 'string', default: '64' },
         mqtt: { type: 'string', default: 'none' },
+        store: { type: 'string' },
+        workers: { type: 'string', default: '1' },
+        nodes: { type: 'string', default: '1' },
         outage: { type: 'boolean', default: false },
+        growth: { type: 'boolean', default: false },
+        redelivery: { type: 'boolean', default: false },
+        rows: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
     }).values;
@@ -59,10 +109,17 @@ function parse(args: string[]) {
   }
 }
 
-function readWay(text: string): MqttWay {
-  const way = mqttWays.find((known) => known === text);
-  if (way === undefined) throw new UsageError(`--mqtt must be one of ${mqttWays.join(', ')}, not '${text}'.`);
-  return way;
+function readMode(values: Record<(typeof otherModes)[number], boolean>): Mode {
+  const wanted = otherModes.filter((mode) => values[mode]);
+  if (wanted.length > 1)
+    throw new UsageError(`Only one of ${wanted.map((mode) => `--${mode}`).join(' and ')} at a time.`);
+  return wanted[0] ?? 'accept';
+}
+
+function readWord<Word extends string>(name: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((known) => known === text);
+  if (word === undefined) throw new UsageError(`--${name} must be one of ${words.join(', ')}, not '${text}'.`);
+  return word;
 }
 
 function readNumber(

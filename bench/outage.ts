@@ -1,19 +1,22 @@
 // npm run bench -- --outage: while requests that use every channel keep coming, one provider after the other fails; what
 // does that do to requests that use none of them?
-
-import { Installation } from '../packages/gateway/test/support/gateway-process.ts';
-import { Mosquitto } from '../packages/gateway/test/support/mosquitto.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mosquitto } from '../packages/gateway/test/support/mosquitto.ts';
 import { startMailServer, type TestMailServer } from '../packages/gateway/test/support/smtp-server.ts';
-import { Child } from './child.ts';
+import { adopt } from './clean-up.ts';
+import { median } from './figures.ts';
 import { startGateway, untilAnswer } from './gateway.ts';
+import { startChild } from './helpers.ts';
+import { openHouse, startBroker } from './house.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options } from './options.ts';
-import { median } from './report.ts';
 import { notificationRequest, quietBody } from './request.ts';
+import { rotated } from './rounds.ts';
 
 export type Phase = 'calm' | 'broker killed' | 'broker hangs' | 'mail server stalls';
 
 export interface OutageReport {
+  kind: 'outage';
   measuredAt: string;
   node: string;
   /** Of requests that use no channel, in milliseconds: one for each round. */
@@ -49,32 +52,23 @@ const undo: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   'mail server stalls': ({ mail }) => mail.resume(),
 };
 
-export async function measureOutages(
-  options: Options,
-  say: (line: string) => void,
-  keep: (undo: () => unknown) => void,
-): Promise<OutageReport> {
-  const broker = await Mosquitto.start();
-  keep(() => broker.stop());
-  const mail = await startMailServer();
-  keep(() => mail.kill());
-  const installation = await Installation.create({
+export async function measureOutages(options: Options, say: (line: string) => void): Promise<OutageReport> {
+  const broker = await startBroker();
+  const mail = await adopt(startMailServer, (server) => server.kill());
+  const { installation } = await openHouse(options, {
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}`,
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
     TOCSIN_EMAIL_FROM: 'bench@example.com',
     TOCSIN_LOG_LEVEL: 'error',
   });
-  keep(() => installation.remove());
-  const gateway = await startGateway(installation, true);
+  const gateway = await startGateway(installation, { hasDevice: true });
+  const [{ port, api }] = gateway.nodes;
   const [owner] = await installation.json<{ id: string }[]>('owner', 'list');
   await installation.json('owner', 'set', owner?.id ?? '', '--email', 'ann@example.com', '--email-alerts', 'on');
-  const [measured, background] = [new Child('./load.ts'), new Child('./load.ts')];
-  keep(() => measured.end());
-  keep(() => background.end());
+  const [measured, background] = [await startChild('./load.ts'), await startChild('./load.ts')];
 
   const job = (body: string | undefined, connections: number, seconds: number): LoadJob => ({
-    port: gateway.port,
-    request: notificationRequest(gateway.port, gateway.key, body),
+    targets: [{ port, request: notificationRequest(port, gateway.key, body) }],
     mustContain: '"stored":true',
     connections,
     seconds,
@@ -86,18 +80,17 @@ export async function measureOutages(
   /** The background begins before the measurement and ends after it. */
   async function measure(phase: Phase): Promise<LoadResult> {
     await bring[phase]({ broker, mail });
-    const load = background.ask<LoadResult>({
-      ...job(undefined, backgroundConnections, options.seconds + 2),
-      pauseMs: backgroundPauseMs,
-    });
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    const result = await measured.ask<LoadResult>(job(quietBody, measuredConnections, options.seconds));
-    const inBackground = await load;
+    const [inBackground, result] = await Promise.all([
+      background.ask<LoadResult>({
+        ...job(undefined, backgroundConnections, options.seconds + 2),
+        pauseMs: backgroundPauseMs,
+      }),
+      delay(1000).then(() => measured.ask<LoadResult>(job(quietBody, measuredConnections, options.seconds))),
+    ]);
     await undo[phase]({ broker, mail });
     // A breaker that is still open would make the next phase cheaper than it is.
-    const target = { api: `http://127.0.0.1:${gateway.port}/`, key: gateway.key };
     await untilAnswer(
-      target,
+      { api, key: gateway.key },
       'its providers back',
       (answer) => answer.emailSent === true && answer.mqttPublishedCount === 1,
     );
@@ -122,12 +115,7 @@ export async function measureOutages(
   const ratios = Object.fromEntries(
     Object.entries(phases).map(([phase, { p99Ms }]) => [phase, median(p99Ms) / calm]),
   ) as OutageReport['ratios'];
-  return { measuredAt: new Date().toISOString(), node: process.versions.node, phases, ratios };
-}
-
-/** Every phase comes first in some round: what comes later finds a warmer machine and a larger store. */
-function rotated<T>(items: T[], by: number): T[] {
-  return items.map((_, index) => items[(index + by) % items.length] as T);
+  return { kind: 'outage', measuredAt: new Date().toISOString(), node: process.versions.node, phases, ratios };
 }
 
 export function describeOutages({ phases, ratios }: OutageReport): string {

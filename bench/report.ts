@@ -1,4 +1,5 @@
 // The measurements as a table for people.
+import { table } from './figures.ts';
 import type { HostileResult } from './hostile.ts';
 import type { LoadResult } from './load.ts';
 import type { MqttWay, Options } from './options.ts';
@@ -8,42 +9,56 @@ const hostileGoalMs = 50;
 const ratioGoals: Record<MqttWay, number> = { none: 0.45, embedded: 0.3, mosquitto: 0.25 };
 const hostileShown = 10;
 
-export type ServerName = 'gateway' | 'echo';
+/** Beyond this share of its time the load generator holds up what it measures. */
+const busyGenerator = 0.9;
+
+/** `gateway` is all nodes together. */
+export type ServerName = 'gateway' | 'oneNode' | 'echo';
 export type Measurement = LoadResult & { rssMegabytes: number | null };
 
 export interface Round {
   gateway: Measurement;
+  /** One of several nodes, loaded alone. */
+  oneNode?: Measurement;
   echo: Measurement;
+  /** To the echo, which is one process however many the gateway has. */
   ratio: number;
+  /** All nodes to one of them. */
+  scaling?: number;
+}
+
+/** Of all nodes, while requests were measured. */
+export interface StoreWork {
+  writesPerCommit: number;
+  commitsPerNotification: number;
+  /** PostgreSQL only. */
+  walBytesPerNotification: number | null;
 }
 
 export interface Report {
+  kind: 'accept';
   measuredAt: string;
   node: string;
   processors: number;
   fsyncReachesDisk: boolean;
   requestBytes: number;
-  options: Pick<Options, 'rounds' | 'seconds' | 'connections' | 'mqtt'>;
+  options: Pick<Options, 'rounds' | 'seconds' | 'connections' | 'mqtt' | 'store' | 'workers' | 'nodes'>;
   /** What the device got; only with one. */
   delivered?: number;
   rounds: Round[];
   medianRatio: number;
+  medianScaling?: number;
+  work: StoreWork;
   hostile: HostileResult[];
 }
 
-export function median(values: number[]): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
-}
-
 export function describe(report: Report): string {
-  const { connections, seconds, rounds } = report.options;
+  const { connections, seconds, rounds, store, nodes, workers } = report.options;
   return [
     '',
     `POST / with ${report.requestBytes} bytes of JSON, ${connections} connections, ${rounds} × ${seconds} s each, ` +
       `Node ${report.node}, ${report.processors} processors`,
+    `Store: ${store}. Nodes: ${nodes}. Processes that serve the API on each: ${workers}. The echo is one process.`,
     ...(report.delivered === undefined
       ? []
       : [`One device over MQTT (${report.options.mqtt}); it got ${report.delivered} messages.`]),
@@ -52,27 +67,70 @@ export function describe(report: Report): string {
       : 'Mind: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     '',
     ...table(
-      ['round', 'server', 'req/s', 'p50 ms', 'p99 ms', 'RSS MB', 'load CPU', 'ratio'],
+      ['round', 'server', 'req/s', 'p50 ms', 'p99 ms', 'RSS MB', 'load CPU', 'load busy', 'ratio'],
       report.rounds.flatMap((round, index) => [
         [String(index + 1), 'gateway', ...columns(round.gateway), round.ratio.toFixed(3)],
+        ...(round.oneNode === undefined ? [] : [['', 'one node', ...columns(round.oneNode), '']]),
         ['', 'echo', ...columns(round.echo), ''],
       ]),
     ),
     '',
-    `Median ratio gateway/echo: ${report.medianRatio.toFixed(3)} (goal: at least ${ratioGoals[report.options.mqtt]})`,
+    `Median ratio gateway/echo: ${report.medianRatio.toFixed(3)}${goalOf(report)}`,
+    ...(report.medianScaling === undefined
+      ? []
+      : [`Median scaling, ${nodes} nodes over one of them: ${report.medianScaling.toFixed(2)}`]),
+    ...describeGenerator(report.rounds),
+    describeWork(report.work),
     '',
     ...describeHostile(report.hostile),
     '',
   ].join('\n');
 }
 
-function columns({ requestsPerSecond, p50Ms, p99Ms, rssMegabytes, generatorCpu }: Measurement): string[] {
+/** The goal is for the plainest set-up: one process and the embedded store. */
+function goalOf({ options: { mqtt, store, workers, nodes } }: Report): string {
+  const isPlain = store === 'sqlite' && workers === 1 && nodes === 1;
+  return isPlain ? ` (goal: at least ${ratioGoals[mqtt]})` : '';
+}
+
+function describeGenerator(rounds: Round[]): string[] {
+  const shares = (pick: (round: Round) => Measurement | undefined): number =>
+    Math.max(...rounds.map((round) => pick(round)?.generatorBusy ?? 0));
+  const held = [
+    ['gateway', shares(({ gateway }) => gateway)] as const,
+    ['one node', shares(({ oneNode }) => oneNode)] as const,
+    ['echo', shares(({ echo }) => echo)] as const,
+  ].filter(([, share]) => share > busyGenerator);
+  return held.map(
+    ([name, share]) =>
+      `Mind: with ${name} the load generator was busy for ${percent(share)} of its time. That server could do more.`,
+  );
+}
+
+function describeWork({ writesPerCommit, commitsPerNotification, walBytesPerNotification }: StoreWork): string {
+  const written = walBytesPerNotification === null ? '' : `, ${walBytesPerNotification.toFixed(0)} bytes of WAL`;
+  return `Per notification: ${commitsPerNotification.toFixed(3)} commits (${writesPerCommit.toFixed(1)} writes in each)${written}`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
+function columns({
+  requestsPerSecond,
+  p50Ms,
+  p99Ms,
+  rssMegabytes,
+  generatorCpu,
+  generatorBusy,
+}: Measurement): string[] {
   return [
     requestsPerSecond.toFixed(0),
     p50Ms.toFixed(2),
     p99Ms.toFixed(2),
     rssMegabytes === null ? '?' : rssMegabytes.toFixed(0),
-    `${(generatorCpu * 100).toFixed(0)} %`,
+    percent(generatorCpu),
+    percent(generatorBusy),
   ];
 }
 
@@ -98,19 +156,4 @@ function describeHostile(results: HostileResult[]): string[] {
         ]),
     ),
   ];
-}
-
-/** Words to the left, numbers to the right. */
-function table(head: string[], rows: string[][]): string[] {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const isNumber = (text: string): boolean => /^[\d?]/.test(text);
-  const isNumeric = head.map((_, column) => rows.every((row) => row[column] === '' || isNumber(row[column] ?? '')));
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) =>
-        isNumeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -1,10 +1,10 @@
 // The request that both servers get: a notification as a monitoring system sends it, about 300 bytes.
-const notification = {
+export const notification = {
   title: 'Disk almost full on db-3',
   body: 'The volume /var/lib/postgresql is at 91 % (limit 85 %). At the present rate it is full in 6 h 40 min.',
   source: 'monitoring',
-  category: 'task',
-  severity: 'warning',
+  category: 'task' as const,
+  severity: 'warning' as const,
   payload: { host: 'db-3.internal.example', check: 'disk_usage', value: 91, limit: 85, runbook: 'DISK-7' },
 };
 

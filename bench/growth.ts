@@ -1,0 +1,180 @@
+// npm run bench -- --growth: what accepting and reading cost once an owner has many notifications, in one store that
+// grows. The same load on an echo beside it shows how much of a difference is the machine's.
+import { availableParallelism } from 'node:os';
+import type { Child } from './child.ts';
+import { median, table } from './figures.ts';
+import { startGateway } from './gateway.ts';
+import { startChild, startEcho, startStoreClient } from './helpers.ts';
+import { openHouse } from './house.ts';
+import type { LoadJob, LoadResult } from './load.ts';
+import type { Options, StoreKind } from './options.ts';
+import { notificationRequest } from './request.ts';
+import type { PagesResult, StoreJob } from './store-client.ts';
+
+export interface Stage {
+  /** Of the owner, at the beginning; the measurement itself adds to them. */
+  rows: number;
+  rowsAfter: number;
+  /** Medians over the rounds. */
+  accept: { requestsPerSecond: number; p50Ms: number; p99Ms: number };
+  inboxPage: PagesResult;
+  echo: { p50Ms: number; p99Ms: number };
+  generatorBusy: number;
+  storeBytes: number;
+}
+
+export interface GrowthReport {
+  kind: 'growth';
+  measuredAt: string;
+  node: string;
+  processors: number;
+  fsyncReachesDisk: boolean;
+  options: { store: StoreKind; workers: number; rounds: number; connections: number };
+  small: Stage;
+  large: Stage;
+  /** Large over small. */
+  ratios: { acceptP50: number; acceptP99: number; inboxPageP50: number; inboxPageP99: number; echoP50: number };
+  fill: { rows: number; rowsPerSecond: number };
+  bytesPerRow: number;
+  /** Every row of the owner, opened one by one at the end. */
+  opened: number;
+}
+
+const goal = 1.3;
+const leastSmallRows = 500;
+const pageRows = 50;
+const pagesPerRound = 100;
+/** For a machine on which a round does not end by its number of requests. */
+const mostSeconds = 60;
+
+export async function measureGrowth(options: Options, say: (line: string) => void): Promise<GrowthReport> {
+  const { rows: largeRows, rounds, connections, workers, store: kind } = options;
+  const smallRows = Math.max(leastSmallRows, Math.round(largeRows / 100));
+  // What is accepted while it is measured must not make the small store another one.
+  const perRound = Math.ceil(smallRows / 2 / rounds);
+  const house = await openHouse(options);
+  const gateway = await startGateway(house.installation, { hasDevice: false });
+  const { ownerId, key, nodes } = gateway;
+  const echo = await startEcho();
+  const [load, client] = [await startChild('./load.ts'), await startStoreClient(house)];
+  const ask = <Reply>(job: StoreJob): Promise<Reply> => client.ask<Reply>(job);
+
+  const jobFor = (port: number, mustContain: string): LoadJob => ({
+    ...{ targets: [{ port, request: notificationRequest(port, key) }], mustContain, connections, seconds: mostSeconds },
+  });
+  const accepting = jobFor(nodes[0].port, '"stored":true');
+  const echoing = jobFor(echo.port, '"payload":{');
+
+  async function measure(rows: number): Promise<Stage> {
+    await house.store.rest();
+    const storeBytes = await house.store.bytes();
+    const accepts: LoadResult[] = [];
+    const echoes: LoadResult[] = [];
+    const pages: PagesResult[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      echoes.push(await run(load, echoing, perRound));
+      accepts.push(await run(load, accepting, perRound));
+      pages.push(await ask<PagesResult>({ kind: 'pages', ownerId, limit: pageRows, times: pagesPerRound }));
+    }
+    return {
+      rows,
+      rowsAfter: rows + rounds * perRound,
+      accept: {
+        requestsPerSecond: median(accepts.map(({ requestsPerSecond }) => requestsPerSecond)),
+        ...medians(accepts),
+      },
+      inboxPage: medians(pages),
+      echo: medians(echoes),
+      generatorBusy: Math.max(...[...accepts, ...echoes].map(({ generatorBusy }) => generatorBusy)),
+      storeBytes,
+    };
+  }
+
+  say('warming up …');
+  await run(load, echoing, smallRows);
+  // Through the gateway itself: that warms it up.
+  await run(load, accepting, smallRows - (await ask<number>({ kind: 'walk', ownerId })));
+  const small = await measure(await ask<number>({ kind: 'walk', ownerId }));
+  say(
+    `${small.rows} rows: accept p50 ${small.accept.p50Ms.toFixed(2)} ms, page p50 ${small.inboxPage.p50Ms.toFixed(2)} ms`,
+  );
+  const toFill = largeRows - small.rowsAfter;
+  say(`filling with ${toFill} rows …`);
+  const fillStartedAt = performance.now();
+  await ask({ kind: 'fill', ownerId, count: toFill });
+  const fillSeconds = (performance.now() - fillStartedAt) / 1000;
+  const large = await measure(largeRows);
+  say(
+    `${large.rows} rows: accept p50 ${large.accept.p50Ms.toFixed(2)} ms, page p50 ${large.inboxPage.p50Ms.toFixed(2)} ms`,
+  );
+  say('opening every row …');
+  const opened = await ask<number>({ kind: 'walk', ownerId });
+  if (opened !== large.rowsAfter) throw new Error(`${large.rowsAfter} rows were stored, and ${opened} are there.`);
+  return {
+    kind: 'growth',
+    measuredAt: new Date().toISOString(),
+    node: process.versions.node,
+    processors: availableParallelism(),
+    fsyncReachesDisk: gateway.fsyncReachesDisk,
+    options: { store: kind, workers, rounds, connections },
+    small,
+    large,
+    ratios: {
+      acceptP50: large.accept.p50Ms / small.accept.p50Ms,
+      acceptP99: large.accept.p99Ms / small.accept.p99Ms,
+      inboxPageP50: large.inboxPage.p50Ms / small.inboxPage.p50Ms,
+      inboxPageP99: large.inboxPage.p99Ms / small.inboxPage.p99Ms,
+      echoP50: large.echo.p50Ms / small.echo.p50Ms,
+    },
+    fill: { rows: toFill, rowsPerSecond: toFill / fillSeconds },
+    bytesPerRow: (large.storeBytes - small.storeBytes) / (large.rows - small.rows),
+    opened,
+  };
+}
+
+async function run(load: Child, job: LoadJob, requests: number): Promise<LoadResult> {
+  const result = await load.ask<LoadResult>({ ...job, requests });
+  if (result.errors > 0 || result.requests !== requests) {
+    throw new Error(`${result.requests} good answers of ${requests}. The first other:\n${result.firstError}`);
+  }
+  return result;
+}
+
+function medians(results: readonly PagesResult[]): PagesResult {
+  return { p50Ms: median(results.map(({ p50Ms }) => p50Ms)), p99Ms: median(results.map(({ p99Ms }) => p99Ms)) };
+}
+
+export function describeGrowth(report: GrowthReport): string {
+  const { options, small, large, ratios, fill, bytesPerRow, opened } = report;
+  const row = (what: string, pick: (stage: Stage) => number, ratio: number): string[] => [
+    what,
+    pick(small).toFixed(2),
+    pick(large).toFixed(2),
+    ratio.toFixed(2),
+  ];
+  const verdict = (ratio: number): string => (ratio <= goal ? 'within' : 'BEYOND');
+  return [
+    '',
+    `One owner in one ${options.store} store, ${options.connections} connections, ${options.rounds} rounds, ` +
+      `Node ${report.node}, ${report.processors} processors (medians, in ms)`,
+    report.fsyncReachesDisk
+      ? 'The gateway answers after fsync.'
+      : 'Mind: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+    '',
+    ...table(
+      ['', `${small.rows}–${small.rowsAfter} rows`, `${large.rows}–${large.rowsAfter} rows`, 'ratio'],
+      [
+        row('accept p50', ({ accept }) => accept.p50Ms, ratios.acceptP50),
+        row('accept p99', ({ accept }) => accept.p99Ms, ratios.acceptP99),
+        row(`inbox page of ${pageRows}, p50`, ({ inboxPage }) => inboxPage.p50Ms, ratios.inboxPageP50),
+        row(`inbox page of ${pageRows}, p99`, ({ inboxPage }) => inboxPage.p99Ms, ratios.inboxPageP99),
+        row('echo p50, for comparison', ({ echo }) => echo.p50Ms, ratios.echoP50),
+      ],
+    ),
+    '',
+    `Goal: p50 within ${goal} ×. Accept: ${verdict(ratios.acceptP50)}. Inbox page: ${verdict(ratios.inboxPageP50)}.`,
+    `The load generator was busy for ${(Math.max(small.generatorBusy, large.generatorBusy) * 100).toFixed(0)} % of its time at most.`,
+    `Filled with ${fill.rowsPerSecond.toFixed(0)} rows/s; ${bytesPerRow.toFixed(0)} bytes on disk per row; all ${opened} rows open.`,
+    '',
+  ].join('\n');
+}

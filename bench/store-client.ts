@@ -1,0 +1,127 @@
+// Somebody beside the gateway who uses the same store through the service's own code, in a process of its own.
+import { randomUUID } from 'node:crypto';
+import { createUuidV7Source } from '../packages/gateway/src/core/uuid-v7.ts';
+import type { NotificationContent, Store } from '../packages/gateway/src/gateway/ports.ts';
+import { createDevice, systemMakers } from '../packages/gateway/src/gateway/registration.ts';
+import { openStore } from '../packages/gateway/src/store/open-store.ts';
+import { percentile } from './figures.ts';
+import { notification } from './request.ts';
+
+export interface OpenJob {
+  kind: 'open';
+  dataDir: string;
+  databaseUrl: string | null;
+}
+
+/** Notifications as the gateway would store them. */
+export interface FillJob {
+  kind: 'fill';
+  ownerId: string;
+  count: number;
+}
+
+/** The newest page of an inbox, again and again. */
+export interface PagesJob {
+  kind: 'pages';
+  ownerId: string;
+  limit: number;
+  times: number;
+}
+
+/** Opens every row of an owner. */
+export interface WalkJob {
+  kind: 'walk';
+  ownerId: string;
+}
+
+export interface DevicesJob {
+  kind: 'devices';
+  ownerId: string;
+  count: number;
+}
+
+export interface WaitingJob {
+  kind: 'waiting';
+}
+
+export type StoreJob = FillJob | PagesJob | WalkJob | DevicesJob | WaitingJob;
+
+export interface PagesResult {
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** Enough that the next batch is there when one has been committed. */
+const fillConcurrency = 1024;
+const warmUpPages = 50;
+const walkPage = 1000;
+
+const newId = createUuidV7Source(Date.now, randomUUID);
+let store: Store | undefined;
+
+async function run(job: OpenJob | StoreJob): Promise<unknown> {
+  if (job.kind === 'open') {
+    store = await openStore({ dataDir: job.dataDir, databaseUrl: job.databaseUrl, masterKey: null }, 'existing');
+    return 'open';
+  }
+  if (store === undefined) throw new Error('The store is not open yet.');
+  switch (job.kind) {
+    case 'fill':
+      return fill(store, job);
+    case 'pages':
+      return timePages(store, job);
+    case 'walk':
+      return walk(store, job.ownerId);
+    case 'devices':
+      for (let count = 0; count < job.count; count += 1) {
+        const wanted = { ownerId: job.ownerId, name: `Device ${count}`, topicPrefix: 'tocsin', urls: [] };
+        await createDevice(store, systemMakers, wanted);
+      }
+      return job.count;
+    case 'waiting':
+      return (await store.waitingTotals()).waiting;
+  }
+}
+
+async function fill({ save }: Store, { ownerId, count }: FillJob): Promise<number> {
+  const { title, body, source, category, severity, payload: data } = notification;
+  const content: NotificationContent = { title, body, source, category, severity, data };
+  let begun = 0;
+  const saveNext = async (): Promise<void> => {
+    while (begun < count) {
+      begun += 1;
+      await save({ id: newId(), ownerId, createdAt: Date.now(), ...content });
+    }
+  };
+  await Promise.all(Array.from({ length: fillConcurrency }, saveNext));
+  return count;
+}
+
+async function timePages({ listNotifications }: Store, { ownerId, limit, times }: PagesJob): Promise<PagesResult> {
+  const latencies = new Float64Array(times);
+  for (let index = -warmUpPages; index < times; index += 1) {
+    const startedAt = performance.now();
+    const { notifications, damaged } = await listNotifications(ownerId, { limit });
+    const ms = performance.now() - startedAt;
+    if (notifications.length !== limit || damaged.length > 0) {
+      throw new Error(`A page had ${notifications.length} rows that open and ${damaged.length} that do not.`);
+    }
+    if (index >= 0) latencies[index] = ms;
+  }
+  latencies.sort();
+  return { p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99) };
+}
+
+async function walk({ listNotifications }: Store, ownerId: string): Promise<number> {
+  let rows = 0;
+  for (let before: string | undefined; ; ) {
+    const page = await listNotifications(ownerId, { limit: walkPage, ...(before !== undefined && { before }) });
+    if (page.damaged.length > 0) throw new Error(`${page.damaged.length} rows do not open, ${page.damaged[0]} first.`);
+    rows += page.notifications.length;
+    before = page.next;
+    if (before === undefined) return rows;
+  }
+}
+
+process.on('message', async (job: OpenJob | StoreJob) => process.send?.(await run(job)));
+process.on('disconnect', () => process.exit());
