@@ -1,0 +1,28 @@
+FROM node:26-slim AS build
+WORKDIR /app
+# What decides about the dependencies comes first, so that they are installed anew only when it changes.
+COPY package.json package-lock.json .npmrc ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/gateway/package.json packages/gateway/
+COPY packages/gateway/bin packages/gateway/bin/
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+COPY packages/contract/src packages/contract/src/
+COPY packages/gateway/src packages/gateway/src/
+COPY deploy/healthcheck.js deploy/
+
+FROM node:26-slim
+WORKDIR /app
+# 1000 is the user that the base image brings. A number, so that orchestrators can see that it is not root.
+RUN mkdir -m 700 /data && chown 1000:1000 /data
+COPY --from=build /app ./
+ENV PATH=/app/node_modules/.bin:$PATH
+ENV TOCSIN_DATA_DIR=/data
+ENV TOCSIN_HOST=0.0.0.0
+USER 1000:1000
+VOLUME /data
+# The public API, the console, the embedded MQTT broker.
+EXPOSE 8080 8081 1883
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "deploy/healthcheck.js"]
+ENTRYPOINT ["node", "packages/gateway/bin/tocsin.js"]
+CMD ["serve"]

@@ -1,0 +1,104 @@
+// The image, as the Dockerfile makes it: its steps are played in a folder, since builders are rare where tests run.
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { filesIn, type PlayedImage, playDockerfile } from './support/dockerfile.ts';
+import { GatewayProcess } from './support/gateway-process.ts';
+import { findFreePort } from './support/mosquitto.ts';
+import { notify } from './support/requests.ts';
+import { canRun, type Obstacle, obstacleIn } from './support/requires.ts';
+
+const clone = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** npm has to reach its registry. */
+function registryObstacle(): Obstacle {
+  return obstacleIn('npm', ['ping', '--fetch-retries=0', '--fetch-timeout=10000']);
+}
+
+async function exitCode(child: ChildProcess): Promise<unknown> {
+  const [code] = await once(child, 'exit');
+  return code;
+}
+
+suite('The image', () => {
+  const obstacle = registryObstacle();
+  let image: PlayedImage;
+
+  before(() => {
+    if (obstacle === null) image = playDockerfile(clone);
+  });
+  after(() => image?.remove());
+
+  /** Ports that are free here; in a container the default ones are. */
+  async function freePorts(): Promise<Record<string, string>> {
+    const [api, console, mqtt] = [await findFreePort(), await findFreePort(), await findFreePort()];
+    return { TOCSIN_PORT: `${api}`, TOCSIN_CONSOLE_PORT: `${console}`, TOCSIN_MQTT_PORT: `${mqtt}` };
+  }
+
+  test('starts as somebody who is not root, takes a notification, says that it is well, and stops with 0', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const ports = await freePorts();
+    const child = image.run(ports);
+    t.after(() => child.kill('SIGKILL'));
+    const gateway = new GatewayProcess(child);
+    await gateway.ready();
+    const [uid] = image.user.split(':').map(Number);
+    if (process.getuid?.() === 0) {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+      assert.match(status, new RegExp(`^Uid:\\s+${uid}\\s`, 'm'));
+      assert.notEqual(uid, 0);
+    }
+    assert.match(gateway.api, /^http:\/\/0\.0\.0\.0:/, 'it listens on every address of the container');
+    const api = gateway.api.replace('0.0.0.0', '127.0.0.1');
+    assert.equal((await notify({ api, key: gateway.key }, { title: 'from a container' })).body.stored, true);
+    assert.equal(await exitCode(image.exec(image.healthcheck, ports)), 0);
+
+    // Commands beside the server, as `docker exec` runs them.
+    const command = image.exec(['tocsin', 'inbox', 'list', '--json'], ports);
+    assert.match(await text(command.stdout as NodeJS.ReadableStream), /from a container/);
+
+    child.kill(image.stopSignal as NodeJS.Signals);
+    assert.equal(await exitCode(child), 0);
+    assert.equal(await exitCode(image.exec(image.healthcheck, ports)), 1, 'and is not well any more');
+  });
+
+  test('keeps everything in its volume, which nobody else can read', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const [volume = ''] = image.volumes;
+    const folder = join(image.root, volume);
+    assert.equal(image.environment.TOCSIN_DATA_DIR, folder);
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    if (process.getuid?.() === 0) assert.equal(`${statSync(folder).uid}:${statSync(folder).gid}`, image.user);
+  });
+
+  test('holds the service alone: no tests, no tools, no second Node, nothing of the clone besides', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const files = filesIn(image);
+    assert.ok(files.includes('app/packages/gateway/src/main.ts'));
+    assert.deepEqual(
+      files.filter((file) => file.startsWith('app/packages/') && file.endsWith('.test.ts')),
+      [],
+    );
+    for (const tool of ['node', 'typescript', '@biomejs', 'fast-check']) {
+      assert.ok(!files.includes(`app/node_modules/${tool}`), `${tool} is in the image`);
+    }
+    const top = new Set(files.filter((file) => file.startsWith('app/')).map((file) => file.split('/')[1]));
+    assert.deepEqual([...top].sort(), ['deploy', 'node_modules', 'package-lock.json', 'package.json', 'packages']);
+    assert.deepEqual(
+      files.filter((file) => file.startsWith('app/deploy/')),
+      ['app/deploy/healthcheck.js'],
+    );
+  });
+
+  test('is of the Node that the launcher wants', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const launcher = readFileSync(join(clone, 'packages/gateway/bin/tocsin.js'), 'utf8');
+    const wanted = /wantedMajor = (\d+)/.exec(launcher)?.[1];
+    assert.match(image.base, new RegExp(`^node:${wanted}(\\.|-|$)`));
+  });
+});
