@@ -1,11 +1,14 @@
 // What could not be delivered is tried again: only that, in order, until it works or is honestly given up.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import type { Outcome } from '../src/core/answer.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
 import type { Channel, Delivery } from '../src/gateway/ports.ts';
 import { type Redelivery, startRedelivery } from '../src/gateway/redeliver.ts';
 import { createDevice, systemMakers } from '../src/gateway/registration.ts';
+import { openStore } from '../src/store/open-store.ts';
 import { eventually } from './support/eventually.ts';
 import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
 import { notify } from './support/requests.ts';
@@ -212,6 +215,28 @@ suite('Redelivery', () => {
     assert.deepEqual(mqtt.arrived, ['plain', 'awkward']);
   });
 
+  test('tries each of many that are not taken yet once in a turn, and goes on through a slow lane', async () => {
+    mqtt.outcome = () => unreachable;
+    const titles = Array.from({ length: 60 }, (_, count) => `${count}`);
+    await gateway.stop();
+    await redelivery.close();
+    gateway = await startLocalGateway({ channels: { mqtt, email, push }, maxWaitingPerOwner: 100 });
+    deviceId = (await addDevice()).id;
+    startOver();
+    for (const title of titles) await post(title);
+    const before = mqtt.attempts;
+    // Every send takes two seconds: a lease would be over long before the end.
+    mqtt.outcome = () => {
+      gateway.clock.now += 2000;
+      return busy;
+    };
+    await passTime(60_000);
+    assert.equal(mqtt.attempts, before + 60);
+    mqtt.outcome = () => sent;
+    await passTime(hourMs);
+    assert.deepEqual(mqtt.arrived, titles);
+  });
+
   test('gives up at once what will never be taken, and a target that is gone with all that waits for it', async () => {
     mqtt.outcome = () => unreachable;
     for (const title of ['a', 'b', 'c']) await post(title);
@@ -318,6 +343,37 @@ suite('Redelivery', () => {
       Array.from({ length: 15 }, (_, count) => `${count}`),
     );
     await first.close();
+  });
+
+  test('a damaged row, or a lost data key, holds up nothing but itself', async () => {
+    mqtt.outcome = () => unreachable;
+    for (const title of ['damaged', 'error unreadable', 'whole']) await post(title);
+    const [, middle, first] = await deliveries();
+    using database = new DatabaseSync(join(gateway.dataDir, 'tocsin.db'), { timeout: 2000 });
+    const flip = "sealed = substr(sealed, 1, 20) || x'00ff' || substr(sealed, 23)";
+    database.prepare(`UPDATE notifications SET ${flip} WHERE id = ?`).run(first?.notificationId as string);
+    database.prepare(`UPDATE deliveries SET ${flip} WHERE notification_id = ?`).run(middle?.notificationId as string);
+    mqtt.outcome = () => sent;
+    await passTime(5000);
+    assert.deepEqual(mqtt.arrived, ['error unreadable', 'whole']);
+    assert.equal((await deliveries()).find(({ state }) => state === 'dead')?.notificationId, first?.notificationId);
+    assert.equal(failures.splice(0).length, 1, 'and it is told');
+
+    mqtt.outcome = () => unreachable;
+    await post('keyless');
+    database.exec('DELETE FROM data_keys');
+    const other = await openStore({ dataDir: gateway.dataDir, masterKey: null }, 'existing');
+    const onFailed = (error: unknown): void => void failures.push(error);
+    const fresh = startRedelivery({
+      ...{ store: other, followUp: gateway.followUp, channels: { mqtt, email, push }, now: () => gateway.clock.now },
+      ...{ random: () => 0.5, onFailed, onGivenUp: () => undefined },
+    });
+    gateway.clock.now += hourMs;
+    await fresh.turn();
+    await fresh.close();
+    assert.match(String(failures.splice(0)[0]), /data key/);
+    assert.deepEqual(await other.claimLanes(gateway.clock.now + hourMs, gateway.clock.now + 2 * hourMs, 10), []);
+    await other.close();
   });
 
   test('a provider that is not set up leaves nothing waiting', async () => {

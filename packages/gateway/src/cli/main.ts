@@ -2,8 +2,7 @@
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { Problem } from '../core/problem.ts';
-import { EncryptionKeyMissing, StoreUnavailable } from '../gateway/ports.ts';
-import { SealBroken } from '../store/cipher.ts';
+import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../gateway/ports.ts';
 import { backupCommand } from './backup.ts';
 import {
   type Arguments,

@@ -5,8 +5,16 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../core/problem.ts';
 import { formatRate } from '../core/rate.ts';
-import type { ApiKey, Delivery, Notification, Owner, Store, StoredDevice, StoredPushTarget } from '../gateway/ports.ts';
-import { SealBroken } from '../store/cipher.ts';
+import {
+  type ApiKey,
+  type Delivery,
+  type Notification,
+  type Owner,
+  SealBroken,
+  type Store,
+  type StoredDevice,
+  type StoredPushTarget,
+} from '../gateway/ports.ts';
 import { type Command, isoTime, notFound, type Output, withStore } from './command.ts';
 
 const pageSize = 500;

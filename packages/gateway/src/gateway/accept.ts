@@ -38,8 +38,8 @@ export interface AcceptParts {
   onStoreFailure: (failure: { reason: StoreReason; error: Error; requestId: string }) => void;
 }
 
-/** Longer than a request can take: whoever finds this passed knows that the process died. */
-export const leaseMs = 20_000;
+/** Longer than a request can take, clocks that differ by seconds included: whoever finds it passed knows that the process died. */
+export const leaseMs = 30_000;
 
 export function createAccept(parts: AcceptParts): Accept {
   return async ({ ownerId, requestId, request, idempotency }) => {

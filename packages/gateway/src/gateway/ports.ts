@@ -102,6 +102,11 @@ export class EncryptionKeyMissing extends Error {
   override readonly name = 'EncryptionKeyMissing';
 }
 
+/** A sealed value that does not open: altered, moved to another place, or sealed with another key. */
+export class SealBroken extends Error {
+  override readonly name = 'SealBroken';
+}
+
 /** A key with this value is there already. */
 export class KeyExists extends Error {
   override readonly name = 'KeyExists';
@@ -272,8 +277,8 @@ export interface DeliveryStore {
   postponeDue(lane: LaneName, now: number, turn: { delaysMs: readonly number[]; notBefore: number }): Promise<void>;
   /** Gives up all that waits in the lane. */
   endLane(lane: LaneName, now: number): Promise<void>;
-  /** In the order of acceptance. */
-  listWaiting(lane: LaneName, limit: number): Promise<Delivery[]>;
+  /** In the order of acceptance, behind the notification `after`. */
+  listWaiting(lane: LaneName, limit: number, after?: string): Promise<Delivery[]>;
   /** Writes state, attempts, times and error of deliveries that are there. */
   updateDeliveries(deliveries: readonly Delivery[]): Promise<void>;
   /** Makes every lane of a channel due now; says how many. */

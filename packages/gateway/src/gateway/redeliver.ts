@@ -7,14 +7,26 @@ import { leaseMs } from './accept.ts';
 import { deliver, type Targets } from './deliver.ts';
 import { giveUp, resolveTarget } from './dispatch.ts';
 import type { FollowUp } from './follow-up.ts';
-import type { ChannelName, Channels, Delivery, Dispatch, Lane, Notification, Store } from './ports.ts';
+import {
+  type ChannelName,
+  type Channels,
+  type Delivery,
+  type Dispatch,
+  EncryptionKeyMissing,
+  type Lane,
+  type Notification,
+  SealBroken,
+  type Store,
+} from './ports.ts';
 
 const pollMs = 1000;
 /** Lanes worked on at once. */
 const maxLanes = 32;
-const dispatchBatch = 200;
+const dispatchBatch = 100;
 /** Deliveries of one lane between two writes of how they went: after a crash so many may be told twice. */
 const laneBatch = 50;
+/** What is left of a lease must do for one more send, however slow; otherwise it is extended first. */
+const leaseReserveMs = 15_000;
 /** A breaker that is open lets somebody try again after this. */
 const breakerMs = 12_000;
 
@@ -45,6 +57,14 @@ export interface Redelivery {
   turn(): Promise<void>;
   /** Finishes what is being sent at this moment, and gives back the rest. */
   close(): Promise<void>;
+}
+
+/** How far one look at a lane got. */
+interface LaneTurn {
+  /** The last one that was tried. */
+  last?: string;
+  isStopped: boolean;
+  releaseAt?: number;
 }
 
 export function startRedelivery(parts: RedeliveryParts): Redelivery {
@@ -91,19 +111,22 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
 
   /** Owner by owner side by side, but each owner's in the order of acceptance. */
   async function recoverDispatches(): Promise<void> {
-    const claimed = await store.claimDispatches(now(), now() + leaseMs, dispatchBatch);
+    const leaseUntil = now() + leaseMs;
+    const claimed = await store.claimDispatches(now(), leaseUntil, dispatchBatch);
     const byOwner = Map.groupBy(claimed, ({ ownerId }) => ownerId);
     await Promise.all(
       [...byOwner.values()].map(async (ofOwner) => {
         for (const { ownerId, notificationId, dispatch } of ofOwner) {
-          if (!isClosed) await recover(ownerId, notificationId, dispatch).catch(parts.onFailed);
+          // What is not begun in time is claimed again when its lease has passed.
+          if (isClosed || now() > leaseUntil - leaseReserveMs) return;
+          await recover(ownerId, notificationId, dispatch).catch(parts.onFailed);
         }
       }),
     );
   }
 
   async function recover(ownerId: string, notificationId: string, dispatch: Dispatch): Promise<void> {
-    const notification = await store.findNotification(ownerId, notificationId);
+    const notification = await findReadable(ownerId, notificationId);
     if (notification === null) {
       settlements.later({ ownerId, notificationId, results: { push: [], email: [], mqtt: [] }, failed: [] });
       return;
@@ -119,6 +142,16 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
     await settle(notification, dispatch, { push, email, mqtt });
   }
 
+  async function findReadable(ownerId: string, id: string): Promise<Notification | null> {
+    try {
+      return await store.findNotification(ownerId, id);
+    } catch (error) {
+      if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
+      parts.onFailed(error);
+      return null;
+    }
+  }
+
   async function tellOne(
     notification: Notification,
     recipients: Recipients,
@@ -132,20 +165,33 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   }
 
   async function workLane(lane: Lane): Promise<void> {
-    let held: Lane | null = lane;
-    let releaseAt: number | undefined;
-    while (held !== null) {
-      const waiting = await store.listWaiting(held, laneBatch);
-      const stop = await tryInOrder(held, waiting);
-      releaseAt = stop?.releaseAt;
-      if (stop !== null || waiting.length < laneBatch || isClosed) break;
-      held = await store.extendLane(held, now() + leaseMs);
+    try {
+      await goThrough(lane);
+    } catch (error) {
+      if (!(error instanceof EncryptionKeyMissing)) throw error;
+      // Without the owner's key nothing of this can ever be sent.
+      parts.onFailed(error);
+      await store.endLane(lane, now());
+      await store.releaseLane(lane);
     }
-    if (held !== null) await store.releaseLane(held, releaseAt);
   }
 
-  /** Says where it stopped: when the target cannot be reached, those behind have to wait too. */
-  async function tryInOrder(lane: Lane, waiting: readonly Delivery[]): Promise<{ releaseAt?: number } | null> {
+  /** Once through the lane, as far as it goes. */
+  async function goThrough(claimed: Lane): Promise<void> {
+    let lane: Lane | null = claimed;
+    let after: string | undefined;
+    while (lane !== null) {
+      const waiting = await store.listWaiting(lane, laneBatch, after);
+      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting);
+      after = last ?? after;
+      const isEnd = waiting.length < laneBatch && last === waiting.at(-1)?.notificationId;
+      if (isStopped || isEnd || isClosed) return store.releaseLane(lane, releaseAt);
+      lane = await store.extendLane(lane, now() + leaseMs);
+    }
+  }
+
+  /** Stops where the target cannot be reached, since those behind have to wait too; and before the lease runs out. */
+  async function tryInOrder(lane: Lane, waiting: readonly Delivery[]): Promise<LaneTurn> {
     const recipients = await store.recipientsOf(lane.ownerId);
     const changed: Delivery[] = [];
     const write = async (): Promise<void> => {
@@ -153,25 +199,25 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
       for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
     };
     for (const delivery of waiting) {
-      // What is left waits for whoever holds the lane next.
-      if (isClosed) break;
+      if (isClosed || now() > lane.leaseUntil - leaseReserveMs) break;
       const outcome = await tellAgain(delivery, recipients);
       changed.push(afterTurn(delivery, outcome));
       if (outcome.kind === 'gone') {
         await write();
         await store.endLane(lane, now());
-        return {};
+        return { isStopped: true };
       }
       if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.wasAsked === false)) {
         await write();
-        return stopped(lane, waiting, outcome);
+        return { isStopped: true, ...(await postpone(lane, waiting, outcome)) };
       }
     }
     await write();
-    return null;
+    const last = changed.at(-1)?.notificationId;
+    return { isStopped: false, ...(last !== undefined && { last }) };
   }
 
-  async function stopped(lane: Lane, waiting: readonly Delivery[], outcome: NotSent): Promise<{ releaseAt?: number }> {
+  async function postpone(lane: Lane, waiting: readonly Delivery[], outcome: NotSent): Promise<{ releaseAt?: number }> {
     const time = now();
     const isDue = waiting.some(({ nextAt }) => nextAt !== null && nextAt <= time);
     // Hastened, but the provider is not asked yet: that was nobody's turn, and the next try is soon.
@@ -182,8 +228,8 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   }
 
   async function tellAgain(delivery: Delivery, recipients: Recipients): Promise<Outcome> {
-    const notification = await store.findNotification(delivery.ownerId, delivery.notificationId);
-    if (notification === null) return { kind: 'rejected', error: 'The notification was deleted' };
+    const notification = await findReadable(delivery.ownerId, delivery.notificationId);
+    if (notification === null) return { kind: 'rejected', error: 'The notification was deleted, or does not open' };
     return tellOne(notification, recipients, delivery);
   }
 

@@ -6,6 +6,7 @@
 //   byte 3..14  nonce
 //   then        ciphertext, and the 16 byte tag at the end
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
+import { SealBroken } from '../gateway/ports.ts';
 
 const format = 1;
 const headerLength = 3;
@@ -24,11 +25,6 @@ export interface Place {
   ownerId: string;
   rowId: string;
   column: string;
-}
-
-/** A sealed value that does not open: altered, moved to another place, or sealed with another key. */
-export class SealBroken extends Error {
-  override readonly name = 'SealBroken';
 }
 
 export function seal({ key, version }: SealingKey, place: Place, plaintext: string | Uint8Array): Buffer {

@@ -2,15 +2,16 @@
 // time, so that what waits for one target goes out in order, once, however many processes there are.
 import type { Qos } from '@tocsin/contract';
 import { type CompiledQuery, sql } from 'kysely';
-import type {
-  ChannelName,
-  Delivery,
-  DeliveryStore,
-  Dispatch,
-  DispatchResults,
-  DispatchToSettle,
-  Lane,
-  LaneName,
+import {
+  type ChannelName,
+  type Delivery,
+  type DeliveryStore,
+  type Dispatch,
+  type DispatchResults,
+  type DispatchToSettle,
+  type Lane,
+  type LaneName,
+  SealBroken,
 } from '../gateway/ports.ts';
 import { type Place, seal } from './cipher.ts';
 import type { Database } from './database.ts';
@@ -69,8 +70,18 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       expiresAt: row.expires_at,
       endedAt: row.ended_at,
     };
-    const opened = await keyring.unseal(placeOf(delivery), row.sealed);
-    return { ...delivery, error: (JSON.parse(opened.toString('utf8')) as { error: string }).error };
+    return { ...delivery, error: await openError(delivery, row.sealed) };
+  }
+
+  /** One that was altered hides no more than itself: what waits is still sent. */
+  async function openError(delivery: Parameters<typeof placeOf>[0], sealed: Uint8Array): Promise<string> {
+    try {
+      const opened = await keyring.unseal(placeOf(delivery), sealed);
+      return (JSON.parse(opened.toString('utf8')) as { error: string }).error;
+    } catch (error) {
+      if (error instanceof SealBroken) return 'The last error does not open: its row was altered';
+      throw error;
+    }
   }
 
   /** A lane is there as long as something waits in it, and counts what was put in. */
@@ -202,8 +213,13 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       }
     },
 
-    async listWaiting(lane, limit) {
-      const query = build.selectFrom('deliveries').selectAll().where(ofLane(lane)).where('next_at', 'is not', null);
+    async listWaiting(lane, limit, after = '') {
+      const query = build
+        .selectFrom('deliveries')
+        .selectAll()
+        .where(ofLane(lane))
+        .where('next_at', 'is not', null)
+        .where('notification_id', '>', after);
       return Promise.all(
         (await database.read(query.orderBy('notification_id').limit(limit).compile())).map(toDelivery),
       );

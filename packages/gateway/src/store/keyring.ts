@@ -1,8 +1,8 @@
 // Every owner's rows are sealed with a data key of the owner's own, which is kept wrapped by the master key. Losing one
 // owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { EncryptionKeyMissing } from '../gateway/ports.ts';
-import { type Place, SealBroken, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import { EncryptionKeyMissing, SealBroken } from '../gateway/ports.ts';
+import { type Place, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { MasterKeyring } from './master-keyring.ts';
 import type { Tables } from './tables.ts';

@@ -1,8 +1,8 @@
 // API keys. All that decides about a key lies in its sealed column, the digest included: whoever can write the database
 // but has no master key can neither bring a revoked key back nor point a digest at another owner.
 import { timingSafeEqual } from 'node:crypto';
-import { type ApiKey, KeyExists, type Store, StoreUnavailable } from '../gateway/ports.ts';
-import { SealBroken, type SealingKey } from './cipher.ts';
+import { type ApiKey, KeyExists, SealBroken, type Store, StoreUnavailable } from '../gateway/ports.ts';
+import type { SealingKey } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';

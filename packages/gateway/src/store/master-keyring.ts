@@ -3,8 +3,8 @@
 import type { KeyObject } from 'node:crypto';
 import { type CompiledQuery, sql } from 'kysely';
 import { Problem } from '../core/problem.ts';
-import { StoreUnavailable } from '../gateway/ports.ts';
-import { type Place, SealBroken, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import { SealBroken, StoreUnavailable } from '../gateway/ports.ts';
+import { type Place, type SealingKey, seal, sealedKeyVersion, unseal } from './cipher.ts';
 import type { Database, QueryResult } from './database.ts';
 import type { MasterKeySource } from './master-key.ts';
 

@@ -1,7 +1,13 @@
 import { type CompiledQuery, sql } from 'kysely';
 import { firstIdAt } from '../core/uuid-v7.ts';
-import type { Notification, NotificationContent, NotificationPage, SaveOptions, Store } from '../gateway/ports.ts';
-import { SealBroken } from './cipher.ts';
+import {
+  type Notification,
+  type NotificationContent,
+  type NotificationPage,
+  type SaveOptions,
+  SealBroken,
+  type Store,
+} from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { openValue } from './sealed-columns.ts';

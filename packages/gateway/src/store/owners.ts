@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Device, Recipients } from '../core/plan.ts';
-import { EncryptionKeyMissing, type Owner, type Store } from '../gateway/ports.ts';
-import { SealBroken } from './cipher.ts';
+import { EncryptionKeyMissing, type Owner, SealBroken, type Store } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { deleteNotifications } from './notifications.ts';

@@ -13,10 +13,11 @@ import {
   type MasterKeyStatus,
   type RotationOptions,
   type RotationReport,
+  SealBroken,
   type Store,
   StoreUnavailable,
 } from '../gateway/ports.ts';
-import { type Place, SealBroken, type SealingKey, seal, sealedOverhead } from './cipher.ts';
+import { type Place, type SealingKey, seal, sealedOverhead } from './cipher.ts';
 import type { Database } from './database.ts';
 import { wrappedPlace } from './keyring.ts';
 import { makeMasterKey, writeKeyFile } from './master-key.ts';

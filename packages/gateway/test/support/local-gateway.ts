@@ -25,6 +25,8 @@ import { openStore } from '../../src/store/open-store.ts';
 export interface LocalGateway {
   api: string;
   app: RequestListener;
+  /** Where its database lies. */
+  dataDir: string;
   store: Store;
   followUp: FollowUp;
   ownerId: string;
@@ -78,6 +80,7 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
   return {
     api: `${createServer === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     app,
+    dataDir,
     store,
     followUp,
     ownerId: owner.id,
