@@ -1,6 +1,7 @@
 // Owners, keys and devices come into being here, whoever asks: the command line, the first run, the console.
 import { randomInt } from 'node:crypto';
 import type { KeyType } from '@tocsin/contract';
+import { deviceTopic } from '../core/device-topics.ts';
 import { createKey as createKeyValue, digestOf, hasWrongChecksum, randomBase62 } from '../core/key-format.ts';
 import type { Rate } from '../core/rate.ts';
 import type { ApiKey, Owner, Store, StoredDevice } from './ports.ts';
@@ -93,7 +94,7 @@ export async function createDevice(
   };
   const password = randomBase62(32, makers.randomIndex);
   await store.createDevice(device, digestOf(password));
-  const topic = `${wanted.topicPrefix}/${device.ownerId}/${device.id}/notifications`;
+  const topic = deviceTopic(wanted.topicPrefix, device.ownerId, device.id);
   return { device, mqtt: { username: device.id, password, topic, urls: wanted.urls } };
 }
 

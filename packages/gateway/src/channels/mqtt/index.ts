@@ -1,9 +1,10 @@
 // The MQTT channel: a message for each target, over the service's broker or the one that the request brought along.
 import type { Outcome } from '../../core/answer.ts';
+import { deviceTopic } from '../../core/device-topics.ts';
 import type { MqttTarget } from '../../core/plan.ts';
 import type { Channel, ManagedChannel, Notification } from '../../gateway/ports.ts';
 import { type CustomPublisher, notReached } from './custom.ts';
-import { deviceTopic, messageOf } from './format.ts';
+import { messageOf } from './format.ts';
 import type { MqttMessage, MqttPublisher } from './publisher.ts';
 
 export interface MqttChannelOptions {

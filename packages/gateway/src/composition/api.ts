@@ -1,0 +1,69 @@
+// The public API of one process, from its parts to a port.
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import packageJson from '../../package.json' with { type: 'json' };
+import { createUuidV7Source } from '../core/uuid-v7.ts';
+import { createAccept } from '../gateway/accept.ts';
+import { createDirectory } from '../gateway/directory.ts';
+import { createIdempotency } from '../gateway/idempotency.ts';
+import { observeChannels, observeSaves } from '../gateway/observe.ts';
+import type { Channels } from '../gateway/ports.ts';
+import { createApp } from '../http/app.ts';
+import { createLimits } from '../http/limits.ts';
+import { createApiServer } from '../http/server.ts';
+import { drain, listen } from '../listen.ts';
+import { type Foundation, serverMaker } from './foundation.ts';
+
+/** Says where it listens. */
+export async function openApi(foundation: Foundation, channels: Channels): Promise<string> {
+  const { config, opened } = foundation;
+  const api = opened.adopt(createApi(foundation, channels), drain, 'requests');
+  return listen(api, config.host, config.port, 'TOCSIN_PORT');
+}
+
+function createApi(foundation: Foundation, channels: Channels): Server {
+  const { config, log, store, followUp, observability } = foundation;
+  const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
+  const directory = createDirectory(store, () => performance.now());
+  store.onChange(directory.changed);
+  const newRequestId = createRequestIdSource();
+  const isAlone = config.workers === 1 && config.databaseUrl === null;
+  const sharedLimits = isAlone ? null : { store, onChange: log.limitsShared };
+  const app = createApp({
+    accept: createAccept({
+      store: observeSaves(store, deliveryObserver),
+      directory,
+      channels: observeChannels(channels, 'first', deliveryObserver),
+      followUp,
+      newId: createUuidV7Source(Date.now, randomUUID),
+      now: Date.now,
+      onStoreFailure: log.storeFailed,
+    }),
+    idempotency: createIdempotency({ store, now: Date.now }),
+    authenticator: { directory, store, limits: createLimits(config.rateLimit, sharedLimits), now: Date.now },
+    addressPolicy: { allowed: config.customBrokerAllow },
+    trustedProxies: config.trustedProxies,
+    maxBodyBytes: config.maxBodyBytes,
+    version: packageJson.version,
+    newRequestId,
+    now: Date.now,
+    log: requestLog,
+  });
+  return createApiServer({
+    app: aroundRequests(app),
+    maxBodyBytes: config.maxBodyBytes,
+    newRequestId,
+    onRefused,
+    ...serverMaker(foundation),
+  });
+}
+
+/** Unique across processes and restarts, and cheap: a random start, then counted. */
+function createRequestIdSource(): () => string {
+  const start = randomBytes(9).toString('base64url');
+  let count = 0;
+  return () => {
+    count += 1;
+    return `req_${start}${count.toString(36)}`;
+  };
+}

@@ -1,0 +1,53 @@
+// What every process of the service stands on, whether it does everything or serves requests alone.
+import packageJson from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
+import { createFollowUp, type FollowUp } from '../gateway/follow-up.ts';
+import type { Store } from '../gateway/ports.ts';
+import type { ServerMaker } from '../http/server.ts';
+import type { Log } from '../log.ts';
+import { createObservability, type Observability } from '../observability.ts';
+import type { OrderlyStop } from '../stop.ts';
+import { openStore } from '../store/open-store.ts';
+import { openTls, type Tls } from '../tls/index.ts';
+
+export interface Foundation {
+  config: Config;
+  log: Log;
+  /** What is opened later is closed earlier. */
+  opened: OrderlyStop;
+  observability: Observability;
+  store: Store;
+  followUp: FollowUp;
+  /** null: plain HTTP. */
+  tls: Tls | null;
+}
+
+export async function layFoundation(config: Config, log: Log, opened: OrderlyStop): Promise<Foundation> {
+  const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
+  const { onBatch } = observability.metrics;
+  const store = opened.adopt(
+    await openStore({ ...config, onBatch, onMasterKeyMissing: log.masterKeyMissing }, 'create'),
+    (each) => each.close(),
+    'store',
+  );
+  const followUp = createFollowUp({
+    store,
+    maxWaitingPerOwner: config.maxWaitingPerOwner,
+    now: Date.now,
+    random: Math.random,
+    onFailed: log.redeliveryFailed,
+  });
+  opened.adopt(followUp, (each) => each.close(), 'follow-up');
+  return { config, log, opened, observability, store, followUp, tls: await openCertificate(config, log, opened) };
+}
+
+async function openCertificate({ tls }: Config, log: Log, opened: OrderlyStop): Promise<Tls | null> {
+  if (tls === null) return null;
+  const notices = { onLoaded: log.certificateLoaded, onKept: log.certificateKept };
+  return opened.adopt(await openTls(tls, notices), (each) => each.close());
+}
+
+/** Absent for plain HTTP. */
+export function serverMaker({ tls }: Pick<Foundation, 'tls'>): { createServer?: ServerMaker } {
+  return tls === null ? {} : { createServer: tls.createServer };
+}

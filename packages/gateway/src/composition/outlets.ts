@@ -1,0 +1,60 @@
+// The ways out of one process: its broker, its channels, and the redelivery of what they did not take.
+import { createEmbeddedBroker, type EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
+import { createPlatformBroker } from '../channels/mqtt/platform.ts';
+import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
+import { type ChannelSet, closeEgresses, createChannels, createEgresses } from '../channels/registry.ts';
+import { callOffAt } from '../gateway/call-off.ts';
+import { observeChannels } from '../gateway/observe.ts';
+import { startRedelivery } from '../gateway/redeliver.ts';
+import { clientAddress } from '../http/client-address.ts';
+import type { Foundation } from './foundation.ts';
+
+/** null where the operator has a broker. */
+export async function createOwnBroker({ config, store, observability }: Foundation): Promise<EmbeddedBroker | null> {
+  if (config.mqtt.platform !== null) return null;
+  return createEmbeddedBroker({
+    store,
+    topicPrefix: config.mqtt.topicPrefix,
+    now: Date.now,
+    onEvent: observability.onBrokerEvent,
+    addressOf: (request) => clientAddress(request, config.trustedProxies),
+  });
+}
+
+/** Over the broker inside, if this process has one or knows who does; otherwise over the operator's. */
+export async function openChannels(foundation: Foundation, inside: MqttPublisher | null): Promise<ChannelSet> {
+  const { config, store, opened, observability } = foundation;
+  const publisher = opened.adopt(inside ?? connectPlatform(foundation), (each) => each.close(), 'broker');
+  const set = await createChannels(config, {
+    store,
+    egress: opened.adopt(createEgresses(config), closeEgresses),
+    publisher,
+    now: Date.now,
+    observer: observability.metrics,
+  });
+  opened.adopt(set, (each) => each.close(), 'channels');
+  // After the channels: by then their breaker is closed.
+  publisher.onConnected?.(() => foundation.followUp.hasten('mqtt'));
+  return { ...set, channels: callOffAt(opened.lastCall, set.channels) };
+}
+
+function connectPlatform({ config, log }: Foundation): MqttPublisher {
+  const { platform } = config.mqtt;
+  if (platform === null) throw new Error('There is no broker to connect to.');
+  return createPlatformBroker(platform, { now: Date.now, onStateChange: log.brokerState });
+}
+
+export function openRedelivery({ store, followUp, observability, log, opened }: Foundation, set: ChannelSet): void {
+  const { email } = set.managed;
+  if (email !== null) followUp.recovery.probeWith('email', async () => (await email.check()) === null);
+  const redelivery = startRedelivery({
+    store,
+    channels: observeChannels(set.channels, 'redelivery', observability.deliveryObserver),
+    followUp,
+    now: Date.now,
+    random: Math.random,
+    onFailed: log.redeliveryFailed,
+    onGivenUp: log.givenUp,
+  });
+  opened.adopt(redelivery, (each) => each.close(), 'redelivery');
+}
