@@ -113,7 +113,16 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
       await store.enqueueMqtt([{ session, notificationId: notification.id, qos: 1 }]);
       const failed = {
         ...({ ownerId, notificationId: notification.id, channel: 'email', target: '', state: 'waiting' } as const),
-        ...({ attempts: 0, qos: 1, createdAt: now, nextAt: now, expiresAt: now, endedAt: null, error: '' } as const),
+        ...({
+          attempts: 0,
+          qos: 1,
+          createdAt: now,
+          nextAt: now,
+          notBefore: 0,
+          expiresAt: now,
+          endedAt: null,
+          error: '',
+        } as const),
       };
       const results = { push: [], email: ['retry'], mqtt: [] } as const;
       await store.settleDispatches([{ ownerId, notificationId: notification.id, results, failed: [failed] }]);

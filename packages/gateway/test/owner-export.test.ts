@@ -137,7 +137,7 @@ async function giveUp(store: Store, { ownerId, id }: Notification): Promise<void
   const now = Date.now();
   const delivery: Delivery = {
     ...{ ownerId, notificationId: id, channel: 'email', target: '', state: 'dead', attempts: 7, qos: 1 },
-    ...{ createdAt: now, nextAt: null, expiresAt: now, endedAt: now, error: 'mailbox full' },
+    ...{ createdAt: now, nextAt: null, notBefore: 0, expiresAt: now, endedAt: now, error: 'mailbox full' },
   };
   const results = { push: [], email: ['retry'], mqtt: [] } as const;
   await store.settleDispatches([{ ownerId, notificationId: id, results, failed: [delivery] }]);

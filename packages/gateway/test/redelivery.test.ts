@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import type { Outcome } from '../src/core/answer.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
-import type { Channel, Delivery } from '../src/gateway/ports.ts';
+import { type Channel, type Delivery, StoreUnavailable } from '../src/gateway/ports.ts';
 import { type Redelivery, startRedelivery } from '../src/gateway/redeliver.ts';
 import { createDevice, systemMakers } from '../src/gateway/registration.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -173,6 +173,88 @@ suite('Redelivery', () => {
     assert.deepEqual(mqtt.arrived, ['x']);
   });
 
+  test('asks no sooner for one that the provider put off, whatever else is due or comes back', async () => {
+    mqtt.outcome = (title) => (title === 'put off' ? { ...busy, retryAfterMs: hourMs } : unreachable);
+    await post('put off');
+    await post('down');
+    const asked: string[] = [];
+    mqtt.outcome = (title) => {
+      asked.push(title);
+      return title === 'put off' ? busy : sent;
+    };
+    await passTime(5000);
+    await post('fresh');
+    for (let turn = 0; turn < 5; turn += 1) await passTime(10_000);
+    assert.deepEqual(asked, ['down', 'fresh']);
+    await passTime(hourMs);
+    assert.equal(asked.at(-1), 'put off');
+  });
+
+  test('writes down what was sent, however the store stumbles, so that nothing is sent twice', async () => {
+    mqtt.outcome = () => unreachable;
+    for (const title of ['a', 'b', 'c']) await post(title);
+    mqtt.outcome = () => sent;
+    const { store } = gateway;
+    const { findNotification, updateDeliveries } = store;
+    let reads = 0;
+    store.findNotification = (...asked) => {
+      reads += 1;
+      return reads === 2 ? Promise.reject(new StoreUnavailable('stumbles')) : findNotification(...asked);
+    };
+    let writes = 0;
+    store.updateDeliveries = (...changed) => {
+      writes += 1;
+      return writes === 1 ? Promise.reject(new StoreUnavailable('stumbles')) : updateDeliveries(...changed);
+    };
+    await passTime(5000);
+    await passTime(40_000);
+    assert.deepEqual(mqtt.arrived, ['a', 'b', 'c']);
+    assert.ok(failures.splice(0).every((error) => error instanceof StoreUnavailable));
+  });
+
+  test('takes up nothing that this process is still busy with, wherever the clock jumps', async () => {
+    const let_go = Promise.withResolvers<void>();
+    const entered = Promise.withResolvers<void>();
+    mqtt.outcome = () => sent;
+    const { send } = mqtt;
+    mqtt.send = async (...sending) => {
+      entered.resolve();
+      await let_go.promise;
+      return send.apply(mqtt, sending);
+    };
+    const answer = post('slow');
+    await entered.promise;
+    mqtt.send = send;
+    await passTime(hourMs);
+    let_go.resolve();
+    await answer;
+    await passTime(hourMs);
+    assert.deepEqual(mqtt.arrived, ['slow']);
+  });
+
+  test('a provider that is no longer set up loses nothing that waits for it', async () => {
+    email.outcome = () => unreachable;
+    await post('x', { sendEmail: true });
+    email.outcome = () => ({ kind: 'rejected', error: 'No mail server is configured', wasAsked: false });
+    await passTime(5000);
+    await passTime(60_000);
+    email.outcome = () => sent;
+    await passTime(60_000);
+    assert.deepEqual(email.arrived, ['x']);
+  });
+
+  test('what a broker of a caller does says nothing about ours', async () => {
+    mqtt.outcome = () => unreachable;
+    await post('waiting');
+    await passTime(5000);
+    const custom = { mqttConnection: { mode: 'custom' }, mqttConfig: { host: 'broker.example.com', topic: 'x' } };
+    mqtt.outcome = (_, target) => ('topic' in target ? sent : unreachable);
+    await post('custom', custom);
+    const before = mqtt.attempts;
+    await passTime(1000);
+    assert.equal(mqtt.attempts, before);
+  });
+
   test('delivers in the order of acceptance, whatever the turn of each, with one probe for all that is due', async () => {
     mqtt.outcome = () => unreachable;
     for (let count = 0; count < 4; count += 1) {
@@ -321,7 +403,8 @@ suite('Redelivery', () => {
   test('keeps no more of an owner waiting than the quota, and says so for the rest', async () => {
     mqtt.outcome = () => unreachable;
     const answers = [];
-    for (let count = 0; count < 25; count += 1) answers.push(await post(`${count}`));
+    answers.push(...(await Promise.all(Array.from({ length: 15 }, (_, count) => post(`${count}`)))));
+    for (let count = 15; count < 25; count += 1) answers.push(await post(`${count}`));
     assert.equal(answers.filter(({ warnings }) => warnings.includes('redelivery_scheduled')).length, 20);
     await gateway.followUp.settlements.flush();
     const dead = (await deliveries()).filter(({ state }) => state === 'dead');

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { Delivery, Dispatch, Lane, Notification, Store } from '../src/gateway/ports.ts';
+import {
+  type Delivery,
+  type Dispatch,
+  EncryptionKeyMissing,
+  type Lane,
+  type Notification,
+  type Store,
+} from '../src/gateway/ports.ts';
 import type { StoreFixture } from './store-contract.ts';
 
 const ownerId = 'own_ann';
@@ -70,6 +77,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       qos: 1,
       createdAt: time,
       nextAt: time + 5000,
+      notBefore: 0,
       expiresAt: time + dayMs,
       endedAt: null,
       error: 'The MQTT broker is not reachable at the moment',
@@ -189,8 +197,8 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await fail({ target: 'dev_2' });
       await fail({ ownerId: 'own_bob' });
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
-      assert.deepEqual(await store.listWaiting(lane, 10), [...first, ...second]);
-      assert.deepEqual(await store.listWaiting(lane, 1), first);
+      assert.deepEqual(await store.listWaiting(lane, { now: time + dayMs, limit: 10 }), [...first, ...second]);
+      assert.deepEqual(await store.listWaiting(lane, { now: time + dayMs, limit: 1 }), first);
     });
 
     test('releases a lane: due with the first that still waits, at a given time, or gone when it is empty', async () => {
@@ -221,7 +229,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         const late = { ownerId, notificationId: id, results: allSent, failed: [waiting(id)] };
         await Promise.all([store.releaseLane(lane), other.settleDispatches([late])]);
         const again = await claimOne();
-        const left = await store.listWaiting(again, 10);
+        const left = await store.listWaiting(again, { now: time + dayMs, limit: 10 });
         assert.equal(left.length, 1);
         await store.endLane(again, time);
         await store.releaseLane(again);
@@ -261,8 +269,41 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         ],
       );
       await store.postponeDue(lane, now, { delaysMs: [1, 1], notBefore: time + 300_000 });
-      const turns = (await store.listWaiting(lane, 10)).map(({ nextAt }) => (nextAt as number) - time);
-      assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 300_000]);
+      const turns = (await store.listWaiting(lane, { now: time + dayMs, limit: 10 })).map(
+        ({ nextAt }) => (nextAt as number) - time,
+      );
+      assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 12_000], 'but not beyond the end');
+    });
+
+    test('leaves out what is not to be tried yet, even when its lane is', async () => {
+      const [later] = await fail({ notBefore: time + 60_000 });
+      const [now] = await fail({});
+      const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
+      assert.deepEqual(await store.listWaiting(lane, { now: time + 5000, limit: 10 }), [now]);
+      assert.deepEqual(await store.listWaiting(lane, { now: time + 60_000, limit: 10 }), [later, now]);
+      const after = later?.notificationId as string;
+      assert.deepEqual(await store.listWaiting(lane, { now: time + 60_000, limit: 10, after }), [now]);
+    });
+
+    test('moves on once more a lane that is hastened while it is held', async () => {
+      await fail({});
+      const lane = await claimOne();
+      const [delivery] = await store.listWaiting(lane, { now: time + 5000, limit: 1 });
+      await store.updateDeliveries([{ ...(delivery as Delivery), nextAt: time + dayMs / 2 }]);
+      assert.equal(await store.hastenLanes('mqtt', time + 6000), 1);
+      assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), [], 'it is held');
+      const extended = await store.extendLane(lane, lane.leaseUntil + 1000);
+      await store.releaseLane(extended as Lane, time + 90_000);
+      assert.equal((await store.claimLanes(time + 6000, time + 6000 + lease, 10)).length, 1);
+    });
+
+    test('keeps nothing for an owner who is gone', async () => {
+      const { id } = await saveDispatched();
+      await (await openAnother()).deleteOwner(ownerId);
+      const settled = { ownerId, notificationId: id, results: allSent, failed: [waiting(id)] };
+      await store.settleDispatches([settled]).catch((error) => assert.ok(error instanceof EncryptionKeyMissing));
+      assert.deepEqual(await store.waitingTotals(), { waiting: 0, dead: 0, oldestWaitingAt: null });
+      assert.deepEqual(await store.claimLanes(time + dayMs, time + 2 * dayMs, 10), []);
     });
 
     test('hastens the lanes of a channel that works again, and no others', async () => {
@@ -287,6 +328,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(again, {
         ...dead,
         state: 'waiting',
+        attempts: 0,
         nextAt: time + 1000,
         expiresAt: time + 1000 + dayMs,
         endedAt: null,

@@ -32,7 +32,7 @@ export interface AcceptParts {
   store: NotificationStore;
   directory: Pick<Directory, 'recipientsOf'>;
   channels: Channels;
-  followUp: Pick<FollowUp, 'settle' | 'recovery'>;
+  followUp: Pick<FollowUp, 'settle' | 'settlements' | 'recovery'>;
   newId: () => string;
   now: () => number;
   onStoreFailure: (failure: { reason: StoreReason; error: Error; requestId: string }) => void;
@@ -49,15 +49,20 @@ export function createAccept(parts: AcceptParts): Accept {
     const content = { title, body, source, category, severity, data };
     const notification: Notification = { id: parts.newId(), ownerId, createdAt: now, ...content };
     const dispatch = dispatchOf(request, route);
+    if (dispatch !== null) parts.followUp.settlements.expect(notification.id);
     const saved = await save(parts, requestId, notification, { dispatch, idempotency, leaseUntil: now + leaseMs });
-    if (saved === 'duplicate') return saved;
+    if (saved === 'duplicate') {
+      parts.followUp.settlements.forget(notification.id);
+      return saved;
+    }
     const storeReason = saved === 'saved' ? null : saved;
     const result = await deliver(parts.channels, notification, route, {
       qos: request.mqttQos,
       customBroker: request.customBroker,
       ...(storeReason !== null && { isStored: false }),
     });
-    parts.followUp.recovery.note(result);
+    // What becomes of brokers that callers bring says nothing about ours.
+    parts.followUp.recovery.note(request.customBroker === null ? result : { ...result, mqtt: [] });
     const isScheduled =
       dispatch !== null &&
       (await parts.followUp.settle(notification, dispatch, storeReason === null ? result : final(result)));

@@ -1,6 +1,6 @@
 // What is kept of a plan while it is being carried out, and what follows from how it went.
 import type { NormalizedRequest } from '@tocsin/contract';
-import type { DeliveryResult, Outcome } from '../core/answer.ts';
+import type { DeliveryResult, NotSent, Outcome } from '../core/answer.ts';
 import { keepTryingMs, nextTurn } from '../core/backoff.ts';
 import { isPublishable, type Plan, type Recipients } from '../core/plan.ts';
 import type { Targets } from './deliver.ts';
@@ -76,6 +76,7 @@ function failedDelivery(
   if (outcome.kind === 'rejected' && outcome.wasAsked === false) return null;
   const createdAt = now();
   const expiresAt = createdAt + keepTryingMs;
+  const nextAt = nextTurn({ attempts: 0, expiresAt }, createdAt, random, outcome.retryAfterMs);
   const delivery: Delivery = {
     ownerId,
     notificationId: id,
@@ -85,12 +86,19 @@ function failedDelivery(
     attempts: 0,
     qos,
     createdAt,
-    nextAt: nextTurn({ attempts: 0, expiresAt }, createdAt, random, outcome.retryAfterMs),
+    nextAt,
+    notBefore: notBefore(outcome, nextAt, createdAt),
     expiresAt,
     endedAt: null,
     error: outcome.error,
   };
   return outcome.kind === 'retry' ? delivery : giveUp(delivery, createdAt);
+}
+
+/** A provider that could not be reached may be tried any time; one that put off this message means this one. */
+export function notBefore(outcome: NotSent, nextAt: number, now: number): number {
+  if (outcome.isUnreachable || outcome.wasAsked === false) return now + (outcome.retryAfterMs ?? 0);
+  return nextAt;
 }
 
 function kindsOf(outcomes: readonly Outcome[], count: number): Outcome['kind'][] {

@@ -4,16 +4,20 @@ import { type DeliveryResult, type Outcome, report } from '../core/answer.ts';
 import type { Plan } from '../core/plan.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Accepted } from './accept.ts';
+import { createDeadline } from './deadline.ts';
 import {
   type DeliveryStore,
   type Dispatch,
   type DispatchResults,
+  EncryptionKeyMissing,
   type FirstAnswer,
   type IdempotencyClaim,
   type IdempotencyRecord,
   type IdempotencyStore,
   StoreUnavailable,
 } from './ports.ts';
+
+const rememberMs = 1000;
 
 export interface IdempotencyParts {
   store: IdempotencyStore & Pick<DeliveryStore, 'findDispatch'>;
@@ -51,8 +55,11 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
     },
 
     async remember(ownerId, claim, answer) {
-      // Told without it, a caller that repeats the request hears that it is in progress, and then what became of it.
-      await orNull(store.answerIdempotent(ownerId, claim.keyDigest, answer));
+      // Told without it, a caller that repeats the request hears that it is in progress, and then what became of it. So
+      // a store that is slow just now does not hold up the answer.
+      using patience = createDeadline(rememberMs);
+      const late = new Promise<void>((resolve) => patience.signal.addEventListener('abort', () => resolve()));
+      await Promise.race([orNull(store.answerIdempotent(ownerId, claim.keyDigest, answer)), late]);
     },
   };
 }
@@ -61,12 +68,12 @@ function inProgress(): Refusal {
   return new Refusal('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
 }
 
-/** A store that does not answer does not silence the bells: the request goes on, and is told that it was not stored. */
+/** A store that does not answer, or a lost key, does not silence the bells: the request goes on, and is told the truth. */
 async function orNull<T>(asking: Promise<T>): Promise<T | null> {
   try {
     return await asking;
   } catch (error) {
-    if (error instanceof StoreUnavailable) return null;
+    if (error instanceof StoreUnavailable || error instanceof EncryptionKeyMissing) return null;
     throw error;
   }
 }

@@ -209,6 +209,8 @@ export interface Delivery {
   createdAt: number;
   /** When its turn comes; null once it is over. */
   nextAt: number | null;
+  /** Not to be tried before, even when the channel works again: the provider wants this one later. */
+  notBefore: number;
   /** After this it is given up. */
   expiresAt: number;
   /** When it was sent or given up. */
@@ -271,14 +273,14 @@ export interface DeliveryStore {
   claimLanes(now: number, leaseUntil: number, limit: number): Promise<Lane[]>;
   /** null when it is no longer held: its lease passed and another took it. */
   extendLane(lane: Lane, leaseUntil: number): Promise<Lane | null>;
-  /** Gives it back; it is due at `at`, or with the first of what waits in it. An empty lane ends. */
+  /** Gives it back; it is due at `at`, or with the first of what waits in it, or now if it was hastened meanwhile. An empty lane ends. */
   releaseLane(lane: Lane, at?: number): Promise<void>;
   /** Everything in the lane that is due has had its turn; nothing of it is due again before `notBefore`. */
   postponeDue(lane: LaneName, now: number, turn: { delaysMs: readonly number[]; notBefore: number }): Promise<void>;
   /** Gives up all that waits in the lane. */
   endLane(lane: LaneName, now: number): Promise<void>;
-  /** In the order of acceptance, behind the notification `after`. */
-  listWaiting(lane: LaneName, limit: number, after?: string): Promise<Delivery[]>;
+  /** Those that may be tried now, in the order of acceptance, behind the notification `after`. */
+  listWaiting(lane: LaneName, page: { now: number; limit: number; after?: string }): Promise<Delivery[]>;
   /** Writes state, attempts, times and error of deliveries that are there. */
   updateDeliveries(deliveries: readonly Delivery[]): Promise<void>;
   /** Makes every lane of a channel due now; says how many. */

@@ -30,10 +30,28 @@ suite('Recovery', () => {
     assert.deepEqual(told, []);
   });
 
+  test('tells less and less often of a channel that keeps going away, and at once after a calm', () => {
+    let now = 0;
+    const told: number[] = [];
+    const recovery = new Recovery(
+      () => told.push(now),
+      () => now,
+    );
+    for (; now < 60_000; now += 1000) {
+      recovery.note(down('mqtt'));
+      recovery.note(up('mqtt'));
+    }
+    assert.deepEqual(told, [0, 5000, 15_000, 35_000]);
+    now = 3_600_000;
+    recovery.note(down('mqtt'));
+    recovery.note(up('mqtt'));
+    assert.equal(told.at(-1), now);
+  });
+
   test('asks the provider of a channel that is away until it is back, and then no more', async () => {
     let [asked, isBack] = [0, false];
     const back = Promise.withResolvers<ChannelName>();
-    const recovery = new Recovery(back.resolve, 1);
+    const recovery = new Recovery(back.resolve, () => 0, 1);
     recovery.probeWith('email', async () => {
       asked += 1;
       isBack = asked === 3;

@@ -5,16 +5,26 @@ import type { ChannelName } from './ports.ts';
 
 const channelNames = ['push', 'email', 'mqtt'] as const satisfies ChannelName[];
 const probeMs = 5000;
+/** A channel that keeps going away, or of which a part is away, is greeted less and less often: each time all that waits for it is tried. */
+const firstPauseMs = 5000;
+const longestPauseMs = 10 * 60_000;
 
 export class Recovery {
   readonly #onRecovered: (channel: ChannelName) => void;
+  readonly #monotonicNow: () => number;
   readonly #probeMs: number;
   readonly #away = new Set<ChannelName>();
+  readonly #greeted = new Map<ChannelName, { at: number; pauseMs: number }>();
   readonly #probes = new Map<ChannelName, () => Promise<boolean>>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(onRecovered: (channel: ChannelName) => void, everyMs = probeMs) {
+  constructor(
+    onRecovered: (channel: ChannelName) => void,
+    monotonicNow: () => number = () => performance.now(),
+    everyMs = probeMs,
+  ) {
     this.#onRecovered = onRecovered;
+    this.#monotonicNow = monotonicNow;
     this.#probeMs = everyMs;
   }
 
@@ -42,7 +52,17 @@ export class Recovery {
   }
 
   #greet(channel: ChannelName): void {
-    if (this.#away.delete(channel)) this.#onRecovered(channel);
+    if (!this.#away.has(channel)) return;
+    const now = this.#monotonicNow();
+    const { at, pauseMs } = this.#greeted.get(channel) ?? { at: Number.NEGATIVE_INFINITY, pauseMs: 0 };
+    if (now - at < pauseMs) return;
+    this.#away.delete(channel);
+    const isCalm = now - at > longestPauseMs;
+    this.#greeted.set(channel, {
+      at: now,
+      pauseMs: isCalm ? firstPauseMs : Math.min(pauseMs * 2, longestPauseMs),
+    });
+    this.#onRecovered(channel);
   }
 
   #probeSoon(): void {

@@ -1,11 +1,12 @@
 // What a first attempt could not deliver is tried again here, and what a crash cut off between storing and sending is
 // taken up. Any number of processes may do this at once: dispatches and lanes are held by lease.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { NotSent, Outcome } from '../core/answer.ts';
 import { laterDelays, nextTurn, spread } from '../core/backoff.ts';
 import type { Recipients } from '../core/plan.ts';
 import { leaseMs } from './accept.ts';
 import { deliver, type Targets } from './deliver.ts';
-import { giveUp, resolveTarget } from './dispatch.ts';
+import { giveUp, notBefore, resolveTarget } from './dispatch.ts';
 import type { FollowUp } from './follow-up.ts';
 import {
   type ChannelName,
@@ -17,18 +18,21 @@ import {
   type Notification,
   SealBroken,
   type Store,
+  StoreUnavailable,
 } from './ports.ts';
 
 const pollMs = 1000;
 /** Lanes worked on at once. */
 const maxLanes = 32;
-const dispatchBatch = 100;
+const dispatchBatch = 50;
 /** Deliveries of one lane between two writes of how they went: after a crash so many may be told twice. */
 const laneBatch = 50;
 /** What is left of a lease must do for one more send, however slow; otherwise it is extended first. */
 const leaseReserveMs = 15_000;
-/** A breaker that is open lets somebody try again after this. */
-const breakerMs = 12_000;
+/** A provider that was not asked, because its breaker is open or too much waits for it, is tried again after this. */
+const notAskedMs = 12_000;
+/** Between two tries to write down how deliveries went. */
+const writeAgainMs = 1000;
 
 export interface RedeliveryParts {
   store: Pick<
@@ -63,6 +67,7 @@ export interface Redelivery {
 interface LaneTurn {
   /** The last one that was tried. */
   last?: string;
+  /** The target cannot be reached. */
   isStopped: boolean;
   releaseAt?: number;
 }
@@ -70,55 +75,68 @@ interface LaneTurn {
 export function startRedelivery(parts: RedeliveryParts): Redelivery {
   const { store, now } = parts;
   const { settle, settlements, recovery } = parts.followUp;
-  const lanes = new Set<Promise<void>>();
-  let isClosed = false;
+  /** Lanes that are being worked on, and the work. */
+  const held = new Map<string, { lane: Lane; work: Promise<void> }>();
+  const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | null = null;
+  let looking: Promise<void> | null = null;
+  let recovering: Promise<void> | null = null;
 
   async function look(): Promise<void> {
     await settlements.flush();
-    await recoverDispatches();
-    while (!isClosed && lanes.size < maxLanes) {
-      const claimed = await store.claimLanes(now(), now() + leaseMs, maxLanes - lanes.size);
+    recovering ??= recoverDispatches()
+      .catch(parts.onFailed)
+      .finally(() => {
+        recovering = null;
+      });
+    while (!closing.signal.aborted && held.size < maxLanes) {
+      const claimed = await store.claimLanes(now(), now() + leaseMs, maxLanes - held.size);
       if (claimed.length === 0) break;
       for (const lane of claimed) begin(lane);
-      if (lanes.size >= maxLanes) await Promise.race(lanes);
+      if (held.size >= maxLanes) await Promise.race([...held.values()].map(({ work }) => work));
     }
   }
 
   function begin(lane: Lane): void {
+    const id = `${lane.ownerId}/${lane.channel}/${lane.target}`;
+    const known = held.get(id);
+    if (known !== undefined) {
+      // Its lease ran out under our hands, and we are the ones who took it again.
+      known.lane.leaseUntil = lane.leaseUntil;
+      return;
+    }
     const work = workLane(lane)
       .catch(parts.onFailed)
-      .finally(() => lanes.delete(work));
-    lanes.add(work);
+      .finally(() => held.delete(id));
+    held.set(id, { lane, work });
   }
 
   function poll(): void {
-    if (isClosed) return;
-    timer = setTimeout(() => void run(), pollMs);
+    if (!closing.signal.aborted) timer = setTimeout(() => void run(), pollMs);
   }
 
   function run(): Promise<void> {
     clearTimeout(timer);
-    running ??= look()
+    looking ??= look()
       .catch(parts.onFailed)
       .finally(() => {
-        running = null;
+        looking = null;
         poll();
       });
-    return running;
+    return looking;
   }
 
   /** Owner by owner side by side, but each owner's in the order of acceptance. */
   async function recoverDispatches(): Promise<void> {
     const leaseUntil = now() + leaseMs;
     const claimed = await store.claimDispatches(now(), leaseUntil, dispatchBatch);
-    const byOwner = Map.groupBy(claimed, ({ ownerId }) => ownerId);
+    // Clocks may jump: what this process is still busy with was not left by anybody.
+    const left = claimed.filter(({ notificationId }) => !settlements.isOpen(notificationId));
     await Promise.all(
-      [...byOwner.values()].map(async (ofOwner) => {
+      [...Map.groupBy(left, ({ ownerId }) => ownerId).values()].map(async (ofOwner) => {
         for (const { ownerId, notificationId, dispatch } of ofOwner) {
           // What is not begun in time is claimed again when its lease has passed.
-          if (isClosed || now() > leaseUntil - leaseReserveMs) return;
+          if (closing.signal.aborted || now() > leaseUntil - leaseReserveMs) return;
           await recover(ownerId, notificationId, dispatch).catch(parts.onFailed);
         }
       }),
@@ -126,6 +144,7 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   }
 
   async function recover(ownerId: string, notificationId: string, dispatch: Dispatch): Promise<void> {
+    settlements.expect(notificationId);
     const notification = await findReadable(ownerId, notificationId);
     if (notification === null) {
       settlements.later({ ownerId, notificationId, results: { push: [], email: [], mqtt: [] }, failed: [] });
@@ -177,16 +196,21 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   }
 
   /** Once through the lane, as far as it goes. */
-  async function goThrough(claimed: Lane): Promise<void> {
-    let lane: Lane | null = claimed;
+  async function goThrough(lane: Lane): Promise<void> {
     let after: string | undefined;
-    while (lane !== null) {
-      const waiting = await store.listWaiting(lane, laneBatch, after);
+    for (;;) {
+      const waiting = await store.listWaiting(lane, {
+        now: now(),
+        limit: laneBatch,
+        ...(after !== undefined && { after }),
+      });
       const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting);
       after = last ?? after;
       const isEnd = waiting.length < laneBatch && last === waiting.at(-1)?.notificationId;
-      if (isStopped || isEnd || isClosed) return store.releaseLane(lane, releaseAt);
-      lane = await store.extendLane(lane, now() + leaseMs);
+      if (isStopped || isEnd || closing.signal.aborted) return store.releaseLane(lane, releaseAt);
+      const extended = await store.extendLane(lane, now() + leaseMs);
+      if (extended === null) return;
+      lane.leaseUntil = extended.leaseUntil;
     }
   }
 
@@ -194,34 +218,51 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   async function tryInOrder(lane: Lane, waiting: readonly Delivery[]): Promise<LaneTurn> {
     const recipients = await store.recipientsOf(lane.ownerId);
     const changed: Delivery[] = [];
-    const write = async (): Promise<void> => {
-      await store.updateDeliveries(changed);
-      for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
-    };
-    for (const delivery of waiting) {
-      if (isClosed || now() > lane.leaseUntil - leaseReserveMs) break;
-      const outcome = await tellAgain(delivery, recipients);
-      changed.push(afterTurn(delivery, outcome));
-      if (outcome.kind === 'gone') {
-        await write();
-        await store.endLane(lane, now());
-        return { isStopped: true };
+    let unreached: NotSent | null = null;
+    let isGone = false;
+    try {
+      for (const delivery of waiting) {
+        if (closing.signal.aborted || now() > lane.leaseUntil - leaseReserveMs) break;
+        const outcome = putOff(await tellAgain(delivery, recipients));
+        changed.push(afterTurn(delivery, outcome));
+        isGone = outcome.kind === 'gone';
+        if (isGone) break;
+        if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.wasAsked === false)) {
+          unreached = outcome;
+          break;
+        }
       }
-      if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.wasAsked === false)) {
-        await write();
-        return { isStopped: true, ...(await postpone(lane, waiting, outcome)) };
+    } finally {
+      // Whatever went wrong, what was sent is written down: otherwise it would be sent again.
+      await write(changed);
+    }
+    if (isGone) await store.endLane(lane, now());
+    if (unreached !== null) return { isStopped: true, ...(await postpone(lane, waiting, unreached)) };
+    const last = changed.at(-1)?.notificationId;
+    return { isStopped: isGone, ...(last !== undefined && { last }) };
+  }
+
+  async function write(changed: readonly Delivery[]): Promise<void> {
+    for (;;) {
+      try {
+        await store.updateDeliveries(changed);
+        break;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || closing.signal.aborted) throw error;
+        parts.onFailed(error);
+        await delay(writeAgainMs, undefined, { signal: closing.signal }).catch(() => undefined);
       }
     }
-    await write();
-    const last = changed.at(-1)?.notificationId;
-    return { isStopped: false, ...(last !== undefined && { last }) };
+    for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
   }
 
   async function postpone(lane: Lane, waiting: readonly Delivery[], outcome: NotSent): Promise<{ releaseAt?: number }> {
     const time = now();
     const isDue = waiting.some(({ nextAt }) => nextAt !== null && nextAt <= time);
-    // Hastened, but the provider is not asked yet: that was nobody's turn, and the next try is soon.
-    if (!isDue && outcome.wasAsked === false) return { releaseAt: time + spread(breakerMs, parts.random) };
+    // Hastened, or too much is under way, but the provider was not asked: that was nobody's turn, and the next is soon.
+    if (outcome.wasAsked === false && !(isDue && outcome.isUnreachable)) {
+      return { releaseAt: time + spread(notAskedMs, parts.random) };
+    }
     const delaysMs = laterDelays(parts.random);
     await store.postponeDue(lane, time, { delaysMs, notBefore: time + (outcome.retryAfterMs ?? 0) });
     return {};
@@ -243,8 +284,10 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
     const isDue = delivery.nextAt !== null && delivery.nextAt <= time;
     const attempts = delivery.attempts + (isDue ? 1 : 0);
     if (outcome.kind !== 'retry' || (isDue && time >= delivery.expiresAt)) return giveUp({ ...told, attempts }, time);
-    if (!isDue) return told;
-    return { ...told, attempts, nextAt: nextTurn({ ...delivery, attempts }, time, parts.random, outcome.retryAfterMs) };
+    const wasNotAsked = outcome.wasAsked === false && !outcome.isUnreachable;
+    if (!isDue || wasNotAsked) return told;
+    const nextAt = nextTurn({ ...delivery, attempts }, time, parts.random, outcome.retryAfterMs);
+    return { ...told, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
   }
 
   poll();
@@ -252,15 +295,22 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   return {
     async turn() {
       // One that is under way may have looked already.
-      await running;
+      await looking;
       await run();
-      await Promise.all(lanes);
+      await recovering;
+      await Promise.all([...held.values()].map(({ work }) => work));
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       clearTimeout(timer);
-      await running;
-      await Promise.all(lanes);
+      await looking;
+      await recovering;
+      await Promise.all([...held.values()].map(({ work }) => work));
     },
   };
+}
+
+/** A channel that has lost its provider's settings may get them back with the next start. */
+function putOff(outcome: Outcome): Outcome {
+  return outcome.kind === 'rejected' && outcome.wasAsked === false ? { ...outcome, kind: 'retry' } : outcome;
 }

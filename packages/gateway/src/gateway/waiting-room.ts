@@ -5,11 +5,19 @@ import type { DeliveryStore } from './ports.ts';
 const believedMs = 1000;
 const maxOwners = 10_000;
 
+interface Taken {
+  count: number;
+  since: number;
+  asking: Promise<void> | null;
+  /** Added while the store was being asked. */
+  added: number;
+}
+
 export class WaitingRoom {
   readonly #store: Pick<DeliveryStore, 'countWaiting'>;
   readonly #seats: number;
   readonly #monotonicNow: () => number;
-  readonly #taken = new Map<string, { count: number; since: number }>();
+  readonly #taken = new Map<string, Taken>();
 
   constructor(store: Pick<DeliveryStore, 'countWaiting'>, seats: number, monotonicNow: () => number) {
     this.#store = store;
@@ -19,20 +27,39 @@ export class WaitingRoom {
 
   /** Learns how much of the owner waits, where that is not known well enough. */
   async ask(ownerId: string): Promise<void> {
-    const known = this.#taken.get(ownerId);
+    const taken = this.#of(ownerId);
     const now = this.#monotonicNow();
-    if (known !== undefined && now - known.since < believedMs) return;
-    const count = await this.#store.countWaiting(ownerId);
-    if (this.#taken.size >= maxOwners) this.#taken.delete(this.#taken.keys().next().value as string);
-    this.#taken.set(ownerId, { count, since: now });
+    if (now - taken.since < believedMs) return;
+    taken.asking ??= this.#count(ownerId, taken, now).finally(() => {
+      taken.asking = null;
+    });
+    await taken.asking;
   }
 
   roomFor(ownerId: string): number {
-    return this.#seats - (this.#taken.get(ownerId)?.count ?? 0);
+    return this.#seats - this.#of(ownerId).count;
   }
 
   take(ownerId: string, count: number): void {
-    const known = this.#taken.get(ownerId);
-    if (known !== undefined) known.count += count;
+    const taken = this.#of(ownerId);
+    taken.count += count;
+    taken.added += count;
+  }
+
+  async #count(ownerId: string, taken: Taken, since: number): Promise<void> {
+    taken.added = 0;
+    const count = await this.#store.countWaiting(ownerId);
+    taken.count = count + taken.added;
+    taken.since = since;
+  }
+
+  #of(ownerId: string): Taken {
+    let taken = this.#taken.get(ownerId);
+    if (taken === undefined) {
+      if (this.#taken.size >= maxOwners) this.#taken.delete(this.#taken.keys().next().value as string);
+      taken = { count: 0, since: Number.NEGATIVE_INFINITY, asking: null, added: 0 };
+      this.#taken.set(ownerId, taken);
+    }
+    return taken;
   }
 }

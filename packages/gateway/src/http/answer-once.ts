@@ -18,18 +18,25 @@ export async function answerOnce(
   accepting: AcceptRequest,
   claim: IdempotencyClaim,
 ): Promise<Answer> {
-  const earlier = await recall(parts, accepting, claim);
-  if (earlier !== null) return earlier;
-  const accepted = await parts.accept(accepting);
+  const accepted = await parts.accept(accepting).catch((error: unknown) => error as Error);
   if (accepted === 'duplicate') {
-    // Another request under this key was faster.
     const first = await recall(parts, accepting, claim);
     if (first !== null) return first;
     throw new Refusal('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
   }
+  if (accepted instanceof Error) {
+    // What was accepted once is answered as then, even where its device is gone or paused since.
+    const first = isAboutDevice(accepted) ? await recall(parts, accepting, claim) : null;
+    if (first !== null) return first;
+    throw accepted;
+  }
   const answer = acceptedAnswer(accepting, accepted, parts.now());
   if (accepted.stored) await parts.idempotency.remember(accepting.ownerId, claim, toFirst(answer));
   return answer;
+}
+
+function isAboutDevice(error: Error): boolean {
+  return error instanceof Refusal && (error.code === 'device_not_found' || error.code === 'device_not_publishable');
 }
 
 async function recall(

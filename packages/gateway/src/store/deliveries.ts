@@ -50,6 +50,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       qos: delivery.qos,
       created_at: delivery.createdAt,
       next_at: delivery.nextAt,
+      not_before: delivery.notBefore,
       expires_at: delivery.expiresAt,
       ended_at: delivery.endedAt,
       sealed: seal(await keyring.current(ownerId), placeOf(delivery), JSON.stringify({ error })),
@@ -67,6 +68,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       qos: row.qos as Qos,
       createdAt: row.created_at,
       nextAt: row.next_at,
+      notBefore: row.not_before,
       expiresAt: row.expires_at,
       endedAt: row.ended_at,
     };
@@ -99,6 +101,12 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       .compile();
   }
 
+  /** Nothing is kept for an owner that another process has deleted in the meantime. */
+  function dropOrphans(ownerId: string): CompiledQuery[] {
+    const isGone = sql<boolean>`owner_id = ${ownerId} and not exists (select 1 from owners where id = ${ownerId})`;
+    return (['deliveries', 'delivery_lanes'] as const).map((table) => build.deleteFrom(table).where(isGone).compile());
+  }
+
   /** Lanes are opened in one order everywhere, so that two processes cannot wait for each other. */
   function openLanes(deliveries: readonly Delivery[]): CompiledQuery[] {
     const earliest = new Map<string, { lane: LaneName; nextAt: number }>();
@@ -114,6 +122,8 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
   const ofDelivery = (delivery: Pick<Delivery, keyof LaneName | 'notificationId'>) =>
     sql<boolean>`owner_id = ${delivery.ownerId} and notification_id = ${delivery.notificationId}
       and channel = ${delivery.channel} and target = ${delivery.target}`;
+  const isHeld = (lane: Lane, version: number) =>
+    sql<boolean>`${ofLane(lane)} and version = ${version} and lease_until = ${lane.leaseUntil}`;
   const ofLane = ({ ownerId, channel, target }: LaneName) =>
     sql<boolean>`owner_id = ${ownerId} and channel = ${channel} and target = ${target}`;
   /** Two processes that claim at the same moment take different rows instead of waiting for each other. */
@@ -128,6 +138,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         queries.push(insert.onConflict((conflict) => conflict.doNothing()).compile());
       }
       queries.push(...openLanes(failed));
+      for (const ownerId of new Set(failed.map((delivery) => delivery.ownerId))) queries.push(...dropOrphans(ownerId));
       if (queries.length > 0) await database.write(queries);
     },
 
@@ -172,7 +183,8 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       const isDue = sql<boolean>`next_at <= ${now} and lease_until <= ${now}`;
       if ((await database.read(due.where(isDue).limit(1).compile())).length === 0) return [];
       const [claimed] = await database.write([
-        sql`update delivery_lanes set lease_until = ${leaseUntil} where (owner_id, channel, target) in (
+        sql`update delivery_lanes set lease_until = ${leaseUntil}, next_at = ${leaseUntil}
+        where (owner_id, channel, target) in (
           select owner_id, channel, target from delivery_lanes where ${isDue}
           order by next_at limit ${limit} ${skipLocked}
         ) returning owner_id, channel, target`.compile(build),
@@ -186,7 +198,11 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       const [extended] = await database.write([
         build
           .updateTable('delivery_lanes')
-          .set({ lease_until: leaseUntil })
+          .set({
+            lease_until: leaseUntil,
+            // One that was hastened stays so.
+            next_at: sql<number>`case when next_at < lease_until then next_at else ${leaseUntil} end`,
+          })
           .where(ofLane(lane))
           .where('lease_until', '=', lane.leaseUntil)
           .compile(),
@@ -199,6 +215,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       const waiting = build.selectFrom('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
       const look = held.select([
         'version',
+        'next_at',
         waiting
           .select((eb) => eb.fn.min('next_at').as('next_at'))
           .$asScalar()
@@ -208,17 +225,20 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       for (;;) {
         const [found] = await database.read(look.compile());
         if (found === undefined) return;
+        const isHastened = found.next_at < lane.leaseUntil;
         const first = found.first as number | null;
-        if (await release(lane, found.version, first === null ? null : (at ?? first))) return;
+        const due = Math.min(at ?? first ?? 0, isHastened ? found.next_at : Number.MAX_SAFE_INTEGER);
+        if (await release(lane, found.version, first === null ? null : due)) return;
       }
     },
 
-    async listWaiting(lane, limit, after = '') {
+    async listWaiting(lane, { now, limit, after = '' }) {
       const query = build
         .selectFrom('deliveries')
         .selectAll()
         .where(ofLane(lane))
         .where('next_at', 'is not', null)
+        .where('not_before', '<=', now)
         .where('notification_id', '>', after);
       return Promise.all(
         (await database.read(query.orderBy('notification_id').limit(limit).compile())).map(toDelivery),
@@ -229,10 +249,10 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       if (deliveries.length === 0) return;
       const rows = await Promise.all(deliveries.map(toRow));
       await database.write(
-        rows.map(({ state, attempts, next_at, ended_at, sealed }, index) =>
+        rows.map(({ state, attempts, next_at, not_before, ended_at, sealed }, index) =>
           build
             .updateTable('deliveries')
-            .set({ state, attempts, next_at, ended_at, sealed })
+            .set({ state, attempts, next_at, not_before, ended_at, sealed })
             .where(ofDelivery(deliveries[index] as Delivery))
             // What an owner dropped meanwhile, or what ended elsewhere, stays so.
             .where('next_at', 'is not', null)
@@ -258,7 +278,10 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
             next_at: sql<number>`case when ${nextAt} < expires_at then ${nextAt} else expires_at end`,
           })
           .compile(),
-        waiting.where('next_at', '<', notBefore).set({ next_at: notBefore }).compile(),
+        waiting
+          .where('next_at', '<', notBefore)
+          .set({ next_at: sql<number>`case when expires_at < ${notBefore} then expires_at else ${notBefore} end` })
+          .compile(),
       ]);
     },
 
@@ -279,11 +302,10 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       const [hastened] = await database.write([
         build
           .updateTable('delivery_lanes')
-          .set({ next_at: now })
+          // One that is held is being tried at this moment, perhaps too early: it moves on once more.
+          .set({ next_at: now, version: sql<number>`version + 1` })
           .where('channel', '=', channel)
           .where('next_at', '>', now)
-          // One that is held is being tried at this moment.
-          .where('lease_until', '<=', now)
           .compile(),
       ]);
       return hastened?.changes ?? 0;
@@ -313,7 +335,8 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         build
           .selectFrom('deliveries')
           .select((eb) => eb.fn.countAll<number>().as('count'))
-          .where('state', '=', 'dead')
+          // As in the index, which a parameter would not match.
+          .where('state', '=', sql.lit('dead'))
           .compile(),
       );
       return {
@@ -339,7 +362,14 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         ...renewed.map((delivery) =>
           build
             .updateTable('deliveries')
-            .set({ state: 'waiting', next_at: now, expires_at: now + dayMs, ended_at: null })
+            .set({
+              state: 'waiting',
+              attempts: 0,
+              next_at: now,
+              not_before: 0,
+              expires_at: now + dayMs,
+              ended_at: null,
+            })
             .where(ofDelivery(delivery))
             .where('state', '!=', 'sent')
             .compile(),
@@ -362,12 +392,11 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
   async function release(lane: Lane, version: number, nextAt: number | null): Promise<boolean> {
     const [released] = await database.write([
       nextAt === null
-        ? build.deleteFrom('delivery_lanes').where(ofLane(lane)).where('version', '=', version).compile()
+        ? build.deleteFrom('delivery_lanes').where(isHeld(lane, version)).compile()
         : build
             .updateTable('delivery_lanes')
             .set({ next_at: nextAt, lease_until: 0 })
-            .where(ofLane(lane))
-            .where('version', '=', version)
+            .where(isHeld(lane, version))
             .compile(),
     ]);
     return released?.changes === 1;

@@ -1,4 +1,4 @@
-import type { FirstAnswer, IdempotencyStore } from '../gateway/ports.ts';
+import { EncryptionKeyMissing, type FirstAnswer, type IdempotencyStore, SealBroken } from '../gateway/ports.ts';
 import { type Place, seal } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
@@ -13,6 +13,18 @@ export function createIdempotencyStore(database: Database, keyring: Keyring): Id
     column: 'sealed',
   });
 
+  /** One that does not open is as one that was never given: what became of the request is still known. */
+  async function open(ownerId: string, keyDigest: string, sealed: Uint8Array | null): Promise<FirstAnswer | null> {
+    if (sealed === null) return null;
+    try {
+      const opened = await keyring.unseal(placeOf(ownerId, keyDigest), sealed);
+      return JSON.parse(opened.toString('utf8')) as FirstAnswer;
+    } catch (error) {
+      if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
+      throw error;
+    }
+  }
+
   return {
     async findIdempotent(ownerId, keyDigest, now) {
       const [row] = await database.read(
@@ -25,14 +37,8 @@ export function createIdempotencyStore(database: Database, keyring: Keyring): Id
           .compile(),
       );
       if (row === undefined) return null;
-      const answer =
-        row.sealed === null ? null : (await keyring.unseal(placeOf(ownerId, keyDigest), row.sealed)).toString('utf8');
-      return {
-        fingerprint: row.fingerprint,
-        notificationId: row.notification_id,
-        leaseUntil: row.lease_until,
-        answer: answer === null ? null : (JSON.parse(answer) as FirstAnswer),
-      };
+      const { fingerprint, notification_id: notificationId, lease_until: leaseUntil } = row;
+      return { fingerprint, notificationId, leaseUntil, answer: await open(ownerId, keyDigest, row.sealed) };
     },
 
     async answerIdempotent(ownerId, keyDigest, answer) {

@@ -144,6 +144,7 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .addColumn('qos', 'integer', (column) => column.notNull())
           .addColumn('created_at', 'bigint', (column) => column.notNull())
           .addColumn('next_at', 'bigint')
+          .addColumn('not_before', 'bigint', (column) => column.notNull())
           .addColumn('expires_at', 'bigint', (column) => column.notNull())
           .addColumn('ended_at', 'bigint')
           .addColumn('sealed', bytes, (column) => column.notNull())
@@ -196,6 +197,17 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .addColumn('resets_at', 'bigint', (column) => column.notNull())
           .addPrimaryKeyConstraint('request_counts_pk', ['owner_id', 'key_id', 'window_ms'])
           .modifyEnd(clustered),
+      ),
+    },
+    {
+      name: '0005_irregular_keys',
+      statements: compile(
+        // Whether there are any is asked several times a second.
+        schema
+          .createIndex('api_keys_irregular')
+          .on('api_keys')
+          .column('owner_id')
+          .where(sql.ref('irregular'), '=', sql.lit(1)),
       ),
     },
   ];

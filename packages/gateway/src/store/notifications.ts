@@ -15,6 +15,7 @@ import type { Tables } from './tables.ts';
 
 /** Deleted per transaction, so that a purge never holds up the requests for long. */
 const purgeBatch = 1000;
+const dayMs = 86_400_000;
 
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
@@ -79,6 +80,8 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
     async purge(before, now, signal) {
       await deleteInBatches(database, deleteExpired(database, 'used_signatures', 'signature', now), signal);
       await deleteInBatches(database, deleteExpired(database, 'idempotency', 'key_digest', now), signal);
+      const oldCounts = build.deleteFrom('request_counts').where('resets_at', '<', now - dayMs);
+      await database.write([oldCounts.compile()]);
       let purged = 0;
       for await (const ownerId of ownersOfNotifications(database)) {
         if (signal?.aborted) break;
@@ -133,6 +136,26 @@ export async function deleteNotifications(
   await deleteInBatches(database, batchOf('deliveries', 'notification_id'), signal);
   await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
   return deleteInBatches(database, batchOf('notifications', 'id'), signal);
+}
+
+/** What an owner may have much of, besides notifications. */
+const plentiful = {
+  mqtt_waiting: ['device_id', 'client_id', 'notification_id'],
+  used_signatures: ['signature'],
+  idempotency: ['key_digest'],
+  request_counts: ['key_id', 'window_ms'],
+  delivery_lanes: ['channel', 'target'],
+} as const;
+
+export async function deleteOfOwner(database: Database, ownerId: string): Promise<void> {
+  for (const [table, columns] of Object.entries(plentiful)) {
+    const name = sql.table(table);
+    const key = sql.join(columns.map((column) => sql.ref(column)));
+    const batch = sql`delete from ${name} where owner_id = ${ownerId} and (${key}) in (
+      select ${key} from ${name} where owner_id = ${ownerId} limit ${purgeBatch}
+    )`.compile(database.build);
+    await deleteInBatches(database, batch);
+  }
 }
 
 /** Repeats a statement that deletes a batch until nothing is left, so that no request waits for long. */

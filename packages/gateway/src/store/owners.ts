@@ -3,25 +3,14 @@ import type { Device, Recipients } from '../core/plan.ts';
 import { EncryptionKeyMissing, type Owner, SealBroken, type Store } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
-import { deleteNotifications } from './notifications.ts';
+import { deleteNotifications, deleteOfOwner } from './notifications.ts';
 import { openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type Profile = Pick<Owner, 'name' | 'email' | 'emailAlerts'>;
 
-/** What goes with an owner at once; the notifications, which may be many, follow in batches and cannot be read any more. */
-const ownedTables = [
-  'api_keys',
-  'devices',
-  'push_targets',
-  'mqtt_sessions',
-  'mqtt_waiting',
-  'used_signatures',
-  'request_counts',
-  'delivery_lanes',
-  'idempotency',
-  'data_keys',
-] as const;
+/** What goes with an owner at once, the data key first of all; the rest, which may be much, follows in batches and cannot be read any more. */
+const ownedTables = ['api_keys', 'devices', 'push_targets', 'mqtt_sessions', 'data_keys'] as const;
 
 export type OwnerStore = Pick<
   Store,
@@ -113,6 +102,7 @@ export function createOwnerStore(
         bumpGeneration(database),
       ]);
       keyring.forget(id);
+      await deleteOfOwner(database, id);
       await deleteNotifications(database, id, null);
       // The wrapped data key is shredded only when no file holds it any more.
       await database.wipe?.();
@@ -141,7 +131,7 @@ export function createOwnerStore(
     },
 
     async readChanges() {
-      const irregular = build.selectFrom('api_keys').select('id').where('irregular', '=', 1).limit(1);
+      const irregular = build.selectFrom('api_keys').select('id').where('irregular', '=', sql.lit(1)).limit(1);
       const [row] = await database.read(
         build
           .selectFrom('changes')

@@ -75,6 +75,8 @@ export interface Tables {
     created_at: number;
     /** When its turn comes; null once it is over. */
     next_at: number | null;
+    /** Not to be tried before, even when the channel works again. */
+    not_before: number;
     /** After this it is given up. */
     expires_at: number;
     /** When it was sent or given up. */
@@ -87,7 +89,7 @@ export interface Tables {
     owner_id: string;
     channel: string;
     target: string;
-    /** The earliest of what waits. */
+    /** The earliest of what waits; while the lane is held, the end of its lease, unless it was hastened. */
     next_at: number;
     /** Counts what was put in. */
     version: number;

@@ -92,6 +92,8 @@ const claimIdempotencyKey = `INSERT INTO idempotency
     fingerprint = ?3, notification_id = ?4, lease_until = ?5, expires_at = ?6, sealed = NULL
     WHERE expires_at <= ?7`;
 
+const freeIdempotencyKey = 'DELETE FROM idempotency WHERE owner_id = ? AND key_digest = ?';
+
 /** Inserts the rows; those whose owner was deleted a moment ago, or whose idempotency key is taken, are left out. */
 function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'refusedRows' | 'duplicateRows'> {
   const db = open();
@@ -110,6 +112,7 @@ function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'r
     const sealed = sealRow(row, keys);
     if (db.prepare(insertNotification).run(ownerId, id, createdAt, sealed).changes !== 1) {
       refusedRows.push(index);
+      if (idempotency !== null) db.prepare(freeIdempotencyKey).run(ownerId, idempotency.keyDigest);
       continue;
     }
     if (dispatch !== null) db.prepare(insertDispatch).run(ownerId, id, dispatch, leaseUntil);
