@@ -6,6 +6,7 @@ import { deliver } from './deliver.ts';
 import type { Directory } from './directory.ts';
 import { dispatchOf } from './dispatch.ts';
 import type { FollowUp } from './follow-up.ts';
+import { leaseMs } from './lease.ts';
 import {
   type Channels,
   EncryptionKeyMissing,
@@ -37,9 +38,6 @@ export interface AcceptParts {
   now: () => number;
   onStoreFailure: (failure: { reason: StoreReason; error: Error; requestId: string }) => void;
 }
-
-/** Longer than a request can take, clocks that differ by seconds included: whoever finds it passed knows that the process died. */
-export const leaseMs = 30_000;
 
 export function createAccept(parts: AcceptParts): Accept {
   return async ({ ownerId, requestId, request, idempotency }) => {

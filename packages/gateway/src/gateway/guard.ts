@@ -25,7 +25,8 @@ export interface GuardOptions {
   openMs?: number;
   /** Calls back whenever the provider is known to be there again: then nobody waits for the breaker. */
   whenBack?: (close: () => void) => void;
-  onStateChange?: (state: BreakerState) => void;
+  /** `cause` is what was said of the last failure to reach the provider. */
+  onStateChange?: (state: BreakerState, cause: string) => void;
 }
 
 export type BreakerState = 'closed' | 'half_open' | 'open';
@@ -41,7 +42,11 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
     { halfOpenAfter: openMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
   );
   options.whenBack?.(() => breaker.isolate().dispose());
-  if (onStateChange !== undefined) breaker.onStateChange((state) => onStateChange(breakerState(state)));
+  let cause = '';
+  breaker.onStateChange((state) => {
+    // Isolated is how `whenBack` closes it, and over at once.
+    if (state !== CircuitState.Isolated) onStateChange?.(breakerState(state), cause);
+  });
 
   return {
     async send(notification, targets, sendOptions, requestSignal) {
@@ -52,7 +57,12 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
       const late = () => failAll({ error: `${provider} did not answer in time`, isUnreachable: true });
       try {
         return await slots.execute(() =>
-          breaker.execute(() => settleBy(signal, channel.send(notification, targets, sendOptions, signal), late)),
+          breaker.execute(async () => {
+            const outcomes = await settleBy(signal, channel.send(notification, targets, sendOptions, signal), late);
+            const [first] = outcomes;
+            if (isOutage(outcomes) && first?.kind !== 'sent') cause = first?.error ?? '';
+            return outcomes;
+          }),
         );
       } catch (error) {
         if (error instanceof BrokenCircuitError) {

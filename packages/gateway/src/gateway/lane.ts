@@ -1,0 +1,165 @@
+// One lane: everything that waits for one target, tried in the order of acceptance by whoever holds it.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NotSent, Outcome } from '../core/answer.ts';
+import { laterDelays, nextTurn, spread } from '../core/backoff.ts';
+import type { Recipients } from '../core/plan.ts';
+import { giveUp, notBefore } from './dispatch.ts';
+import { leaseMs, leaseReserveMs } from './lease.ts';
+import { type Delivery, EncryptionKeyMissing, type Lane, type Store, StoreUnavailable } from './ports.ts';
+import { findReadable, type Tell } from './tell.ts';
+
+/** Deliveries between two writes of how they went: after a crash so many may be told twice. */
+const laneBatch = 50;
+/** A provider that was not asked, because its breaker is open or too much waits for it, is tried again after this. */
+const notAskedMs = 12_000;
+/** Between two tries to write down how deliveries went. */
+const writeAgainMs = 1000;
+
+export interface LaneParts {
+  store: Pick<
+    Store,
+    | 'extendLane'
+    | 'releaseLane'
+    | 'postponeDue'
+    | 'endLane'
+    | 'listWaiting'
+    | 'updateDeliveries'
+    | 'findNotification'
+    | 'recipientsOf'
+  >;
+  tell: Tell;
+  now: () => number;
+  random: () => number;
+  onFailed: (error: unknown) => void;
+  onGivenUp: (delivery: Delivery) => void;
+}
+
+/** How far one look at a lane got. */
+interface LaneTurn {
+  /** The last one that was tried. */
+  last?: string;
+  /** The target cannot be reached. */
+  isStopped: boolean;
+  releaseAt?: number;
+}
+
+/** Works through a lane that is held, once, as far as it goes, and gives it back. Ends soon after the signal. */
+export type WorkLane = (lane: Lane) => Promise<void>;
+
+export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane {
+  const { store, now } = parts;
+
+  async function workLane(lane: Lane): Promise<void> {
+    try {
+      await goThrough(lane);
+    } catch (error) {
+      if (!(error instanceof EncryptionKeyMissing)) throw error;
+      // Without the owner's key nothing of this can ever be sent.
+      parts.onFailed(error);
+      await store.endLane(lane, now());
+      await store.releaseLane(lane);
+    }
+  }
+
+  /** Once through the lane, as far as it goes. */
+  async function goThrough(lane: Lane): Promise<void> {
+    let after: string | undefined;
+    for (;;) {
+      const waiting = await store.listWaiting(lane, {
+        now: now(),
+        limit: laneBatch,
+        ...(after !== undefined && { after }),
+      });
+      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting);
+      after = last ?? after;
+      const isEnd = waiting.length < laneBatch && last === waiting.at(-1)?.notificationId;
+      if (isStopped || isEnd || closing.aborted) return store.releaseLane(lane, releaseAt);
+      const extended = await store.extendLane(lane, now() + leaseMs);
+      if (extended === null) return;
+      lane.leaseUntil = extended.leaseUntil;
+    }
+  }
+
+  /** Stops where the target cannot be reached, since those behind have to wait too; and before the lease runs out. */
+  async function tryInOrder(lane: Lane, waiting: readonly Delivery[]): Promise<LaneTurn> {
+    const recipients = await store.recipientsOf(lane.ownerId);
+    const changed: Delivery[] = [];
+    let unreached: NotSent | null = null;
+    let isGone = false;
+    try {
+      for (const delivery of waiting) {
+        if (closing.aborted || now() > lane.leaseUntil - leaseReserveMs) break;
+        const outcome = putOff(await tellAgain(delivery, recipients));
+        changed.push(afterTurn(delivery, outcome));
+        isGone = outcome.kind === 'gone';
+        if (isGone) break;
+        if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.wasAsked === false)) {
+          unreached = outcome;
+          break;
+        }
+      }
+    } finally {
+      // Whatever went wrong, what was sent is written down: otherwise it would be sent again.
+      await write(changed);
+    }
+    if (isGone) await store.endLane(lane, now());
+    if (unreached !== null) return { isStopped: true, ...(await postpone(lane, waiting, unreached)) };
+    const last = changed.at(-1)?.notificationId;
+    return { isStopped: isGone, ...(last !== undefined && { last }) };
+  }
+
+  async function write(changed: readonly Delivery[]): Promise<void> {
+    for (;;) {
+      try {
+        await store.updateDeliveries(changed);
+        break;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || closing.aborted) throw error;
+        parts.onFailed(error);
+        await delay(writeAgainMs, undefined, { signal: closing }).catch(() => undefined);
+      }
+    }
+    for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
+  }
+
+  async function postpone(lane: Lane, waiting: readonly Delivery[], outcome: NotSent): Promise<{ releaseAt?: number }> {
+    const time = now();
+    const isDue = waiting.some(({ nextAt }) => nextAt !== null && nextAt <= time);
+    // Hastened, or too much is under way, but the provider was not asked: that was nobody's turn, and the next is soon.
+    if (outcome.wasAsked === false && !(isDue && outcome.isUnreachable)) {
+      return { releaseAt: time + spread(notAskedMs, parts.random) };
+    }
+    const delaysMs = laterDelays(parts.random);
+    await store.postponeDue(lane, time, { delaysMs, notBefore: time + (outcome.retryAfterMs ?? 0) });
+    return {};
+  }
+
+  async function tellAgain(delivery: Delivery, recipients: Recipients): Promise<Outcome> {
+    const notification = await findReadable(parts, delivery.ownerId, delivery.notificationId);
+    if (notification === null) return { kind: 'rejected', error: 'The notification was deleted, or does not open' };
+    return parts.tell(notification, recipients, delivery);
+  }
+
+  function afterTurn(delivery: Delivery, outcome: Outcome): Delivery {
+    const time = now();
+    if (outcome.kind === 'sent') {
+      return { ...delivery, state: 'sent', attempts: delivery.attempts + 1, nextAt: null, endedAt: time };
+    }
+    const told = { ...delivery, error: outcome.error };
+    // One that was tried before its time, because the channel came back or another was due, keeps its turn.
+    const isDue = delivery.nextAt !== null && delivery.nextAt <= time;
+    const attempts = delivery.attempts + (isDue ? 1 : 0);
+    if (outcome.kind !== 'retry' || (isDue && time >= delivery.expiresAt)) return giveUp({ ...told, attempts }, time);
+    const wasNotAsked = outcome.wasAsked === false && !outcome.isUnreachable;
+    if (!isDue || wasNotAsked) return told;
+    const nextAt = nextTurn({ ...delivery, attempts }, time, parts.random, outcome.retryAfterMs);
+    return { ...told, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
+  }
+
+  return workLane;
+}
+
+/** A channel that has lost its provider's settings may get them back with the next start. */
+function putOff(outcome: Outcome): Outcome {
+  return outcome.kind === 'rejected' && outcome.wasAsked === false ? { ...outcome, kind: 'retry' } : outcome;
+}
