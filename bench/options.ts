@@ -44,7 +44,8 @@ Instead of the accept path beside an echo:
   --outage          what an outage of one channel does to requests that do not use it
   --growth          accepting, and a page of the inbox, in a store of ${defaultRows.growth} rows and when it had a hundredth of them
   --redelivery      how fast ${defaultRows.redelivery} deliveries that wait for a broker go out once it is back
-  --rows N          another number of rows, or of deliveries
+  --rows N          another number of rows (5000 or more), or of deliveries (100 or more)
+  --help            print this
 `;
 
 export class UsageError extends Error {}

@@ -26,6 +26,10 @@ async function main(args: string[]): Promise<number> {
       cleanUp().finally(() => process.exit(code));
     });
   }
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(usage);
+    return 0;
+  }
   try {
     const options = readOptions(args);
     const say = options.json ? () => undefined : (line: string) => console.error(line);

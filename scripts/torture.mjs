@@ -3,9 +3,18 @@
 //   npm run torture -- 200     fewer
 import { spawnSync } from 'node:child_process';
 
+const usage = `Usage: npm run torture -- [N]
+
+Kills the gateway under load N times on SQLite (2000 unless given: hours), then as often on PostgreSQL.
+`;
+
 const kills = process.argv[2] ?? '2000';
+if (kills === '--help' || kills === '-h') {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 if (!/^[1-9][0-9]*$/.test(kills)) {
-  console.error(`'${kills}' is no number of kills.`);
+  console.error(`'${kills}' is no number of kills.\n\n${usage}`);
   process.exit(2);
 }
 const { status } = spawnSync(process.execPath, ['--test', 'packages/gateway/test/durability.test.ts'], {

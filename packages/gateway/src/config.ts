@@ -13,6 +13,8 @@ import {
   readPushConfig,
 } from './channel-config.ts';
 import { parseNetwork } from './core/address-policy.ts';
+import { databaseUrlWanted, parseDatabaseUrl } from './core/database-url.ts';
+import { describeFileError } from './core/file-error.ts';
 import { isImportable } from './core/key-format.ts';
 import { type GivenMasterKeys, parseMasterKeys } from './core/master-key-format.ts';
 import { Problem } from './core/problem.ts';
@@ -47,9 +49,9 @@ export interface Config {
   /** null: no mail server is configured. */
   email: EmailConfig | null;
   push: PushConfig;
-  /** 0: notifications are kept for ever. */
   /** How much of one owner may wait to be tried again. */
   maxWaitingPerOwner: number;
+  /** 0: notifications are kept for ever. */
   retentionDays: number;
   /** null: metrics are for this machine alone. */
   metricsToken: string | null;
@@ -86,7 +88,7 @@ export function readConfig(environment: Environment): Config {
       if (value === undefined) problems.push(`The file that ${name}_FILE names must hold ${wanted}.`);
       return value ?? null;
     } catch (error) {
-      problems.push(`${name}_FILE: ${(error as Error).message}.`);
+      problems.push(`${name}_FILE: ${file} cannot be read: ${describeFileError(error)}.`);
       return null;
     }
   }
@@ -102,11 +104,7 @@ export function readConfig(environment: Environment): Config {
     consolePort: read('TOCSIN_CONSOLE_PORT', 8081, 'a port from 0 to 65535', parsePort),
     tls: readTls(reader),
     dataDir: resolve(read('TOCSIN_DATA_DIR', './data', 'a folder', (text) => text)),
-    databaseUrl: readSecret(
-      'TOCSIN_DATABASE_URL',
-      'a URL such as postgres://user:password@host:5432/database',
-      (text) => (['postgres:', 'postgresql:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined),
-    ),
+    databaseUrl: readSecret('TOCSIN_DATABASE_URL', databaseUrlWanted, parseDatabaseUrl),
     masterKey: masterKeys && { keys: masterKeys, file: environment.TOCSIN_MASTER_KEY_FILE?.trim() || null },
     firstRun: read('TOCSIN_FIRST_RUN', true, 'on or off', parseSwitch),
     firstKey: readSecret('TOCSIN_FIRST_KEY', 'svc_ and at least 16 visible characters', (text) =>

@@ -18,19 +18,33 @@ export async function listen(server: Server, host: string, port: number, variabl
       server.listen({ host, port }, resolve);
     });
   } catch (error) {
-    throw listenProblem(error, port, variable);
+    throw listenProblem(error, { host, port, variable });
   }
   const { address, port: taken, family } = server.address() as AddressInfo;
   return `${isSecure(server) ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${taken}/`;
 }
 
-export function listenProblem(error: unknown, port: number, variable: string): Problem {
+export function listenProblem(
+  error: unknown,
+  { host, port, variable }: { host: string; port: number; variable: string },
+): Problem {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
     return new Problem(`Port ${port} is taken. Stop what uses it, or set ${variable} to another (0: any).`);
   }
+  if (code !== undefined && notOurAddress.has(code)) {
+    return new Problem(
+      `TOCSIN_HOST: this machine cannot listen on ${host} (${code}). Set it to one of its addresses, or to 0.0.0.0 for ` +
+        'all of them.',
+    );
+  }
+  if (code === 'EACCES') {
+    return new Problem(`This user may not listen on port ${port}. Set ${variable} to one from 1024 on.`);
+  }
   return new Problem(`Cannot listen on port ${port} (${variable}): ${message}`);
 }
+
+const notOurAddress = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAFNOSUPPORT', 'EINVAL']);
 
 /**
  * Takes no new connections, answers what is under way, and resolves when the last answer is out. Answers say that the

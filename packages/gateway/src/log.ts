@@ -2,6 +2,7 @@
 // into one by accident.
 import pino from 'pino';
 import type { BrokerEvent } from './channels/mqtt/embedded/events.ts';
+import type { ChannelsObserver, GuardName } from './channels/registry.ts';
 import type { LogLevel } from './config.ts';
 import { type Delivery, StoreUnavailable } from './gateway/ports.ts';
 import type { RequestLog } from './http/app.ts';
@@ -20,6 +21,7 @@ export interface Log extends RequestLog, CrewLog {
   limitsShared(isShared: boolean, cause?: string): void;
   brokerState(state: 'connected' | 'disconnected', error?: string): void;
   brokerEvent(event: BrokerEvent): void;
+  guardState: ChannelsObserver['onGuardState'];
   masterKeyMissing(message: string): void;
   redeliveryFailed(error: unknown): void;
   givenUp(delivery: Delivery): void;
@@ -34,6 +36,16 @@ export interface Log extends RequestLog, CrewLog {
   flush(): Promise<void>;
 }
 
+const storeLineEveryMs = 30_000;
+
+const guardTexts: Record<GuardName, string> = {
+  mqtt: 'MQTT',
+  email: 'mail',
+  webpush: 'Web Push',
+  fcm: 'FCM',
+  apns: 'APNs',
+};
+
 /** For people the lines are short text; for machines they are JSON. Those of a worker carry its number. */
 export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {
   const sink = new LogSink();
@@ -42,6 +54,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     { level, base: worker === null ? null : { worker }, timestamp: pino.stdTimeFunctions.isoTime },
     destination,
   );
+  const failing = new Set<GuardName>();
+  let storeLostAt = Number.NEGATIVE_INFINITY;
   return {
     isForPeople,
     answered: ({ requestId, method, status, code, ms }) => {
@@ -74,15 +88,27 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
         logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
       } else logger.debug({ event: event.kind, deviceId: event.deviceId }, 'MQTT');
     },
+    guardState: (guard, state, cause) => {
+      // Half open is one try of many; what counts is that the provider went, and that it came back.
+      if (state === 'open' && !failing.has(guard)) {
+        failing.add(guard);
+        logger.warn({ channel: guard, cause }, `${guardTexts[guard]} fails; what is for it waits and is tried again`);
+      } else if (state === 'closed' && failing.delete(guard)) {
+        logger.info({ channel: guard }, `${guardTexts[guard]} works again`);
+      }
+    },
     tracesState: (reason) => {
       if (reason === null) logger.info('traces reach the collector again');
       else logger.warn({ cause: reason }, 'traces do not reach the collector, and are dropped');
     },
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
     redeliveryFailed: (error) => {
-      // A store that is away says so with every request already.
-      if (error instanceof StoreUnavailable) logger.warn({ cause: error.message }, 'redelivery waits for the store');
-      else logger.error({ stack: stackOf(error) }, 'redelivery failed');
+      if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');
+      else if (performance.now() - storeLostAt >= storeLineEveryMs) {
+        // It is asked once a second, and says so with every request already.
+        storeLostAt = performance.now();
+        logger.warn({ cause: error.message }, 'redelivery waits for the store');
+      }
     },
     givenUp: ({ notificationId, channel, target, attempts, error }) =>
       logger.warn({ notificationId, channel, target, attempts, cause: error }, 'delivery given up'),

@@ -14,7 +14,7 @@ import { startRetention } from './gateway/retention.ts';
 import { drain, listen, listenProblem } from './listen.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { OrderlyStop, workerTotalMs } from './stop.ts';
+import { headBudget, OrderlyStop, ownBudget, workerBudget } from './stop.ts';
 import { type Crew, openCrew } from './workers/crew.ts';
 import { GatheredMetrics, type MetricSet } from './workers/gathered-metrics.ts';
 import type { HeadLink } from './workers/head-link.ts';
@@ -33,7 +33,8 @@ export interface Gateway {
 export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   if (config.unknownVariables.length > 0) log.unknownVariables(config.unknownVariables);
   // What is opened later is closed earlier: the API, then channels and broker, then the console, then the store.
-  const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed });
+  const budget = config.workers === 1 ? ownBudget : headBudget;
+  const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, budget);
   try {
     const foundation = await layFoundation(config, log, opened);
     const { store, tls } = foundation;
@@ -87,7 +88,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
 
 /** One of several processes that serve the public API; the rest is done by the head that forked it. */
 export async function startWorker(config: Config, log: Log, head: HeadLink): Promise<Pick<Gateway, 'reload' | 'stop'>> {
-  const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, workerTotalMs);
+  const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, workerBudget);
   try {
     const foundation = await layFoundation(config, log, opened);
     const { tls, observability } = foundation;
@@ -139,7 +140,7 @@ function openRetention({ config, store, log, opened }: Foundation, embedded: Emb
 async function openWorkers({ config, log, opened }: Foundation, embedded: EmbeddedBroker | null): Promise<Crew> {
   const { workers: size, port } = config;
   const crew = await openCrew({ size, port, publisher: embedded, isLogForPeople: log.isForPeople, log });
-  opened.defer(() => crew.stop(workerTotalMs + 700), 'workers');
+  opened.defer(() => crew.stop(workerBudget.totalMs + 300), 'workers');
   return crew;
 }
 
@@ -147,6 +148,6 @@ async function listenEmbedded(embedded: EmbeddedBroker, { host, mqtt }: Config):
   try {
     return await embedded.listen(host, mqtt.embeddedPort);
   } catch (error) {
-    throw listenProblem(error, mqtt.embeddedPort, 'TOCSIN_MQTT_PORT');
+    throw listenProblem(error, { host, port: mqtt.embeddedPort, variable: 'TOCSIN_MQTT_PORT' });
   }
 }

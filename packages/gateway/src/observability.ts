@@ -1,6 +1,7 @@
 // Log, metrics and traces put together: whoever has something to tell tells it once.
 import type { RequestListener } from 'node:http';
 import type { BrokerEvent } from './channels/mqtt/embedded/events.ts';
+import type { ChannelsObserver } from './channels/registry.ts';
 import type { DeliveryObserver } from './gateway/observe.ts';
 import type { RequestLog } from './http/app.ts';
 import type { OnRefused } from './http/server.ts';
@@ -14,6 +15,7 @@ export interface Observability {
   requestLog: RequestLog;
   onRefused: OnRefused;
   onBrokerEvent(event: BrokerEvent): void;
+  channelsObserver: ChannelsObserver;
   deliveryObserver: DeliveryObserver;
   aroundRequests(app: RequestListener): RequestListener;
   close(): Promise<void>;
@@ -44,6 +46,12 @@ export function createObservability(
     onBrokerEvent(event) {
       metrics.brokerEvent(event);
       log.brokerEvent(event);
+    },
+    channelsObserver: {
+      onGuardState(...change) {
+        metrics.onGuardState(...change);
+        log.guardState(...change);
+      },
     },
     deliveryObserver: traces === null ? metrics : both(metrics, traces),
     aroundRequests: (app) => traces?.aroundRequests(app) ?? app,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OrderlyStop } from './stop.ts';
+import { headBudget, OrderlyStop, ownBudget, workerBudget } from './stop.ts';
 
-function noted(totalMs?: number) {
+function noted(budget = ownBudget) {
   const late: string[] = [];
   const failed: string[] = [];
-  const stop = new OrderlyStop({ onLate: (part) => late.push(part), onFailed: (part) => failed.push(part) }, totalMs);
+  const stop = new OrderlyStop({ onLate: (part) => late.push(part), onFailed: (part) => failed.push(part) }, budget);
   return { stop, late, failed };
 }
 
@@ -26,7 +26,7 @@ test('Parts close in the opposite order of their opening, each after the one bef
 });
 
 test('Parts that hang share one budget, are told when their time is up, and leave some to those after them', async () => {
-  const { stop, late } = noted(600);
+  const { stop, late } = noted({ totalMs: 600, firstMs: 400 });
   const left: number[] = [];
   const startedAt = performance.now();
   for (const part of ['store', 'broker', 'requests']) {
@@ -59,7 +59,7 @@ test('A part that fails is told of and keeps no other from closing', async () =>
 });
 
 test('The last call comes before the time of the first part is up, and not when all goes well', async () => {
-  const { stop } = noted(2100);
+  const { stop } = noted({ totalMs: 2100, firstMs: 1400 });
   const heard = new Promise<number>((resolve) => {
     stop.lastCall.addEventListener('abort', () => resolve(performance.now()));
   });
@@ -73,4 +73,11 @@ test('The last call comes before the time of the first part is up, and not when 
   const well = noted();
   await well.stop.disposeAsync();
   assert.equal(well.stop.lastCall.aborted, false);
+});
+
+test('Requests have the same time in a worker, which the head waits for and still has some left for itself', () => {
+  const storeDeadlineMs = 5000;
+  for (const { firstMs } of [ownBudget, workerBudget]) assert.ok(firstMs > storeDeadlineMs, `${firstMs} ms`);
+  assert.ok(headBudget.firstMs > workerBudget.totalMs);
+  assert.ok(headBudget.totalMs - headBudget.firstMs >= 1000);
 });

@@ -7,16 +7,28 @@ export interface StopNotices {
   onFailed(part: string, error: unknown): void;
 }
 
+export interface StopBudget {
+  totalMs: number;
+  /** Of it, for the part that closes first: the requests under way, or the workers that have them. */
+  firstMs: number;
+}
+
+/** A store that hangs is waited for five seconds; whoever waits for it is still to be answered. */
+const requestsMs = 5300;
+
 /** Of ten seconds; the rest is for the log, and for a thread of the store that waits for a lock, which the process waits for. */
-const defaultTotalMs = 8000;
+const totalMs = 8000;
 
-/** Of a process that a head waits for, as the first part of its own stop. */
-export const workerTotalMs = 4500;
+/** Of a process that serves requests itself. */
+export const ownBudget: StopBudget = { totalMs, firstMs: requestsMs };
+export const workerBudget: StopBudget = { totalMs: requestsMs + 1000, firstMs: requestsMs };
+/** Of the head that waits for them. */
+export const headBudget: StopBudget = { totalMs, firstMs: workerBudget.totalMs + 500 };
 
-/** What each part may use of the time that is left, so that one that hangs leaves some to those after it. */
+/** What each further part may use of the time that is left, so that one that hangs leaves some to those after it. */
 const share = 2 / 3;
 
-/** So long before the time of the first part, the requests under way, is up, their sends are called off. */
+/** So long before the time of the first part is up, sends under way are called off. */
 const lastCallMs = 1000;
 
 type Close<T> = (value: T, signal: AbortSignal) => PromiseLike<void> | void;
@@ -24,14 +36,15 @@ type Close<T> = (value: T, signal: AbortSignal) => PromiseLike<void> | void;
 /** A stack of what was opened. The signal that a close function gets aborts when its time is up. */
 export class OrderlyStop extends AsyncDisposableStack {
   readonly #notices: StopNotices;
-  readonly #totalMs: number;
+  readonly #budget: StopBudget;
   readonly #lastCall = new AbortController();
   #endsAt: number | null = null;
+  #isFirst = true;
 
-  constructor(notices: StopNotices, totalMs = defaultTotalMs) {
+  constructor(notices: StopNotices, budget: StopBudget) {
     super();
     this.#notices = notices;
-    this.#totalMs = totalMs;
+    this.#budget = budget;
   }
 
   /** Aborts while there is still time to answer those whose sends do not come to an end. */
@@ -48,8 +61,9 @@ export class OrderlyStop extends AsyncDisposableStack {
   }
 
   override async disposeAsync(): Promise<void> {
-    this.#endsAt ??= performance.now() + this.#totalMs;
-    const timer = setTimeout(() => this.#lastCall.abort(), Math.max(0, this.#totalMs * share - lastCallMs));
+    const { totalMs, firstMs } = this.#budget;
+    this.#endsAt ??= performance.now() + totalMs;
+    const timer = setTimeout(() => this.#lastCall.abort(), Math.max(0, firstMs - lastCallMs));
     try {
       await super.disposeAsync();
     } finally {
@@ -59,7 +73,8 @@ export class OrderlyStop extends AsyncDisposableStack {
 
   async #close(part: string, close: (signal: AbortSignal) => PromiseLike<void> | void): Promise<void> {
     const left = (this.#endsAt ?? performance.now()) - performance.now();
-    using deadline = createDeadline(Math.max(0, left) * share);
+    using deadline = createDeadline(this.#isFirst ? this.#budget.firstMs : Math.max(0, left) * share);
+    this.#isFirst = false;
     const late = Promise.withResolvers<void>();
     deadline.signal.addEventListener('abort', () => {
       this.#notices.onLate(part);

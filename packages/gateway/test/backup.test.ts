@@ -101,7 +101,7 @@ test('A backup is for its owner alone, holds no plaintext and no key, and never 
   await notify(gateway, { title: 'the plaintext of this' });
   const file = join(installation.dataDir, 'backup');
   const { stdout } = await installation.run(['backup', file]);
-  assert.match(stdout, /1 notifications/);
+  assert.match(stdout, /1 notification;/);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const bytes = readFileSync(file);
   assert.ok(!bytes.includes('the plaintext of this'));
@@ -139,6 +139,20 @@ test('A backup that is killed leaves nothing under its name, and the next one is
   assert.deepEqual(rowsOfFile(file), rowsOfFile(databaseOf(installation)));
 });
 
+test('What stands where a backup is to be written, and is none of ours, is left alone', async (t) => {
+  const { installation } = await start(t);
+  const file = join(installation.dataDir, 'backup');
+  const other = `${file}.part`;
+  writeFileSync(other, 'precious');
+  const refused = await installation.run(['backup', file]);
+  assert.equal(refused.exitCode, 1);
+  assert.match(refused.stderr, /backup\.part is in the way and was not written by Tocsin/);
+  assert.equal(readFileSync(other, 'utf8'), 'precious');
+  writeFileSync(other, '');
+  await installation.json('backup', file);
+  assert.ok(!existsSync(other), 'an empty one is what a backup leaves that is killed at once');
+});
+
 test('Of two backups into one file at the same time one is made and the other refused', async (t) => {
   const { installation } = await start(t);
   addRows(databaseOf(installation), 20_000);
@@ -166,6 +180,26 @@ suite('A restore refuses, and touches nothing,', () => {
     'a backup from a newer version': {
       spoil: (file) => execute(file, "INSERT INTO schema_migrations VALUES ('9999_from_the_future', 0)"),
       says: /newer version/,
+    },
+    'a backup that says nothing of itself': {
+      spoil: (file) => execute(file, "UPDATE tocsin_backup SET manifest = 'null'"),
+      says: /does not say what it holds/,
+    },
+    'a backup that does not say which tables it holds': {
+      spoil: (file) => execute(file, `UPDATE tocsin_backup SET manifest = '{"format":1,"version":"1","createdAt":0}'`),
+      says: /does not say what it holds/,
+    },
+    'a backup of no time': {
+      spoil: (file) => execute(file, "UPDATE tocsin_backup SET manifest = json_set(manifest, '$.createdAt', 1e300)"),
+      says: /does not say what it holds/,
+    },
+    'a backup with a view that never ends in place of a table': {
+      spoil: (file) => execute(file, `DROP TABLE idempotency; CREATE VIEW idempotency AS ${endless}`),
+      says: /idempotency is no table/,
+    },
+    'a backup with a number that is too large': {
+      spoil: (file) => execute(file, 'UPDATE notifications SET created_at = 9223372036854775807'),
+      says: /no Tocsin backup, or a damaged one/,
     },
     'a backup with a row too few': {
       spoil: (file) => execute(file, 'DELETE FROM api_keys'),
@@ -201,7 +235,7 @@ suite('A restore refuses, and touches nothing,', () => {
     const elsewhere = await emptyInstallation(t, installation);
     const wrong = await elsewhere.run(['restore', file], { TOCSIN_MASTER_KEY: randomBytes(32).toString('base64') });
     assert.equal(wrong.exitCode, 1);
-    assert.match(wrong.stderr, /master key is not the one/);
+    assert.match(wrong.stderr, /was sealed with another master key than .*before a rotation/);
     const none = await Installation.create();
     t.after(() => none.remove());
     const missing = await none.run(['restore', file]);
@@ -342,6 +376,10 @@ function masterKeyOf({ dataDir }: Installation): string {
 function databaseOf({ dataDir }: Installation): string {
   return join(dataDir, 'tocsin.db');
 }
+
+const endless = `WITH RECURSIVE counted(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM counted)
+  SELECT x AS owner_id, x AS key_digest, x AS fingerprint, x AS notification_id, x AS lease_until, x AS expires_at,
+    x AS sealed FROM counted`;
 
 function execute(file: string, sql: string): void {
   const db = new DatabaseSync(file);

@@ -15,6 +15,17 @@ function pathsIn(text: string): string[] {
   return [...quoted, ...linked];
 }
 
+/** As GitHub makes them of headings. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(join(root, page), 'utf8').matchAll(/^#{1,6} (.+)$/gm);
+  return [...headings].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 suite('The documents', () => {
   for (const document of documents) {
     test(`${document} names only paths that exist`, () => {
@@ -27,6 +38,22 @@ suite('The documents', () => {
       }
     });
   }
+
+  test('links into a page name a heading that is there', () => {
+    const links = documents.flatMap((document) =>
+      [...readFileSync(join(root, document), 'utf8').matchAll(/\]\(([^)#\s:]*)#([^)\s]+)\)/g)].map(
+        ([, path = '', anchor = '']) => ({
+          document,
+          page: path === '' ? document : join(document, '..', path),
+          anchor,
+        }),
+      ),
+    );
+    assert.ok(links.length > 10);
+    for (const { document, page, anchor } of links) {
+      assert.ok(anchorsOf(page).includes(anchor), `${document} links to ${page}#${anchor}`);
+    }
+  });
 
   test('ARCHITECTURE.md names every folder of the gateway, and so do its readers find the room for a change', () => {
     const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');

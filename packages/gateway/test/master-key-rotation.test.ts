@@ -146,8 +146,69 @@ describe('Rotating the master key of a store:', () => {
     assert.equal(await readFile(oldKeyFile, 'utf8'), before);
     assert.equal((await stat(oldKeyFile)).mode & 0o777, 0o600);
     const again = withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
-    await assert.rejects(again, /old\.key: EEXIST.*Nothing was changed/s);
+    await assert.rejects(again, /old\.key: it exists already\. Nothing was changed/);
     assert.deepEqual(new Set(sealedVersions(dataDir).map(([version]) => version)), new Set([2]));
+  });
+
+  test('cut off at its end, it keeps the old key where the operator wants it, also if it is there already', async (t) => {
+    const { dataDir, oldKey, newKey } = await prepareCutOff(t);
+    const [oldKeyFile, keyFile] = [join(dataDir, 'old.key'), join(dataDir, 'master.key')];
+    const steps: string[] = [];
+    const rotateOn = () =>
+      withStore(dataDir, (store) =>
+        store.rotateMasterKey({ oldKeyFile, onProgress: ({ step }) => void steps.push(step) }),
+      );
+    await rotateOn();
+    assert.deepEqual(
+      [await readFile(oldKeyFile, 'utf8'), await readFile(keyFile, 'utf8')],
+      [oldKey, newKey],
+      'the old key is kept, the new one in use',
+    );
+    // As if it had been cut off once more, after the old key was kept and before it was dropped.
+    await writeFile(keyFile, newKey + oldKey);
+    await rotateOn();
+    assert.deepEqual([await readFile(oldKeyFile, 'utf8'), await readFile(keyFile, 'utf8')], [oldKey, newKey]);
+    assert.deepEqual(steps, ['old_key_retired', 'old_key_retired'], 'no new key was put to use');
+  });
+
+  test('where the old key would be lost or cannot be kept, nothing is changed', async (t) => {
+    const { dataDir } = await prepare(t, 1);
+    const keyFile = join(dataDir, 'master.key');
+    const link = join(dataDir, 'link');
+    await symlink(keyFile, link);
+    const before = await snapshot(dataDir);
+    const says: [string, RegExp][] = [
+      [keyFile, /is where the master key itself is kept/],
+      [link, /is where the master key itself is kept/],
+      [`${keyFile}.draft`, /is where the master key itself is kept/],
+      [dataDir, /cannot be written to .*: it is a folder/],
+      [join(dataDir, 'nowhere', 'old.key'), /cannot be written to .*: there is no such file or folder/],
+    ];
+    for (const [oldKeyFile, message] of says) {
+      const refused = withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
+      await assert.rejects(refused, (error: Error) => {
+        assert.equal(error.name, 'Problem', String(error.stack));
+        assert.match(error.message, message);
+        assert.match(error.message, /Nothing was changed/);
+        return true;
+      });
+      assert.deepEqual(await snapshot(dataDir), before);
+    }
+  });
+
+  test('a key that was retired is not taken for a new one, wherever it stands', async (t) => {
+    const { dataDir, oldKey, newKey } = await prepareCutOff(t);
+    const keyFile = join(dataDir, 'master.key');
+    await writeFile(keyFile, oldKey + newKey);
+    const before = await snapshot(dataDir);
+    const refused = withStore(dataDir, (store) => store.rotateMasterKey());
+    await assert.rejects(refused, /replaced by a rotation before.*Put the newest key first\. Nothing was changed/s);
+    assert.deepEqual(await snapshot(dataDir), before);
+    const { nextKeyGiven, spareKeys } = await withStore(dataDir, (store) => store.masterKeyStatus());
+    assert.deepEqual({ nextKeyGiven, spareKeys }, { nextKeyGiven: false, spareKeys: 1 });
+    await writeFile(keyFile, newKey + oldKey);
+    assert.equal((await withStore(dataDir, (store) => store.rotateMasterKey())).version, 2);
+    assert.equal(await readFile(keyFile, 'utf8'), newKey);
   });
 
   test('no file holds a value under the old key any more', async (t) => {
@@ -430,6 +491,17 @@ async function prepare(t: TestContext, count: number) {
   return { dataDir, keys, ids: keys.map(({ id }) => id) };
 }
 
+/** Where the old key is retired, and not dropped yet. */
+async function prepareCutOff(t: TestContext) {
+  const { dataDir } = await prepare(t, 1);
+  const keyFile = join(dataDir, 'master.key');
+  const oldKey = await readFile(keyFile, 'utf8');
+  await withStore(dataDir, (store) => store.rotateMasterKey());
+  const newKey = await readFile(keyFile, 'utf8');
+  await writeFile(keyFile, newKey + oldKey);
+  return { dataDir, oldKey, newKey };
+}
+
 /** Owners with a key each and some rows, and a secret of the service; through the store, many at a time. */
 async function prepareIn(dataDir: string, count: number, rows: number) {
   const store = await openStore({ dataDir, masterKey: null }, 'create');
@@ -520,7 +592,8 @@ function sealedVersions(dataDir: string): [version: number, values: number][] {
   try {
     const values = db
       .prepare(
-        'SELECT wrapped AS value FROM data_keys UNION ALL SELECT sealed FROM api_keys UNION ALL SELECT value FROM meta',
+        'SELECT wrapped AS value FROM data_keys UNION ALL SELECT sealed FROM api_keys ' +
+          "UNION ALL SELECT value FROM meta WHERE name NOT LIKE 'master_key_retired:%'",
       )
       .all() as { value: Uint8Array }[];
     const counts = new Map<number, number>();
@@ -570,7 +643,12 @@ async function killRotation(installation: Installation, line: RegExp, afterMs: n
       if (line.test(said)) resolve();
     });
   });
-  await Promise.race([hasSaid, ended]);
+  const [exitCode] = (await Promise.race([hasSaid, ended])) ?? [];
+  if (exitCode === 0 && !line.test(said)) {
+    // The one before was killed at its very end, and left nothing to do but to drop the old key.
+    assert.match(said, /it is retired/);
+    return killRotation(installation, line, afterMs);
+  }
   assert.match(said, line);
   if (afterMs > 0) await delay(afterMs);
   child.kill('SIGKILL');

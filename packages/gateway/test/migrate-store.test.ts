@@ -148,14 +148,41 @@ if (obstacle !== null) {
       await moved.stop();
       const rows = await rowsOfDatabase(server, url);
       const afterwards = await runMigrate(installation, url);
-      assert.match(afterwards.stderr, /a server may have added to it/);
+      assert.match(afterwards.stderr, /a server or a command may have added to it/);
       const { installation: stranger, gateway: other } = await start(t);
       await other.stop();
       for (const more of [[], ['--replace']]) {
         const foreign = await runMigrate(stranger, url, ...more);
-        assert.match(foreign.stderr, /data of another installation/);
+        assert.match(foreign.stderr, /data of another installation.*before a rotation/s);
       }
       assert.deepEqual(await rowsOfDatabase(server, url), rows);
+    });
+
+    test('never goes over what a command wrote into the copy', async (t) => {
+      const { installation, gateway } = await start(t);
+      await gateway.stop();
+      const url = await server.createDatabase();
+      await migrate(installation, url);
+      const made = await installation.run(['key', 'create', '--json'], { TOCSIN_DATABASE_URL: url });
+      assert.equal(made.exitCode, 0, made.stderr);
+      const rows = await rowsOfDatabase(server, url);
+      const { stderr } = await runMigrate(installation, url);
+      assert.match(stderr, /a command may have added to it/);
+      assert.deepEqual(await rowsOfDatabase(server, url), rows);
+      await installation.json('migrate-store', '--to', url, '--replace');
+      assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(databaseOf(installation)));
+    });
+
+    test('can be repeated after the master key was rotated', async (t) => {
+      const { installation, gateway } = await start(t);
+      await gateway.stop();
+      const url = await server.createDatabase();
+      await migrate(installation, url);
+      await installation.json('master-key', 'rotate');
+      assert.ok((await migrate(installation, url)).changed > 0);
+      assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(databaseOf(installation)));
+      const doctor = await installation.run(['doctor', '--deep'], { TOCSIN_DATABASE_URL: url });
+      assert.match(doctor.stdout, /every row opens/);
     });
 
     test('says what is wrong with a database, and never the password', async (t) => {

@@ -57,6 +57,10 @@ async function send(gateway: GatewayProcess, kind: string, count: number): Promi
   return titles;
 }
 
+function linesWith(gateway: GatewayProcess, text: string): number {
+  return gateway.log.split('\n').filter((line) => line.includes(text)).length;
+}
+
 /** Waits until all are there, and then a little, for what must not come: a second copy. */
 async function settled(what: string, seen: () => string[], wanted: readonly string[]): Promise<string[]> {
   await eventually(
@@ -100,6 +104,7 @@ test('While broker and mail server are down everything is accepted, and arrives 
   );
   assert.equal(waiting.filter(({ channel }) => channel === 'mqtt').length, 30);
   assert.equal(waiting.filter(({ channel }) => channel === 'email').length, 30);
+  for (const channel of ['mail', 'MQTT']) assert.equal(linesWith(gateway, `${channel} fails; `), 1, gateway.log);
   await mosquitto.run();
   await mail.start();
   const backAt = performance.now();
@@ -113,6 +118,10 @@ test('While broker and mail server are down everything is accepted, and arrives 
   const after = await send(gateway, 'after', 5);
   assert.deepEqual(await settled('what came after', () => titlesAt(phone), after), [...wanted, ...after]);
 
+  for (const channel of ['mail', 'MQTT']) {
+    assert.equal(linesWith(gateway, `${channel} fails; `), 1, gateway.log);
+    assert.equal(linesWith(gateway, `${channel} works again`), 1, gateway.log);
+  }
   const left = await installation.json<{ state: string }[]>('delivery', 'list', '--state', 'waiting');
   assert.deepEqual(left, []);
   for (const [channel, seen] of [

@@ -36,8 +36,8 @@ test('An export holds everything of the owner, opened and oldest first, and name
   const file = join(installation.dataDir, 'ann.json');
   const { exitCode, stdout, stderr } = await installation.run(['owner', 'export', owner.id, '--output', file]);
   assert.equal(exitCode, 0, stderr);
-  assert.match(stdout, /1202 notifications.*not encrypted/);
-  assert.match(stderr, /1 notifications do not open/);
+  assert.match(stdout, /1,202 notifications.*not encrypted/);
+  assert.match(stderr, /1 row did not open/);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const document = JSON.parse(await readFile(file, 'utf8')) as Export;
   assert.equal(document.owner.email, 'ann@example.com');
@@ -55,6 +55,26 @@ test('An export holds everything of the owner, opened and oldest first, and name
       .map(({ id, deliveries }) => [id, deliveries[0]?.state, deliveries[0]?.error]),
     [[notifications[3]?.id, 'dead', 'mailbox full']],
   );
+});
+
+test('An export leaves out a key, a device and a push target that do not open, and names them', async (t) => {
+  const { installation, owner } = await prepare(t, 2);
+  const rows = new RowTamperer(installation.dataDir);
+  t.after(() => rows.close());
+  const whole = JSON.parse((await installation.run(['owner', 'export', owner.id])).stdout) as Export;
+  const broken = [whole.keys[0]?.id, whole.devices[0]?.id, whole.pushTargets[0]?.id] as [string, string, string];
+  for (const [index, table] of ['api_keys', 'devices', 'push_targets'].entries()) {
+    const where = { id: broken[index] as string };
+    const sealed = rows.read(table, 'sealed', where);
+    sealed[20] = (sealed[20] as number) ^ 1;
+    rows.update(table, { sealed }, where);
+  }
+  const { exitCode, stdout, stderr } = await installation.run(['owner', 'export', owner.id]);
+  assert.equal(exitCode, 0, stderr);
+  const { keys, devices, pushTargets, notifications, damaged } = JSON.parse(stdout) as Export;
+  assert.deepEqual([keys, devices, pushTargets], [[], [], []]);
+  assert.equal(notifications.length, 2);
+  assert.deepEqual(damaged, broken);
 });
 
 test('An export holds nothing of other owners, and no digest of a key', async (t) => {

@@ -5,14 +5,17 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { Notification, Store } from '../src/gateway/ports.ts';
+import type { Delivery, Notification, Store } from '../src/gateway/ports.ts';
 import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/gateway/registration.ts';
 import { Keyring } from '../src/store/keyring.ts';
 import { masterKeySource } from '../src/store/master-key.ts';
 import { MasterKeyring } from '../src/store/master-keyring.ts';
+import { sealedColumns } from '../src/store/sealed-places.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
+import { transferTables } from '../src/store/transfer-tables.ts';
 import { findTraces } from './support/find-traces.ts';
 import { type GatewayProcess, Installation } from './support/gateway-process.ts';
 import { notify, signedHeaders } from './support/requests.ts';
@@ -324,6 +327,47 @@ describe('A damaged row harms nothing but itself:', () => {
     assert.match(doctor.stdout, new RegExp(`FAILED .*${damaged}`));
   });
 
+  for (const { table, column } of sealedColumns) {
+    test(`a look at everything finds one damaged value of ${table}, and finds nothing before`, () =>
+      withTwoOwners(async ({ dataDir, store, rows, first }) => {
+        await fillEveryTable(store, first);
+        assert.deepEqual(await store.verify(), []);
+        const [where] = rowIds(dataDir, table);
+        damage(rows, table, column, where as Record<string, string>);
+        // Another one, which has opened nothing yet.
+        await withStore(dataDir, async (fresh) => {
+          const problems = await fresh.verify();
+          const id = Object.values(where as object).join('/');
+          assert.ok(
+            problems.some((problem) => problem.startsWith(`${table} ${id}: `)),
+            `${id}: ${problems.join('; ')}`,
+          );
+        });
+      }));
+  }
+
+  test('a data key without an owner is looked at, and what a deleted owner left behind is no damage', () =>
+    withTwoOwners(async ({ dataDir, rows, first, second }) => {
+      rows.remove('owners', { id: first.ownerId });
+      rows.remove('owners', { id: second.ownerId });
+      rows.remove('data_keys', { owner_id: second.ownerId });
+      damage(rows, 'data_keys', 'wrapped', { owner_id: first.ownerId });
+      await withStore(dataDir, async (store) => {
+        const problems = await store.verify();
+        assert.deepEqual(
+          problems.map((problem) => problem.split(':')[0]),
+          [`data_keys ${first.ownerId}/1`],
+        );
+      });
+    }));
+
+  test('the list of sealed columns holds every column with bytes in it', () => {
+    const inSchema = transferTables().flatMap(({ name, columns }) =>
+      columns.filter(({ kind }) => kind === 'bytes').map((column) => `${name}.${column.name}`),
+    );
+    assert.deepEqual(sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(), inSchema.sort());
+  });
+
   test('an API key whose row does not open lets nobody in, and the others work', async (t) => {
     const { installation, gateway, rows } = await startTampered(t);
     const other = await installation.json<{ id: string; key: string }>('key', 'create');
@@ -388,6 +432,37 @@ function damage(rows: RowTamperer, table: string, column: string, where: Record<
   const middle = value.length >> 1;
   value[middle] = (value[middle] as number) ^ 1;
   rows.update(table, { [column]: value }, where);
+}
+
+/** What is not made with an owner: a secret, a push target, a first answer, a delivery that waits. */
+async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }: OwnerWithRows): Promise<void> {
+  const now = Date.now();
+  await store.obtainSecret('test', () => 'secret');
+  const target = { id: 'psh_1', ownerId, provider: 'fcm', token: 'token', label: null } as const;
+  await store.createPushTarget({ ...target, createdAt: now, disabledAt: null });
+  const idempotency = { keyDigest: 'digest', fingerprint: 'fingerprint', expiresAt: now + 60_000 };
+  const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
+  const id = stored.id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+  await store.save({ ...stored, id }, { dispatch, idempotency, leaseUntil: now + 60_000 });
+  await store.answerIdempotent(ownerId, 'digest', { status: 200, body: '{}' });
+  const delivery: Delivery = {
+    ...{ ownerId, notificationId: id, channel: 'email', target: '', state: 'waiting', attempts: 1, qos: 1 },
+    ...{ createdAt: now, nextAt: now, notBefore: 0, expiresAt: now, endedAt: null, error: 'mailbox full' },
+  };
+  const results = { push: [], email: ['retry'], mqtt: [] } as const;
+  await store.settleDispatches([{ ownerId, notificationId: id, results, failed: [delivery] }]);
+}
+
+/** The keys of the rows of a table, in the order of their columns; of `meta` the secrets. */
+function rowIds(dataDir: string, table: string): Record<string, unknown>[] {
+  const key = sealedColumns.find((column) => column.table === table)?.key ?? [];
+  const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
+  try {
+    const secrets = table === 'meta' ? "WHERE name = 'test'" : '';
+    return db.prepare(`SELECT ${key.join(', ')} FROM ${table} ${secrets} LIMIT 1`).all();
+  } finally {
+    db.close();
+  }
 }
 
 interface OwnerWithRows {

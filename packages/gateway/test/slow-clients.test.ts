@@ -1,8 +1,9 @@
 // Slowloris: thousands of clients that never get to the end of a request cost the others nothing, and are let go of.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
-import { on } from 'node:events';
+import { on, once } from 'node:events';
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -67,6 +68,23 @@ test('Thousands of clients that never finish a request are refused in time while
     `memory: ${before.megabytes} MB before, ${held.megabytes} MB with ${held.sockets} sockets, ` +
       `${after.peakMegabytes} MB at most, ${after.megabytes} MB with ${after.sockets} sockets at the end`,
   );
+});
+
+test('The console lets go of clients that never finish a request, too', async (t) => {
+  const installation = await Installation.create();
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const port = Number(new URL(gateway.line.console).port);
+  const startedAt = performance.now();
+  const held = ['', 'GET /healthz HTTP/1.1\r\nHost: x\r\n'].map(async (beginning) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    t.after(() => socket.destroy());
+    socket.write(beginning);
+    socket.resume();
+    await once(socket, 'close');
+    return performance.now() - startedAt;
+  });
+  for (const ms of await Promise.all(held)) assert.ok(ms <= closedWithinMs, `one was held for ${ms} ms`);
 });
 
 function judge(t: TestContext, style: Style, { opened, refusedProperly, improper, longestMs }: StyleReport): void {

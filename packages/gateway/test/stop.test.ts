@@ -1,16 +1,20 @@
 // SIGTERM: stop accepting, finish what runs, flush, and end with 0 within ten seconds, whatever hangs.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
+import { Connections } from './support/connections.ts';
+import { childrenOf, exitWithin } from './support/crew.ts';
 import { eventually } from './support/eventually.ts';
 import { type GatewayProcess, Installation } from './support/gateway-process.ts';
 import { KeepAliveClient } from './support/keep-alive-client.ts';
 import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
 import { notify, send } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
+import { canRun, obstacleIn } from './support/requires.ts';
 import { startMailServer } from './support/smtp-server.ts';
 import { readAll, withStore } from './support/stored-notifications.ts';
 import { createTestAuthority } from './support/tls-ca.ts';
@@ -251,6 +255,29 @@ suite('After SIGTERM', () => {
     assert.equal(body.stored, false);
   });
 
+  for (const workers of [1, 2]) {
+    test(`requests to ${workers} process${workers === 1 ? '' : 'es'} that wait for a frozen PostgreSQL are answered`, async (t) => {
+      if (!canRun(t, postgresObstacle())) return;
+      const postgres = await Postgres.start();
+      t.after(() => postgres.stop());
+      const settings = { TOCSIN_WORKERS: String(workers), TOCSIN_DATABASE_URL: await postgres.createDatabase() };
+      const gateway = await (await install(t, settings)).serve();
+      // So many that each process has come to know the key.
+      const callers = new Connections(gateway, 8, false);
+      await Promise.all(Array.from({ length: 64 }, () => callers.notify({ title: 'well' })));
+      postgres.freeze();
+      const answers = Array.from({ length: 8 }, () => notify(gateway, { title: 'held up' }));
+      // Answered after the requests above were read.
+      for (let count = 0; count < 8; count += 1) await send(gateway.api, { method: 'GET' });
+      const { code, ms } = await timedStop(t, gateway);
+      assert.equal(code, 0);
+      assert.ok(ms < limitMs, `${ms} ms`);
+      for (const { status, body } of await Promise.all(answers)) {
+        assert.deepEqual({ status, stored: body.stored }, { status: 200, stored: false });
+      }
+    });
+  }
+
   test('the second signal ends it at once', async (t) => {
     const gateway = await (await install(t)).serve();
     await open(t, gateway.api, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
@@ -265,6 +292,35 @@ suite('After SIGTERM', () => {
     assert.equal(code, 1);
     assert.ok(ms < 1000, `${ms} ms`);
   });
+});
+
+suite('SIGTERM during the start lets it finish, shows the first key, and then ends it in order', () => {
+  const asFirst = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
+  for (const [name, workers, wrapper] of [
+    ['one process', 1, []],
+    ['two workers', 2, []],
+    ['the first process of a container', 1, asFirst],
+    ['two workers of the first process of a container', 2, asFirst],
+  ] as const) {
+    test(name, async (t) => {
+      if (wrapper.length > 0 && !canRun(t, obstacleIn('unshare', [...wrapper.slice(1), 'true']))) return;
+      const installation = await install(t);
+      const gateway = installation.beginToServe({ TOCSIN_WORKERS: String(workers) }, [...wrapper]);
+      const ready = gateway.ready();
+      await eventually(
+        'the store is being opened',
+        limitMs,
+        () => existsSync(join(installation.dataDir, 'tocsin.db')),
+        Boolean,
+      );
+      const pid = gateway.child.pid as number;
+      process.kill(wrapper.length > 0 ? (childrenOf(pid)[0] as number) : pid, 'SIGTERM');
+      assert.match((await ready).firstRun?.key ?? '', /^svc_/);
+      assert.equal(await exitWithin(gateway, limitMs), 0);
+      const again = await installation.serve();
+      assert.equal((await notify({ api: again.api, key: gateway.key }, { title: 'x' })).status, 200);
+    });
+  }
 });
 
 async function isTaken(api: string): Promise<boolean> {

@@ -8,7 +8,17 @@ import { Worker } from 'node:worker_threads';
 import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
 import { databaseFileName } from '../src/store/open-store.ts';
 import { Connections } from './support/connections.ts';
-import { answersByWorker, exitWithin, isAlive, Load, logLines, replaced, workersOf } from './support/crew.ts';
+import {
+  answersByWorker,
+  childrenOf,
+  exitWithin,
+  hasOpen,
+  isAlive,
+  Load,
+  logLines,
+  replaced,
+  workersOf,
+} from './support/crew.ts';
 import { eventually } from './support/eventually.ts';
 import { type GatewayProcess, Installation } from './support/gateway-process.ts';
 import { notify } from './support/requests.ts';
@@ -31,7 +41,8 @@ test('A device gets every notification once, whichever of two workers took it, a
     return client;
   };
   const send = async (titles: string[]): Promise<void> => {
-    const connections = new Connections(gateway, 8);
+    // New connections go to whoever is free first; those that are kept could all have come to be of one.
+    const connections = new Connections(gateway, 8, false);
     const answers = await Promise.all(titles.map((title) => connections.notify({ title, mqttQos: 1 })));
     for (const { text } of answers) assert.equal(JSON.parse(text).mqttPublishedCount, 1, text);
     connections.close();
@@ -54,7 +65,7 @@ test('A device gets every notification once, whichever of two workers took it, a
   await signIn();
   await got([...present, ...missed]);
   const answers = answersByWorker(gateway);
-  assert.ok((answers.get(1) ?? 0) > 50 && (answers.get(2) ?? 0) > 50, JSON.stringify([...answers]));
+  assert.ok((answers.get(1) ?? 0) > 30 && (answers.get(2) ?? 0) > 30, JSON.stringify([...answers]));
 });
 
 test('A worker that is killed under load is replaced, the others serve on, and nothing acknowledged is lost', async (t) => {
@@ -79,9 +90,83 @@ test('A worker that is killed under load is replaced, the others serve on, and n
     [1, 1, 2, 2].map((worker) => [worker, 'SIGKILL']),
   );
   assert.ok(load.cutOff > 0, 'no kill hit a request');
+  assert.equal(load.hung, 0);
   assert.deepEqual(load.refused, []);
   assert.equal(await gateway.stop(), 0);
   await assertStored(installation, gateway, load);
+});
+
+test('Connections that are made while workers are killed are answered or cut off; none is left hanging', {
+  timeout: 90_000,
+}, async (t) => {
+  const { gateway } = await start(t);
+  const load = new Load(t, gateway, 32, false);
+  for (const worker of [1, 2, 1, 2, 1, 2, 1, 2]) {
+    await load.more(100);
+    const pid = workersOf(gateway).get(worker) as number;
+    process.kill(pid, 'SIGKILL');
+    await replaced(gateway, worker, pid, 15_000);
+  }
+  await load.more(100);
+  await load.stop();
+  t.diagnostic(`${load.acknowledged.size} acknowledged, ${load.cutOff} cut off`);
+  assert.equal(load.hung, 0);
+  assert.deepEqual(load.refused, []);
+});
+
+test('New connections are shared out among the workers', async (t) => {
+  const { gateway } = await start(t);
+  const load = new Load(t, gateway, 16, false);
+  await load.more(600);
+  await load.stop();
+  const answers = answersByWorker(gateway);
+  t.diagnostic(JSON.stringify([...answers]));
+  for (const worker of [1, 2]) assert.ok((answers.get(worker) ?? 0) > 100, JSON.stringify([...answers]));
+});
+
+test('When the head is killed while its workers start, they end as well', async (t) => {
+  const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
+  t.after(() => installation.remove());
+  const gateway = installation.beginToServe();
+  gateway.ready().catch(() => undefined);
+  const head = gateway.child.pid as number;
+  const database = join(installation.dataDir, databaseFileName);
+  const workers = await eventually(
+    'a worker has opened the store, and does not listen yet',
+    15_000,
+    () => childrenOf(head),
+    (pids) => pids.length === 2 && pids.some((pid) => hasOpen(pid, database)),
+  );
+  t.after(() => workers.filter(isAlive).forEach((pid) => void process.kill(pid, 'SIGKILL')));
+  assert.equal(workersOf(gateway).size, 0);
+  await gateway.kill();
+  await eventually(
+    'the workers have ended',
+    5000,
+    () => workers.filter(isAlive),
+    ({ length }) => length === 0,
+  );
+  assert.doesNotMatch(gateway.log, /EPIPE|Unhandled/);
+});
+
+test('Ctrl-C during the start, which all processes get, lets the start finish and then ends them in order', async (t) => {
+  const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
+  t.after(() => installation.remove());
+  const gateway = installation.beginToServe();
+  const ready = gateway.ready();
+  await eventually(
+    'the first of them listens',
+    15_000,
+    () => workersOf(gateway).size,
+    (size) => size > 0,
+  );
+  const head = gateway.child.pid as number;
+  const workers = childrenOf(head);
+  for (const pid of [head, ...workers]) process.kill(pid, 'SIGINT');
+  assert.match((await ready).firstRun?.key ?? '', /^svc_/);
+  assert.equal(await exitWithin(gateway, 10_000), 0);
+  assert.deepEqual(workers.filter(isAlive), []);
+  assert.ok(!gateway.log.includes('worker ended'), 'an end that was asked for is no incident');
 });
 
 test('When the head is killed, its workers answer what they have begun, end, and leave the port', async (t) => {
@@ -146,9 +231,9 @@ test('SIGTERM under load ends all of them within ten seconds, with exit code 0, 
 test('A revoked key is refused by every worker within a second', async (t) => {
   const { installation, gateway } = await start(t);
   const { id, key } = await installation.json<{ id: string; key: string }>('key', 'create');
-  const connections = new Connections({ api: gateway.api, key }, 8);
+  const connections = new Connections({ api: gateway.api, key }, 8, false);
   const statuses = async (): Promise<number[]> => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => connections.notify({ title: 'x' })));
+    const answers = await Promise.all(Array.from({ length: 32 }, () => connections.notify({ title: 'x' })));
     return answers.map(({ status }) => status);
   };
   assert.deepEqual(new Set(await statuses()), new Set([200]));
@@ -176,12 +261,12 @@ test('A worker that hangs is killed and replaced, and new connections are served
   const replacement = replaced(gateway, 1, pid, 30_000);
   let served = 0;
   for (let count = 0; count < 4; count += 1) {
-    // Each on a connection of its own; at most one of them can have been given to the worker that hangs.
+    // Each on a connection of its own: a worker that hangs takes none.
     const answer = notify(gateway, { title: 'x' }, { Connection: 'close' });
     served += await Promise.race([answer.then(({ status }) => Number(status === 200)), silence(3000)]);
     answer.catch(() => undefined);
   }
-  assert.ok(served >= 3, `${served} of 4 were served`);
+  assert.equal(served, 4);
   await replacement;
   assert.ok(
     logLines(gateway).some(({ msg, worker }) => msg === 'worker does not answer and is killed' && worker === 1),
@@ -204,7 +289,7 @@ test('A port that is taken is told once, as without workers, and the first key i
 
 test('The metrics are those of all processes together', async (t) => {
   const { gateway } = await start(t);
-  const connections = new Connections(gateway, 8);
+  const connections = new Connections(gateway, 8, false);
   await Promise.all(Array.from({ length: 40 }, () => connections.notify({ title: 'x' })));
   connections.close();
   assert.equal(answersByWorker(gateway).size, 2);

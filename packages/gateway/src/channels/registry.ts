@@ -33,7 +33,8 @@ export interface ChannelParts {
 export type GuardName = 'mqtt' | 'email' | PushTarget['provider'];
 
 export interface ChannelsObserver {
-  onGuardState(guard: GuardName, state: BreakerState): void;
+  /** `cause` is what was said of the last failure to reach the provider. */
+  onGuardState(guard: GuardName, state: BreakerState, cause: string): void;
 }
 
 /** One way out for each use: a name server that is slow for one does not hold up the other. */
@@ -86,7 +87,7 @@ export async function createChannels(settings: ChannelSettings, parts: ChannelPa
         maxConcurrent: 100,
         // Web Push goes to a different host for each browser: one that is away says little about the others.
         failuresToOpen: provider === 'webpush' ? 50 : 5,
-        onStateChange: (state) => parts.observer?.onGuardState(provider, state),
+        onStateChange: (...change) => parts.observer?.onGuardState(provider, ...change),
       })),
       email:
         email === null
@@ -95,7 +96,7 @@ export async function createChannels(settings: ChannelSettings, parts: ChannelPa
               provider: 'The mail server',
               timeoutMs: (settings.email?.timeoutMs ?? 0) + slackMs,
               maxConcurrent: 50,
-              onStateChange: (state) => parts.observer?.onGuardState('email', state),
+              onStateChange: (...change) => parts.observer?.onGuardState('email', ...change),
             }),
       mqtt,
     },
@@ -142,7 +143,7 @@ function createMqtt(
         timeoutMs: settings.mqtt.timeoutMs,
         maxConcurrent: 2000,
         whenBack: (close) => publisher.onConnected?.(close),
-        onStateChange: (state) => observer?.onGuardState('mqtt', state),
+        onStateChange: (...change) => observer?.onGuardState('mqtt', ...change),
       }),
       custom: guarded({
         provider: 'The custom MQTT broker',

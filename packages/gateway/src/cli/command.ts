@@ -104,6 +104,11 @@ export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
+/** `1 owner`, `2,000 owners`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Columns padded to their widest cell; an empty list says so in words. */
 export function table(header: string[], rows: string[][], whenEmpty: string): string {
   if (rows.length === 0) return whenEmpty;

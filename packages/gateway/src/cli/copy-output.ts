@@ -1,6 +1,7 @@
 // What the commands that copy a store have in common: they make way for the server, and tell how far they are.
 import { constants, setPriority } from 'node:os';
 import type { Progress } from '../store/transfer.ts';
+import { counted } from './command.ts';
 
 const everyMs = 500;
 
@@ -28,14 +29,20 @@ export function showProgress(isWanted: boolean): { show(progress: Progress): voi
 }
 
 /** Those that an operator knows by name; the others are their bookkeeping. */
+const knownTables: readonly [table: string, noun: string][] = [
+  ['owners', 'owner'],
+  ['api_keys', 'API key'],
+  ['devices', 'device'],
+  ['push_targets', 'push target'],
+  ['notifications', 'notification'],
+];
+
 export function describeCounts(tables: readonly { name: string; rows: number }[]): string {
-  const known = ['owners', 'api_keys', 'devices', 'push_targets', 'notifications'];
   const total = tables.reduce((sum, { rows }) => sum + rows, 0);
-  const counts = known.map((name) => {
-    const rows = tables.find((table) => table.name === name)?.rows ?? 0;
-    return `${rows.toLocaleString('en')} ${name.replaceAll('_', ' ')}`;
-  });
-  return `${counts.join(', ')}; ${total.toLocaleString('en')} rows in all`;
+  const counts = knownTables.map(([table, noun]) =>
+    counted(tables.find(({ name }) => name === table)?.rows ?? 0, noun),
+  );
+  return `${counts.join(', ')}; ${counted(total, 'row')} in all`;
 }
 
 export function megabytes(bytes: number): string {

@@ -1,64 +1,71 @@
 // What could not be delivered at the first attempt: what waits, what was given up and why.
 
 import { Problem } from '../core/problem.ts';
-import type { Delivery, Store } from '../gateway/ports.ts';
+import type { Delivery, Owner, Store } from '../gateway/ports.ts';
 import {
   type Arguments,
   type Command,
   type CommandGroup,
   isoTime,
-  ownerOption,
   resolveOwner,
   table,
   UsageError,
   withStore,
 } from './command.ts';
 
-const states: readonly Delivery['state'][] = ['waiting', 'sent', 'dead'];
+type State = Delivery['state'];
+
+const states: readonly State[] = ['waiting', 'sent', 'dead'];
 const defaultLimit = 100;
 const maxLimit = 10_000;
+
+interface Filter {
+  states: readonly State[];
+  notificationId?: string;
+  limit: number;
+}
 
 export const deliveryCommands: CommandGroup = {
   summary: 'Deliveries: what waits to be tried again, and what was given up',
   commands: {
     list: {
-      summary: 'List what the first attempt did not deliver, newest first',
+      summary: 'List what waits to be tried again and what was given up (dead), newest first',
       options: {
-        owner: ownerOption,
-        state: { kind: 'string', value: 'STATE', help: `only ${states.join(', ')}` },
-        notification: { kind: 'string', value: 'ID', help: 'only of this notification' },
+        owner: { kind: 'string', value: 'ID', help: 'only of this owner' },
+        state: { kind: 'string', value: 'STATE', help: `only ${states.join(', ')}; sent: by a later attempt` },
+        notification: { kind: 'string', value: 'ID', help: 'only of this notification, whatever became of it' },
         limit: { kind: 'string', value: 'N', help: `how many, ${defaultLimit} unless given, ${maxLimit} at most` },
       },
       run: async (args, environment) => {
-        const filter = { limit: readLimit(args), ...readState(args), ...readNotification(args) };
-        const deliveries = await withStore(environment, async (store) => {
-          const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          return store.listDeliveries({ ownerId, ...filter });
+        const limit = readLimit(args);
+        // One more than is shown tells whether there are more.
+        const filter: Filter = { ...readFilter(args), limit: limit + 1 };
+        const { owners, found } = await withStore(environment, async (store) => {
+          const owners = await ownersMeant(store, args.text('owner'));
+          return { owners, found: await collect(store, owners, filter) };
         });
+        const deliveries = found.slice(0, limit);
         return {
           json: deliveries.map(toJson),
-          text: table(
-            ['ID', 'STATE', 'RETRIES', 'NEXT', 'LAST ERROR'],
-            deliveries.map((delivery) => [
-              idOf(delivery),
-              delivery.state,
-              String(delivery.attempts),
-              isoTime(delivery.nextAt) ?? '-',
-              delivery.error,
-            ]),
-            'Everything was delivered at the first attempt.',
-          ),
+          text: [
+            describe(deliveries, owners.length > 1, whenEmpty(args)),
+            ...(found.length > limit ? ['', `${limit} shown; ${moreThan(limit)}.`] : []),
+          ].join('\n'),
         };
       },
     },
     retry: change({
       summary: 'Try a delivery again now, and for another day; or all that were given up',
       done: (count) => `${count} will be tried within a second or two, if a server runs.`,
+      noneOfAll: 'Nothing was given up; what waits is tried by itself.',
+      noneOfId: 'It was sent meanwhile.',
       apply: (store, deliveries) => store.retryDeliveries(deliveries, Date.now()),
     }),
     drop: change({
       summary: 'Forget a delivery; or all that were given up',
       done: (count) => `${count} dropped. The notifications themselves stay in the inbox.`,
+      noneOfAll: 'Nothing was given up.',
+      noneOfId: 'It is gone already.',
       apply: (store, deliveries) => store.dropDeliveries(deliveries),
     }),
   },
@@ -68,37 +75,105 @@ export const deliveryCommands: CommandGroup = {
 function change(what: {
   summary: string;
   done: (count: number) => string;
+  noneOfAll: string;
+  noneOfId: string;
   apply: (store: Store, deliveries: Delivery[]) => Promise<number>;
 }): Command {
   return {
     summary: what.summary,
     positional: 'ID',
     isPositionalOptional: true,
-    options: { owner: ownerOption, all: { kind: 'flag', help: 'everything that was given up' } },
+    options: {
+      owner: { kind: 'string', value: 'ID', help: 'whose; needed with --all once there are several owners' },
+      all: { kind: 'flag', help: 'everything of the owner that was given up' },
+    },
     run: async (args, environment) => {
       const { positional: id } = args;
       if ((id === '') !== args.flag('all'))
         throw new UsageError("Give the ID that 'tocsin delivery list' shows, or --all.");
       const count = await withStore(environment, async (store) => {
-        const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-        const found = id === '' ? await findDead(store, ownerId) : [await find(store, ownerId, id)];
-        return found.length === 0 ? 0 : what.apply(store, found);
+        if (id === '') return applyToDead(store, await resolveOwner(store, args.text('owner')), what.apply);
+        return what.apply(store, [await find(store, await ownersMeant(store, args.text('owner')), id)]);
       });
-      return { json: { count }, text: what.done(count) };
+      return { json: { count }, text: count > 0 ? what.done(count) : id === '' ? what.noneOfAll : what.noneOfId };
     },
   };
 }
 
-function findDead(store: Store, ownerId: string): Promise<Delivery[]> {
-  return store.listDeliveries({ ownerId, state: 'dead', limit: maxLimit });
+async function ownersMeant(store: Store, id: string | undefined): Promise<Owner[]> {
+  return id === undefined ? store.listOwners() : [await resolveOwner(store, id)];
 }
 
-async function find(store: Store, ownerId: string, id: string): Promise<Delivery> {
-  const [notificationId = ''] = id.split('.');
-  const ofNotification = await store.listDeliveries({ ownerId, notificationId, limit: maxLimit });
-  const found = ofNotification.find((delivery) => idOf(delivery) === id);
-  if (found === undefined) throw new Problem(`There is no delivery ${id}. See 'tocsin delivery list'.`);
+/** Newest first, over all of the owners. */
+async function collect(store: Store, owners: Owner[], { states, limit, ...filter }: Filter): Promise<Delivery[]> {
+  let found: Delivery[] = [];
+  for (const { id: ownerId } of owners) {
+    for (const state of states) found.push(...(await store.listDeliveries({ ownerId, state, limit, ...filter })));
+    found = found.sort(byAge).slice(0, limit);
+  }
   return found;
+}
+
+/** Ids of notifications grow with time. */
+function byAge(one: Delivery, other: Delivery): number {
+  if (one.notificationId !== other.notificationId) return one.notificationId < other.notificationId ? 1 : -1;
+  return idOf(one) < idOf(other) ? -1 : 1;
+}
+
+async function applyToDead(
+  store: Store,
+  { id: ownerId }: Owner,
+  apply: (store: Store, deliveries: Delivery[]) => Promise<number>,
+): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const dead = await store.listDeliveries({ ownerId, state: 'dead', limit: maxLimit });
+    const changed = dead.length === 0 ? 0 : await apply(store, dead);
+    count += changed;
+    if (changed === 0 || dead.length < maxLimit) return count;
+  }
+}
+
+async function find(store: Store, owners: Owner[], id: string): Promise<Delivery> {
+  const [notificationId = ''] = id.split('.');
+  for (const { id: ownerId } of owners) {
+    const ofNotification = await store.listDeliveries({ ownerId, notificationId, limit: maxLimit });
+    const found = ofNotification.find((delivery) => idOf(delivery) === id);
+    if (found !== undefined) return found;
+  }
+  throw new Problem(`There is no delivery ${id}. See 'tocsin delivery list'.`);
+}
+
+function describe(deliveries: Delivery[], hasSeveralOwners: boolean, empty: string): string {
+  const owner = hasSeveralOwners ? ['OWNER'] : [];
+  return table(
+    ['ID', ...owner, 'STATE', 'RETRIES', 'NEXT', 'LAST ERROR'],
+    deliveries.map((delivery) => [
+      idOf(delivery),
+      ...(hasSeveralOwners ? [delivery.ownerId] : []),
+      delivery.state,
+      String(delivery.attempts),
+      isoTime(delivery.nextAt) ?? '-',
+      delivery.error,
+    ]),
+    empty,
+  );
+}
+
+function whenEmpty(args: Arguments): string {
+  if (args.text('notification') !== undefined) {
+    return 'There is nothing of that notification here: it was delivered at the first attempt, or does not exist.';
+  }
+  const texts: Record<string, string> = {
+    waiting: 'Nothing waits.',
+    dead: 'Nothing was given up.',
+    sent: 'Nothing was delivered by a later attempt.',
+  };
+  return texts[args.text('state') ?? ''] ?? 'Nothing waits, and nothing was given up.';
+}
+
+function moreThan(limit: number): string {
+  return limit < maxLimit ? '--limit shows more' : 'there are more';
 }
 
 /** Names notification, channel and target; none of them holds a dot. */
@@ -127,15 +202,13 @@ function readLimit(args: Arguments): number {
   return limit;
 }
 
-function readState(args: Arguments): { state?: Delivery['state'] } {
-  const text = args.text('state');
-  if (text === undefined) return {};
+/** What was sent in the end is of interest only to whoever asks for it. */
+function readFilter(args: Arguments): Omit<Filter, 'limit'> {
+  const [text, notificationId] = [args.text('state'), args.text('notification')];
   const state = states.find((each) => each === text);
-  if (state === undefined) throw new UsageError(`--state must be one of ${states.join(', ')}.`);
-  return { state };
-}
-
-function readNotification(args: Arguments): { notificationId?: string } {
-  const notificationId = args.text('notification');
-  return notificationId === undefined ? {} : { notificationId };
+  if (text !== undefined && state === undefined) {
+    throw new UsageError(`--state must be one of ${states.join(', ')}.`);
+  }
+  if (notificationId === undefined) return { states: state === undefined ? ['waiting', 'dead'] : [state] };
+  return { states: state === undefined ? states : [state], notificationId };
 }

@@ -1,9 +1,10 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultWebPushSubject } from '../channel-config.ts';
 import { type Config, readConfig } from '../config.ts';
 import { configuredListeners } from '../core/device-urls.ts';
 import { Problem } from '../core/problem.ts';
+import { isThere } from '../store/data-folder.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
 import { readCertificate } from '../tls/certificate.ts';
 import { askOwnServer } from '../tls/own-server.ts';
@@ -60,7 +61,12 @@ function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
   const check = 'master key';
   const file = join(dataDir, masterKeyFileName);
   if (masterKey !== null) return [{ check, state: 'ok', message: 'comes from the environment' }];
-  if (!existsSync(file)) return [];
+  try {
+    if (!isThere(file)) return [];
+  } catch (error) {
+    if (error instanceof Problem) return [{ check, state: 'failed', message: error.message }];
+    throw error;
+  }
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) !== 0) {
     return [{ check, state: 'failed', message: `others on this machine can read it: run 'chmod 600 ${file}'` }];
@@ -91,16 +97,16 @@ async function examineCertificate({ tls }: Config): Promise<Finding[]> {
 
 /** Opening says more about a database that is elsewhere. */
 function isMade({ databaseUrl, dataDir }: Config): boolean {
-  return databaseUrl !== null || existsSync(join(dataDir, databaseFileName));
+  return databaseUrl !== null || isThere(join(dataDir, databaseFileName));
 }
 
 async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
   const check = 'store';
   const place = config.databaseUrl === null ? join(config.dataDir, databaseFileName) : 'PostgreSQL';
-  if (!isMade(config)) {
-    return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
-  }
   try {
+    if (!isMade(config)) {
+      return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
+    }
     const store = await openStore(config, 'existing');
     try {
       await store.check();
@@ -168,10 +174,8 @@ async function examineEmbedded(config: Config): Promise<Finding> {
       (answer) => answer.ok,
       () => false,
     ));
-  if (isRunning) return { check, state: 'ok', message: `the embedded broker runs at ${broker}` };
-  return {
-    check,
-    state: 'warning',
-    message: `the embedded broker runs with the server, which does not answer at ${url}`,
-  };
+  const place = broker === null ? 'on the port that it took (TOCSIN_MQTT_PORT is 0)' : `at ${broker}`;
+  if (isRunning) return { check, state: 'ok', message: `the embedded broker runs ${place}` };
+  const why = url === null ? 'cannot be asked here, since TOCSIN_CONSOLE_PORT is 0' : `does not answer at ${url}`;
+  return { check, state: 'warning', message: `the embedded broker runs with the server, which ${why}` };
 }

@@ -1,5 +1,5 @@
 import type { MasterKeyStatus, RotationProgress, RotationReport } from '../gateway/ports.ts';
-import { type CommandGroup, table, withStore } from './command.ts';
+import { type CommandGroup, counted, table, withStore } from './command.ts';
 
 export const masterKeyCommands: CommandGroup = {
   summary: 'Master key: what everything else is sealed under',
@@ -66,7 +66,7 @@ function describeReport({ version, retired, resealed }: RotationReport, source: 
   return [
     retired.length === 0
       ? `Version ${version} of the master key, the first in ${source}, is in use, and no other. To replace it, run this again.`
-      : `Version ${version} of the master key is in use; ${resealed} values were sealed anew, and none is left under the old key.`,
+      : `Version ${version} of the master key is in use; sealed anew: ${counted(resealed, 'value')}. None is left under the old key.`,
     `Keep a copy of the new key (${source}), apart from the backups.`,
     `Keep ${old} as long as you keep backups from before: they open with it alone.`,
   ].join('\n');

@@ -1,4 +1,5 @@
 import { readConfig } from '../config.ts';
+import { databaseUrlWanted, parseDatabaseUrl } from '../core/database-url.ts';
 import { Problem } from '../core/problem.ts';
 import { migrateStore } from '../store/migrate-store.ts';
 import { type Command, UsageError } from './command.ts';
@@ -27,7 +28,7 @@ export const migrateStoreCommand: Command = {
     yieldToServer();
     const startedAt = performance.now();
     try {
-      const tables = await migrateStore(config, url, args.flag('replace'), progress.show);
+      const tables = await migrateStore(config, url, args.flag('replace'), progress.show).catch(nameTheOption);
       const seconds = (performance.now() - startedAt) / 1000;
       const [added, changed, removed] = (['added', 'changed', 'removed'] as const).map((name) =>
         tables.reduce((sum, table) => sum + table[name], 0),
@@ -51,11 +52,15 @@ export const migrateStoreCommand: Command = {
   },
 };
 
+/** Whoever opens a database takes it for the one that the server would use. */
+function nameTheOption(error: unknown): never {
+  if (!(error instanceof Problem)) throw error;
+  throw new Problem(error.message.replaceAll('TOCSIN_DATABASE_URL', '--to'));
+}
+
 /** What is wrong with it is said without repeating it: there may be a password in it. */
 function readUrl(text: string): string {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
-    throw new UsageError('--to must be a URL such as postgres://user@host/database.');
-  }
-  return text;
+  const url = parseDatabaseUrl(text);
+  if (url === undefined) throw new UsageError(`--to must be ${databaseUrlWanted}.`);
+  return url;
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { describeFileError } from '../core/file-error.ts';
 import { Problem } from '../core/problem.ts';
 import { formatRate } from '../core/rate.ts';
 import {
@@ -15,7 +16,7 @@ import {
   type StoredDevice,
   type StoredPushTarget,
 } from '../gateway/ports.ts';
-import { type Command, isoTime, notFound, type Output, withStore } from './command.ts';
+import { type Command, counted, isoTime, notFound, type Output, withStore } from './command.ts';
 
 const pageSize = 500;
 /** More than an owner has targets. */
@@ -48,16 +49,17 @@ export const exportCommand: Command = {
 };
 
 async function* writeDocument(store: Store, owner: Owner, counts: Counts): AsyncGenerator<string> {
+  const damaged: string[] = [];
+  const noteDamaged = (id: string): void => void damaged.push(id);
   const head = {
     format: 'tocsin-owner-1',
     exportedAt: isoTime(Date.now()),
     owner: ownerJson(owner),
-    keys: (await store.listKeys(owner.id)).map(keyJson),
-    devices: (await store.listDevices(owner.id)).map(deviceJson),
-    pushTargets: (await store.listPushTargets(owner.id)).map(targetJson),
+    keys: (await store.listKeys(owner.id, noteDamaged)).map(keyJson),
+    devices: (await store.listDevices(owner.id, noteDamaged)).map(deviceJson),
+    pushTargets: (await store.listPushTargets(owner.id, noteDamaged)).map(targetJson),
   };
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "notifications": [`;
-  const damaged: string[] = [];
   // Most owners have none, and need not be asked for each notification.
   const hasDeliveries = (await orIfDamaged(store.listDeliveries({ ownerId: owner.id, limit: 1 })))?.length !== 0;
   let after = '';
@@ -95,7 +97,7 @@ async function toNewFile(document: Readable, file: string): Promise<void> {
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new Problem(
-      isThere ? `${file} exists already. Name a new file.` : `${file} cannot be written: ${(error as Error).message}.`,
+      isThere ? `${file} exists already. Name a new file.` : `${file} cannot be written: ${describeFileError(error)}.`,
     );
   }
   try {
@@ -110,8 +112,8 @@ async function toNewFile(document: Readable, file: string): Promise<void> {
 function describeExport(owner: Owner, file: string, { notifications, damaged }: Counts): Output {
   return {
     json: { id: owner.id, file, notifications, damaged },
-    text: `Wrote ${owner.name} (${owner.id}) with ${notifications} notifications to ${file}. It is not encrypted.`,
-    warnings: damaged === 0 ? [] : [`${damaged} notifications do not open; their ids are in the file under "damaged".`],
+    text: `Wrote ${owner.name} (${owner.id}) with ${counted(notifications, 'notification')} to ${file}. It is not encrypted.`,
+    warnings: damaged === 0 ? [] : [`${counted(damaged, 'row')} did not open; see "damaged" in the file for the ids.`],
   };
 }
 

@@ -11,6 +11,7 @@ import {
   UsageError,
   withStore,
 } from './command.ts';
+import { confirmByName, isAtTerminal } from './confirm.ts';
 import { exportCommand } from './owner-export.ts';
 import { testEmailCommand } from './test-sends.ts';
 
@@ -79,13 +80,17 @@ export const ownerCommands: CommandGroup = {
     delete: {
       summary: 'Delete an owner with all keys, devices and notifications, and shred their data key',
       positional: 'ID',
-      run: ({ positional }, environment) =>
+      options: { yes: { kind: 'flag', help: 'do not ask, also on a terminal' } },
+      run: (args, environment) =>
         withStore(environment, async (store) => {
-          if (!(await store.deleteOwner(positional))) notFound('owner', positional);
-          return {
-            json: { id: positional, deleted: true },
-            text: `Deleted owner ${positional} and everything of theirs.`,
-          };
+          const { positional: id } = args;
+          // Not looked at without need: an owner whose row is damaged can be deleted, too.
+          if (isAtTerminal() && !args.flag('yes')) {
+            const { name } = (await store.findOwner(id)) ?? notFound('owner', id);
+            await confirmByName(`This deletes ${name} (${id}) and everything of theirs.`, name);
+          }
+          if (!(await store.deleteOwner(id))) notFound('owner', id);
+          return { json: { id, deleted: true }, text: `Deleted owner ${id} and everything of theirs.` };
         }),
     },
   },

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
 import { tokenProblem } from '../channels/push/token.ts';
 import type { Config } from '../config.ts';
+import { describeFileError } from '../core/file-error.ts';
 import { digestOf, randomBase62 } from '../core/key-format.ts';
 import type { PushTarget } from '../core/plan.ts';
 import { Problem } from '../core/problem.ts';
@@ -124,7 +125,7 @@ async function readToken(args: Arguments): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    throw new Problem(`--token-file: ${(error as Error).message}.`);
+    throw new Problem(`--token-file: ${file} cannot be read: ${describeFileError(error)}.`);
   }
 }
 

@@ -10,17 +10,21 @@ import { deviceJson } from './device.ts';
 export const serveCommand: Command = {
   summary: 'Run the gateway until SIGTERM or Ctrl-C',
   run: async (args, environment) => {
+    // Before anything is opened: a stop that is asked for meanwhile comes after the start, and in order.
+    const signals = heedSignals();
     const config = readConfig(environment);
     if (cluster.isWorker && environment.TOCSIN_WORKER !== undefined) {
-      return serveAsWorker(config, Number(environment.TOCSIN_WORKER), !args.flag('json'));
+      return serveAsWorker(config, signals, Number(environment.TOCSIN_WORKER), !args.flag('json'));
     }
     // Loaded only here: the other commands start in half the time without the servers.
     const [{ createLog }, { startGateway }] = await Promise.all([import('../log.ts'), import('../main.ts')]);
     const isForPeople = process.stdout.isTTY && !args.flag('json');
     const log = createLog(config.logLevel, isForPeople);
     const gateway = await startGateway(config, log);
+    signals.onReload(gateway.reload);
+    // Also when it is about to stop again: the first key is shown only this once.
     process.stdout.write(`${isForPeople ? welcome(gateway) : JSON.stringify(readyLine(gateway))}\n`);
-    await stopSignal(gateway.reload);
+    await signals.stopAsked;
     await gateway.stop();
     await log.flush();
     // Whatever a provider's library may have left running must not hold up the stop.
@@ -28,8 +32,11 @@ export const serveCommand: Command = {
   },
 };
 
-/** What the head of several processes forks: it ends when it is asked to, or when the head has ended. */
-async function serveAsWorker(config: Config, number: number, isForPeople: boolean): Promise<never> {
+/**
+ * What the head of several processes forks: it ends when the head asks it to, or has ended. A signal to stop, which
+ * terminals and service managers send to all of them, is the head's to act upon: the others would end before they are missed.
+ */
+async function serveAsWorker(config: Config, signals: Signals, number: number, isForPeople: boolean): Promise<never> {
   const [{ createLog }, { startWorker }, { linkToHead }] = await Promise.all([
     import('../log.ts'),
     import('../main.ts'),
@@ -38,9 +45,13 @@ async function serveAsWorker(config: Config, number: number, isForPeople: boolea
   const log = createLog(config.logLevel, isForPeople, number);
   const head = linkToHead();
   try {
-    const worker = await startWorker(config, log, head);
-    await Promise.race([head.stopAsked, stopSignal(worker.reload)]);
-    await worker.stop();
+    // Without the head a start never comes to its end, and has nobody to come to it for.
+    const worker = await Promise.race([startWorker(config, log, head), head.stopAsked]);
+    if (worker !== undefined) {
+      signals.onReload(worker.reload);
+      await head.stopAsked;
+      await worker.stop();
+    }
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     await head.failed(error.message);
@@ -50,23 +61,34 @@ async function serveAsWorker(config: Config, number: number, isForPeople: boolea
   process.exit(0);
 }
 
+interface Signals {
+  stopAsked: Promise<void>;
+  /** What to do when the files are to be read again; whoever has not got that far will read them anyway. */
+  onReload(reload: () => void): void;
+}
+
 /**
  * The first signal asks for an orderly stop; the second, from someone who will not wait, ends the process at once.
  * SIGHUP is what a terminal sends when it is closed; without one, it asks a service to read its files again.
  */
-function stopSignal(reload: () => void): Promise<void> {
+function heedSignals(): Signals {
+  const stop = Promise.withResolvers<void>();
+  let isAsked = false;
+  let reload = (): void => undefined;
+  const askToStop = (): void => {
+    if (isAsked) process.exit(1);
+    isAsked = true;
+    stop.resolve();
+  };
   const isInTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
-  if (!isInTerminal) process.on('SIGHUP', reload);
-  return new Promise((resolve) => {
-    let asked = false;
-    for (const signal of ['SIGTERM', 'SIGINT', ...(isInTerminal ? (['SIGHUP'] as const) : [])] as const) {
-      process.on(signal, () => {
-        if (asked) process.exit(1);
-        asked = true;
-        resolve();
-      });
-    }
-  });
+  process.on('SIGTERM', askToStop).on('SIGINT', askToStop);
+  process.on('SIGHUP', () => (isInTerminal ? askToStop() : reload()));
+  return {
+    stopAsked: stop.promise,
+    onReload: (next) => {
+      reload = next;
+    },
+  };
 }
 
 function readyLine({ urls, firstRun }: Gateway) {

@@ -30,7 +30,7 @@ export async function openChannels(foundation: Foundation, inside: MqttPublisher
     egress: opened.adopt(createEgresses(config), closeEgresses),
     publisher,
     now: Date.now,
-    observer: observability.metrics,
+    observer: observability.channelsObserver,
   });
   opened.adopt(set, (each) => each.close(), 'channels');
   // After the channels: by then their breaker is closed.

@@ -12,13 +12,22 @@ export interface ConsoleParts {
   createServer?: (options: ServerOptions, listener: RequestListener) => Server;
 }
 
+/** Fastify takes these two under its own names, and sets them over those of its server. */
 const timeouts = { requestTimeout: 15_000, keepAliveTimeout: 75_000 };
+const serverOptions: ServerOptions = {
+  ...timeouts,
+  headersTimeout: 10_000,
+  // Slow clients are let go of soon after their time, not at Node's own next look half a minute later.
+  connectionsCheckingInterval: 1000,
+};
 
 export function createConsole({ readiness, metrics, createServer }: ConsoleParts): FastifyInstance {
   const app = Fastify<Server>({
     logger: false,
     ...timeouts,
-    ...(createServer !== undefined && { serverFactory: (handler) => createServer(timeouts, handler) }),
+    ...(createServer === undefined
+      ? { http: serverOptions }
+      : { serverFactory: (handler) => createServer(serverOptions, handler) }),
   });
 
   app.setNotFoundHandler((_request, reply) =>

@@ -361,11 +361,12 @@ export interface Store
 
   /** Rejects with KeyExists where the value is taken. */
   createKey(key: ApiKey): Promise<void>;
-  listKeys(ownerId: string): Promise<ApiKey[]>;
+  /** Rejects where one does not open, unless `onDamaged` wants to hear of it by its id; the same with those below. */
+  listKeys(ownerId: string, onDamaged?: (id: string) => void): Promise<ApiKey[]>;
   revokeKey(id: string, at: number): Promise<ApiKey | null>;
 
   createDevice(device: StoredDevice, secretDigest: string): Promise<void>;
-  listDevices(ownerId: string): Promise<StoredDevice[]>;
+  listDevices(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredDevice[]>;
   changeDevice(id: string, change: Partial<Pick<Device, 'state' | 'paused'>>): Promise<StoredDevice | null>;
   deleteDevice(id: string): Promise<boolean>;
 
@@ -373,7 +374,7 @@ export interface Store
   findDevice(id: string): Promise<{ device: StoredDevice; secretDigest: string } | null>;
 
   createPushTarget(target: StoredPushTarget): Promise<void>;
-  listPushTargets(ownerId: string): Promise<StoredPushTarget[]>;
+  listPushTargets(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredPushTarget[]>;
   findPushTarget(id: string): Promise<StoredPushTarget | null>;
   disablePushTarget(id: string, at: number): Promise<void>;
   deletePushTarget(id: string): Promise<boolean>;

@@ -21,6 +21,13 @@ export async function proveKeyOfBackup(file: string, source: MasterKeySource): P
   };
   try {
     await MasterKeyring.open(database, { ...source, create: noProof }, () => undefined);
+  } catch (error) {
+    // Where there is no key at all, the keyring says what to do.
+    if (!(error instanceof Problem) || source.read().length === 0) throw error;
+    throw new Problem(
+      `The backup ${file} was sealed with another master key than ${source.name} holds. If it is from before a rotation, ` +
+        `put the key of that time ${source.file === null ? 'behind the present one, after a comma' : 'on a line of its own behind the present one'}.`,
+    );
   } finally {
     db.close();
   }

@@ -4,6 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../core/problem.ts';
 import { StoreUnavailable } from '../gateway/ports.ts';
+import { isThere } from './data-folder.ts';
 import { appliedMigrations } from './sqlite/apply-migrations.ts';
 import { Draft, putInPlace, quickCheck } from './sqlite/draft.ts';
 import { SqliteRows } from './sqlite/rows.ts';
@@ -56,7 +57,7 @@ export async function writeBackup(
 
 /** Opens a backup once every byte that counts has been looked at. */
 export async function openBackup(file: string): Promise<Backup> {
-  if (!existsSync(file)) throw new Problem(`There is no file ${file}.`);
+  if (!isThere(file)) throw new Problem(`There is no file ${file}.`);
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { readOnly: true });
@@ -81,10 +82,10 @@ async function examine(db: DatabaseSync, file: string): Promise<Backup> {
   if (db.prepare('PRAGMA application_id').get()?.application_id !== applicationId) {
     throw new Problem(`${file} is no Tocsin backup; 'tocsin backup' writes them.`);
   }
+  refuseOtherThanTables(db, file);
   const problems = quickCheck(db);
   if (problems.length > 0) throw new Problem(`The backup ${file} is damaged: ${problems[0]}. Use another backup.`);
-  const manifest = JSON.parse(String(db.prepare('SELECT manifest FROM tocsin_backup').get()?.manifest)) as Manifest;
-  if (manifest.format !== format) throw newer(`The backup ${file}`);
+  const manifest = readManifest(String(db.prepare('SELECT manifest FROM tocsin_backup').get()?.manifest), file);
   const applied = appliedMigrations(db);
   refuseUnknownSchema(applied, `The backup ${file}`);
   const rows = new SqliteRows(db);
@@ -96,6 +97,32 @@ async function examine(db: DatabaseSync, file: string): Promise<Backup> {
     generation: () => rows.generation(),
     close: async () => db.close(),
   };
+}
+
+/** Reading a view or a virtual table would run what somebody wrote into the file, which may never end. */
+function refuseOtherThanTables(db: DatabaseSync, file: string): void {
+  const others = "SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage = 0 LIMIT 1";
+  const found = db.prepare(others).get();
+  if (found === undefined) return;
+  throw new Problem(`${file} is no Tocsin backup, or was changed: ${found.name} is no table. Use another backup.`);
+}
+
+function readManifest(text: string, file: string): Manifest {
+  const manifest = JSON.parse(text) as Partial<Manifest> | null;
+  if (typeof manifest?.format === 'number' && manifest.format > format) throw newer(`The backup ${file}`);
+  if (!isManifest(manifest)) {
+    throw new Problem(`The backup ${file} is damaged: it does not say what it holds. Use another backup.`);
+  }
+  return manifest;
+}
+
+function isManifest(manifest: Partial<Manifest> | null): manifest is Manifest {
+  if (manifest?.format !== format || typeof manifest.version !== 'string' || !Array.isArray(manifest.tables)) {
+    return false;
+  }
+  const { createdAt, tables } = manifest;
+  const isTime = typeof createdAt === 'number' && !Number.isNaN(new Date(createdAt).getTime());
+  return isTime && tables.every((table) => typeof table?.name === 'string' && typeof table.digest === 'string');
 }
 
 async function damagedTables(backup: Backup & RowSource): Promise<string[]> {
@@ -123,7 +150,8 @@ function newer(what: string): Problem {
 /** What the databases and the disk say is for people; anything else is a fault of ours. */
 export function toProblem(error: unknown, what: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
-  const isForPeople = error instanceof StoreUnavailable || error instanceof SyntaxError;
+  // A range is left by a number that no store of ours writes.
+  const isForPeople = error instanceof StoreUnavailable || error instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE';
   if (isForPeople || code === 'ERR_SQLITE_ERROR' || /^E[A-Z]+$/.test(code ?? '')) {
     return new Problem(`${what}: ${message}`);
   }

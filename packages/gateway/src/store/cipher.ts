@@ -2,7 +2,7 @@
 // value opens only in the row, column and key version it was sealed for.
 //
 //   byte 0      format (1)
-//   byte 1..2   version of the data key, big endian
+//   byte 1..2   version of the key, a data key or the master key, big endian
 //   byte 3..14  nonce
 //   then        ciphertext, and the 16 byte tag at the end
 import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
@@ -59,7 +59,7 @@ export function unseal({ key, version }: SealingKey, place: Place, sealed: Uint8
   }
 }
 
-/** The version of the data key a value was sealed with; undefined when it is no sealed value. */
+/** The version of the key that a value was sealed with; undefined when it is no sealed value. */
 export function sealedKeyVersion(sealed: Uint8Array): number | undefined {
   if (sealed.length < sealedOverhead || sealed[0] !== format) return undefined;
   return ((sealed[1] as number) << 8) | (sealed[2] as number);

@@ -3,6 +3,7 @@ import { Problem } from '../core/problem.ts';
 import { toProblem } from './backup.ts';
 import { readCopyState, writeCopyState } from './copy-marker.ts';
 import type { Database } from './database.ts';
+import { isSameInstallation } from './installation.ts';
 import type { MasterKeySource } from './master-key.ts';
 import { MasterKeyring } from './master-keyring.ts';
 import { migrations } from './migrations.ts';
@@ -13,7 +14,7 @@ import { transferTables } from './transfer-tables.ts';
 
 export interface CopyOptions {
   keys: MasterKeySource;
-  /** Also over rows that are no copy, if the same master key opens them. */
+  /** Also over rows that are no copy, if this installation wrote them or the same master key opens them. */
   replace: boolean;
   /** May be copied into again until somebody uses it. */
   isRepeatable: boolean;
@@ -31,7 +32,7 @@ export async function copyIntoPostgres(
     const database = await openPostgresDatabase(url, 'create');
     try {
       await database.migrate(migrations(database.build, database.dialect));
-      await refuseForeignData(database, keys, replace);
+      await refuseForeignData(database, source, keys, replace);
       await writeCopyState(database, 'copying');
       const tables = transferTables();
       const copied = await copyRows(tables, source, rows, onProgress);
@@ -49,23 +50,33 @@ export async function copyIntoPostgres(
   }
 }
 
-async function refuseForeignData(database: Database, keys: MasterKeySource, replace: boolean): Promise<void> {
+async function refuseForeignData(
+  database: Database,
+  source: RowSource,
+  keys: MasterKeySource,
+  replace: boolean,
+): Promise<void> {
   const state = await readCopyState(database);
   const owners = await database.read(database.build.selectFrom('owners').select('id').limit(1).compile());
   if (owners.length === 0) return;
+  if (!(await isSameInstallation(source, database))) await refuseOtherKey(database, keys);
+  if (state === null && !replace) {
+    throw new Problem(
+      'This PostgreSQL database holds data already, and a server or a command may have added to it: it is left as it is. ' +
+        'Name an empty database, or lose what it holds with --replace.',
+    );
+  }
+}
+
+async function refuseOtherKey(database: Database, keys: MasterKeySource): Promise<void> {
   try {
     await MasterKeyring.open(database, keys, () => undefined);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     throw new Problem(
       'This PostgreSQL database holds the data of another installation: the master key does not open it. It is left as ' +
-        'it is; name another database.',
-    );
-  }
-  if (state === null && !replace) {
-    throw new Problem(
-      'This PostgreSQL database holds data already, and a server may have added to it: it is left as it is. Name an empty ' +
-        'database, or lose what it holds with --replace.',
+        `it is; name another database. If it is from before a rotation, put the key of that time behind the present one ` +
+        `in ${keys.name}.`,
     );
   }
 }

@@ -1,5 +1,5 @@
 // A database that rows are being copied into says so, so that nobody serves from half a copy, and so that a later copy
-// never goes over what a server has taken in since.
+// never goes over what was written there since.
 import { Problem } from '../core/problem.ts';
 import type { Database } from './database.ts';
 
@@ -33,13 +33,13 @@ export async function writeCopyState(database: Database, state: CopyState | null
   ]);
 }
 
-/** Whoever serves from a finished copy makes it the real thing. */
-export async function admitUse(database: Database, isServing: boolean): Promise<void> {
+/** Whoever opens a finished copy, to serve from it or with a command that may write, makes it the real thing. */
+export async function admitUse(database: Database): Promise<void> {
   const state = await readCopyState(database);
   if (state === 'copying') {
     throw new Problem(
       "A copy into this database was begun and not finished. Run the same 'tocsin migrate-store' or 'tocsin restore' again.",
     );
   }
-  if (state === 'copied' && isServing) await writeCopyState(database, null);
+  if (state === 'copied') await writeCopyState(database, null);
 }

@@ -417,5 +417,10 @@ function placeOf({
   channel,
   target,
 }: Pick<Delivery, keyof LaneName | 'notificationId'>): Place {
-  return { table: 'deliveries', ownerId, rowId: `${notificationId}/${channel}/${target}`, column: 'sealed' };
+  return deliveryPlace(ownerId, [notificationId, channel, target]);
+}
+
+/** `key`: the rest of the primary key, in its order. */
+export function deliveryPlace(ownerId: string, key: readonly string[]): Place {
+  return { table: 'deliveries', ownerId, rowId: key.join('/'), column: 'sealed' };
 }

@@ -3,7 +3,7 @@ import type { Store, StoredDevice } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';
-import { openValue, sealValue } from './sealed-columns.ts';
+import { openAll, openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 export type DeviceStore = Pick<Store, 'createDevice' | 'findDevice' | 'listDevices' | 'changeDevice' | 'deleteDevice'>;
@@ -48,10 +48,10 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       return row === undefined ? null : { device: await open(row), secretDigest: row.secret_digest };
     },
 
-    async listDevices(ownerId) {
+    async listDevices(ownerId, onDamaged) {
       const query = build.selectFrom('devices').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return Promise.all(rows.map(open));
+      return openAll(rows, open, onDamaged);
     },
 
     async changeDevice(id, { state, paused }) {

@@ -6,18 +6,11 @@ import type { Keyring } from './keyring.ts';
 export function createIdempotencyStore(database: Database, keyring: Keyring): IdempotencyStore {
   const { build } = database;
 
-  const placeOf = (ownerId: string, keyDigest: string): Place => ({
-    table: 'idempotency',
-    ownerId,
-    rowId: keyDigest,
-    column: 'sealed',
-  });
-
   /** One that does not open is as one that was never given: what became of the request is still known. */
   async function open(ownerId: string, keyDigest: string, sealed: Uint8Array | null): Promise<FirstAnswer | null> {
     if (sealed === null) return null;
     try {
-      const opened = await keyring.unseal(placeOf(ownerId, keyDigest), sealed);
+      const opened = await keyring.unseal(idempotencyPlace(ownerId, keyDigest), sealed);
       return JSON.parse(opened.toString('utf8')) as FirstAnswer;
     } catch (error) {
       if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
@@ -42,7 +35,7 @@ export function createIdempotencyStore(database: Database, keyring: Keyring): Id
     },
 
     async answerIdempotent(ownerId, keyDigest, answer) {
-      const sealed = seal(await keyring.current(ownerId), placeOf(ownerId, keyDigest), JSON.stringify(answer));
+      const sealed = seal(await keyring.current(ownerId), idempotencyPlace(ownerId, keyDigest), JSON.stringify(answer));
       await database.write([
         build
           .updateTable('idempotency')
@@ -54,4 +47,8 @@ export function createIdempotencyStore(database: Database, keyring: Keyring): Id
       ]);
     },
   };
+}
+
+export function idempotencyPlace(ownerId: string, keyDigest: string): Place {
+  return { table: 'idempotency', ownerId, rowId: keyDigest, column: 'sealed' };
 }

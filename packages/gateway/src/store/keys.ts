@@ -5,8 +5,9 @@ import { type ApiKey, KeyExists, SealBroken, type Store, StoreUnavailable } from
 import type { SealingKey } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
+import type { MasterKeyring } from './master-keyring.ts';
 import { bumpGeneration } from './owners.ts';
-import { openMasterValue, sealValue } from './sealed-columns.ts';
+import { openAll, openMasterValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type KeyRow = Tables['api_keys'];
@@ -16,13 +17,7 @@ export type KeyStore = Pick<Store, 'createKey' | 'listKeys' | 'findKey' | 'revok
 export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
   const { build } = database;
 
-  async function open(row: KeyRow): Promise<ApiKey> {
-    const key = await openMasterValue<ApiKey>(keyring.master, 'api_keys', row);
-    const isSame =
-      key.digest.length === row.digest.length && timingSafeEqual(Buffer.from(key.digest), Buffer.from(row.digest));
-    if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
-    return key;
-  }
+  const open = (row: KeyRow): Promise<ApiKey> => openKey(keyring.master, row);
 
   function sealKey(master: SealingKey, key: ApiKey): Buffer {
     return sealValue(master, 'api_keys', key.ownerId, key.id, key);
@@ -48,10 +43,10 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
       if (inserted?.changes !== 1) throw new KeyExists('a key with this value is there already');
     },
 
-    async listKeys(ownerId) {
+    async listKeys(ownerId, onDamaged) {
       const query = build.selectFrom('api_keys').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return Promise.all(rows.map(open));
+      return openAll(rows, open, onDamaged);
     },
 
     async findKey(digest) {
@@ -96,4 +91,12 @@ export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
       return claimed?.changes === 1;
     },
   };
+}
+
+export async function openKey(master: MasterKeyring, row: KeyRow): Promise<ApiKey> {
+  const key = await openMasterValue<ApiKey>(master, 'api_keys', row);
+  const isSame =
+    key.digest.length === row.digest.length && timingSafeEqual(Buffer.from(key.digest), Buffer.from(row.digest));
+  if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
+  return key;
 }

@@ -4,10 +4,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
-  closeSync,
-  fsyncSync,
   linkSync,
-  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -18,6 +15,7 @@ import {
 import { dirname } from 'node:path';
 import { formatMasterKeys, type GivenMasterKeys, masterKeyLength, parseMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
+import { syncPath } from './sync-path.ts';
 
 export interface MasterKeySource {
   /** For messages. */
@@ -58,7 +56,7 @@ export function writeKeyFile(name: string, keys: readonly KeyObject[]): void {
     chmodSync(draft, mode & 0o777);
     if (process.getuid?.() === 0) chownSync(draft, uid, gid);
     renameSync(draft, file);
-    syncFolder(dirname(file));
+    syncPath(dirname(file));
   } finally {
     rmSync(draft, { force: true });
   }
@@ -84,7 +82,7 @@ function createKeyFile(file: string): void {
     // On disk before anything is sealed with it.
     writeFileSync(draft, formatMasterKeys([makeMasterKey()]), { mode: 0o600, flush: true });
     linkSync(draft, file);
-    syncFolder(dirname(file));
+    syncPath(dirname(file));
   } catch (error) {
     // Another process that starts at the same moment was first.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
@@ -92,10 +90,4 @@ function createKeyFile(file: string): void {
   } finally {
     rmSync(draft, { force: true });
   }
-}
-
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
 }

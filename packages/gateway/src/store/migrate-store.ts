@@ -1,8 +1,10 @@
 // Moves the embedded store into a PostgreSQL database. Can be repeated: the second time only what changed is written.
 import { join } from 'node:path';
 import { copyIntoPostgres } from './copy-into-postgres.ts';
+import { nameInstallation } from './installation.ts';
 import { masterKeySource } from './master-key.ts';
 import { databaseFileName, masterKeyFileName, openStore, type StoreOptions } from './open-store.ts';
+import { createSqliteDatabase } from './sqlite/database.ts';
 import { openSqliteSnapshot } from './sqlite/snapshot.ts';
 import type { CopiedTable, Progress } from './transfer.ts';
 
@@ -14,6 +16,8 @@ export async function migrateStore(
 ): Promise<CopiedTable[]> {
   // Brings the schema up to date, and proves that the key is the right one.
   await (await openStore({ dataDir, masterKey }, 'existing')).close();
+  const database = createSqliteDatabase(join(dataDir, databaseFileName));
+  await nameInstallation(database).finally(() => database.close());
   const source = openSqliteSnapshot(join(dataDir, databaseFileName));
   try {
     const keys = masterKeySource(masterKey, join(dataDir, masterKeyFileName));

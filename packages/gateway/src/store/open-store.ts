@@ -1,10 +1,10 @@
 // Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
-import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { GivenMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../gateway/ports.ts';
 import { admitUse } from './copy-marker.ts';
+import { isThere, makeFolder } from './data-folder.ts';
 import type { Database, Dialect, OnBatch } from './database.ts';
 import { createDeliveryStore } from './deliveries.ts';
 import { createDeviceStore } from './devices.ts';
@@ -23,6 +23,7 @@ import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
 import { createSecretStore } from './secrets.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
+import { verify } from './verify.ts';
 
 export interface StoreOptions {
   dataDir: string;
@@ -42,14 +43,14 @@ export async function openStore(
   { dataDir, databaseUrl = null, masterKey, onMasterKeyMissing = () => undefined, onBatch }: StoreOptions,
   mode: 'create' | 'existing',
 ): Promise<Store> {
-  if (mode === 'create' && (databaseUrl === null || masterKey === null)) createFolder(dataDir);
+  if (mode === 'create' && (databaseUrl === null || masterKey === null)) makeFolder(dataDir);
   const database =
     databaseUrl === null
       ? openSqlite(join(dataDir, databaseFileName), mode, onBatch)
       : await openPostgresDatabase(databaseUrl, mode, onBatch);
   try {
     await database.migrate(migrations(database.build, database.dialect));
-    await admitUse(database, mode === 'create');
+    await admitUse(database);
     const keySource = masterKeySource(masterKey, join(dataDir, masterKeyFileName));
     const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);
     const store = assemble(database, new Keyring(database, master));
@@ -73,7 +74,7 @@ const adviceFor: Record<Dialect, string> = {
 };
 
 function openSqlite(file: string, mode: 'create' | 'existing', onBatch?: OnBatch): Database {
-  if (mode === 'existing' && !existsSync(file)) {
+  if (mode === 'existing' && !isThere(file)) {
     throw new Problem(
       `There is no Tocsin data in ${dirname(file)}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
         "'tocsin serve' starts a new store.",
@@ -82,17 +83,9 @@ function openSqlite(file: string, mode: 'create' | 'existing', onBatch?: OnBatch
   return createSqliteDatabase(file, onBatch);
 }
 
-function createFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new Problem(`The data directory ${folder} cannot be created: ${(error as Error).message}`);
-  }
-}
-
 function assemble(database: Database, keyring: Keyring): Store {
   const pushTargets = createPushTargetStore(database, keyring);
-  const store: Store = {
+  return {
     ...createOwnerStore(database, keyring, pushTargets),
     ...createKeyStore(database, keyring),
     ...createDeviceStore(database, keyring),
@@ -111,35 +104,7 @@ function assemble(database: Database, keyring: Keyring): Store {
       await keyring.master.check();
     },
     onChange: (listener) => database.onChange(listener),
-    verify: () => verify(database, store),
+    verify: () => verify(database, keyring),
     close: () => database.close(),
   };
-  return store;
-}
-
-async function verify(database: Database, store: Store): Promise<string[]> {
-  const problems = await database.verify();
-  const attempt = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await read();
-    } catch (error) {
-      problems.push(`${what}: ${(error as Error).message}`);
-      return undefined;
-    }
-  };
-  for (const { id } of await database.read(database.build.selectFrom('owners').select('id').compile())) {
-    await attempt(`owner ${id}`, () => store.findOwner(id));
-    await attempt(`keys of ${id}`, () => store.listKeys(id));
-    await attempt(`devices of ${id}`, () => store.listDevices(id));
-    let before: string | undefined;
-    do {
-      const from = before;
-      const page = await attempt(`notifications of ${id}`, () =>
-        store.listNotifications(id, { limit: 500, ...(from !== undefined && { before: from }) }),
-      );
-      problems.push(...(page?.damaged ?? []).map((row) => `notification ${row} of ${id} does not open`));
-      before = page?.next;
-    } while (before !== undefined);
-  }
-  return problems;
 }

@@ -3,7 +3,7 @@ import type { Store, StoredPushTarget } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';
-import { openValue, sealValue } from './sealed-columns.ts';
+import { openAll, openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 export type PushTargetStore = Pick<
@@ -33,9 +33,9 @@ export function createPushTargetStore(database: Database, keyring: Keyring): Pus
       await database.write([build.insertInto('push_targets').values(row).compile(), bumpGeneration(database)]);
     },
 
-    async listPushTargets(ownerId) {
+    async listPushTargets(ownerId, onDamaged) {
       const query = build.selectFrom('push_targets').selectAll().where('owner_id', '=', ownerId);
-      return Promise.all((await database.read(query.orderBy('created_at').orderBy('id').compile())).map(open));
+      return openAll(await database.read(query.orderBy('created_at').orderBy('id').compile()), open, onDamaged);
     },
 
     async findPushTarget(id) {

@@ -1,5 +1,5 @@
 // Puts a backup back. Nothing is touched before the backup has been read to its end and the master key has opened it.
-import { existsSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,6 +7,7 @@ import { Problem } from '../core/problem.ts';
 import { type Backup, type Manifest, openBackup, toProblem } from './backup.ts';
 import { proveKeyOfBackup } from './backup-key.ts';
 import { copyIntoPostgres } from './copy-into-postgres.ts';
+import { isThere, makeFolder } from './data-folder.ts';
 import { masterKeySource } from './master-key.ts';
 import { databaseFileName, masterKeyFileName, type StoreOptions } from './open-store.ts';
 import { isContention } from './sqlite/connection.ts';
@@ -58,7 +59,7 @@ async function restoreToFile(
   const keepAs = `${file}.replaced-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
   let draft: Draft | undefined;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     // Before the work, so that a mistake is told at once; what counts is the look at the end.
     whileNobodyUses(file, replace, () => null);
     draft = Draft.create(`${file}.restoring`);
@@ -105,7 +106,7 @@ async function unpack(backup: Backup, draft: Draft, onProgress: (progress: Progr
 
 /** Holds the database for itself meanwhile; a server that runs on it, or any other process, has to be ended first. */
 function whileNobodyUses<T>(file: string, replace: boolean, use: (isWorthKeeping: boolean) => T): T {
-  if (!existsSync(file)) return use(false);
+  if (!isThere(file)) return use(false);
   const db = new DatabaseSync(file, { timeout: 0 });
   let isWorthKeeping: boolean;
   try {

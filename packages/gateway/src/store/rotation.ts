@@ -4,9 +4,11 @@
 // transaction that finds nothing left under it; `MasterKeyring.write` keeps anything from being sealed with it later. Cut
 // off at any point, all values open and the next rotation goes on from there.
 import type { KeyObject } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { describeFileError } from '../core/file-error.ts';
 import { formatMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import {
@@ -17,44 +19,20 @@ import {
   type Store,
   StoreUnavailable,
 } from '../gateway/ports.ts';
-import { type Place, type SealingKey, seal, sealedOverhead } from './cipher.ts';
+import { type SealingKey, seal, sealedOverhead } from './cipher.ts';
 import type { Database } from './database.ts';
-import { wrappedPlace } from './keyring.ts';
 import { makeMasterKey, writeKeyFile } from './master-key.ts';
 import { isProof, type MasterKeyring, proofName } from './master-keyring.ts';
 import { bumpGeneration } from './owners.ts';
-import { placeOf } from './sealed-columns.ts';
-import { secretPlace } from './secrets.ts';
+import { isRetired, rememberRetired } from './retired-keys.ts';
+import { sealedColumns as allSealedColumns, type KeyValue, type SealedColumn } from './sealed-places.ts';
 import { lockFile } from './sqlite/file-lock.ts';
+import { syncPath } from './sync-path.ts';
 
 /** Resealed per transaction, so that no request waits for long. */
 const batchSize = 200;
 
-type KeyValue = string | number;
-
-/** A column whose values the master key seals. */
-interface SealedColumn {
-  table: string;
-  column: string;
-  key: readonly string[];
-  placeOf(key: readonly KeyValue[]): Place;
-}
-
-const sealedColumns: readonly SealedColumn[] = [
-  {
-    table: 'data_keys',
-    column: 'wrapped',
-    key: ['owner_id', 'version'],
-    placeOf: ([ownerId, version]) => wrappedPlace(String(ownerId), Number(version)),
-  },
-  {
-    table: 'api_keys',
-    column: 'sealed',
-    key: ['owner_id', 'id'],
-    placeOf: ([ownerId, id]) => placeOf('api_keys', { owner_id: String(ownerId), id: String(id) }),
-  },
-  { table: 'meta', column: 'value', key: ['name'], placeOf: ([name]) => secretPlace(String(name)) },
-];
+const sealedColumns = allSealedColumns.filter(({ sealedBy }) => sealedBy === 'master key');
 
 export function createMasterKeyStore(
   database: Database,
@@ -88,15 +66,13 @@ async function rotate(
   { onProgress = () => undefined, oldKeyFile }: RotationOptions,
 ): Promise<RotationReport> {
   await master.refresh();
-  if (oldKeyFile !== undefined) saveOldKeys(master, oldKeyFile);
-  const key = takeNewKey(master, file);
-  onProgress({ step: 'key_ready' });
-  await database.write([master.prove(key), bumpGeneration(database)]);
-  await master.refresh();
-  if (master.versionOf(key.key) !== key.version) {
-    throw new Problem('Another rotation, with another new key, has just begun. Give every process the same keys.');
+  const key = await chooseKey(database, master, file);
+  // Before the file is touched: from here on, whatever is cut off, no key is lost.
+  if (oldKeyFile !== undefined) saveOldKeys(master, key.key, oldKeyFile);
+  // Otherwise what is left is to drop the old key.
+  if (master.versions.length > 1 || master.versionOf(key.key) === undefined) {
+    await bringIntoUse(database, master, file, key, onProgress);
   }
-  onProgress({ step: 'key_in_use' });
   const retired = master.versions.filter((version) => version !== key.version);
   const damaged: string[] = [];
   let resealed = 0;
@@ -109,31 +85,61 @@ async function rotate(
         onProgress({ step: 'resealing', resealed });
       }
     }
-    await retire(database, master, key.version, damaged.length);
+    await retire(database, master, key, damaged.length);
   }
   onProgress({ step: 'old_key_retired' });
   const todo = [...dropOldKeys(master, file, key.key), ...(await wipe(database))];
   return { version: key.version, retired, resealed, damaged, todo };
 }
 
-/** The one that a rotation was cut off with, else the one that the operator put in front, else a new one in the file. */
-function takeNewKey(master: MasterKeyring, file: string | null): SealingKey {
+/** The one that a rotation was cut off with, else the one that the operator put in front, else a new one. */
+async function chooseKey(database: Database, master: MasterKeyring, file: string | null): Promise<SealingKey> {
   const { source, versions } = master;
   const [newest = 1] = versions;
   if (versions.length > 1) return master.key(newest);
   const keys = source.read();
   const [first] = keys;
-  if (first !== undefined && master.versionOf(first) === undefined) return { version: newest + 1, key: first };
+  if (first !== undefined && master.versionOf(first) === undefined) {
+    await refuseRetired(database, master, first);
+    return { version: newest + 1, key: first };
+  }
   // Cut off at the very end, or done before: what is left is to drop the old key.
   if (keys.length > 1) return master.key(newest);
   if (file === null) throw new Problem(howToGiveKeys(master));
-  const key = makeMasterKey();
-  try {
-    writeKeyFile(file, [key, ...keys]);
-  } catch (error) {
-    throw new Problem(`${file} cannot be written: ${(error as Error).message}. ${howToGiveKeys(master)}`);
+  return { version: newest + 1, key: makeMasterKey() };
+}
+
+/** Going back to it would make those who have it, from before, able to open everything again. */
+async function refuseRetired(database: Database, { source }: MasterKeyring, key: KeyObject): Promise<void> {
+  if (!(await isRetired(database, key))) return;
+  throw new Problem(
+    `The first key in ${source.name} was replaced by a rotation before, and is not taken again: the keys stand in the ` +
+      'wrong order, or the old one was left in. Put the newest key first. Nothing was changed.',
+  );
+}
+
+async function bringIntoUse(
+  database: Database,
+  master: MasterKeyring,
+  file: string | null,
+  key: SealingKey,
+  onProgress: NonNullable<RotationOptions['onProgress']>,
+): Promise<void> {
+  const keys = master.source.read();
+  if (file !== null && !keys.some((each) => each.equals(key.key))) {
+    try {
+      writeKeyFile(file, [key.key, ...keys]);
+    } catch (error) {
+      throw new Problem(`${file} cannot be written: ${describeFileError(error)}. ${howToGiveKeys(master)}`);
+    }
   }
-  return { version: newest + 1, key };
+  onProgress({ step: 'key_ready' });
+  await database.write([master.prove(key), bumpGeneration(database)]);
+  await master.refresh();
+  if (master.versionOf(key.key) !== key.version) {
+    throw new Problem('Another rotation, with another new key, has just begun. Give every process the same keys.');
+  }
+  onProgress({ step: 'key_in_use' });
 }
 
 function howToGiveKeys({ source: { file, name } }: MasterKeyring): string {
@@ -210,8 +216,14 @@ function replace(
 }
 
 /** Ends the old keys, if nothing but damaged values is left under them. The generation goes first: writers wait for it. */
-async function retire(database: Database, master: MasterKeyring, version: number, damaged: number): Promise<void> {
+async function retire(
+  database: Database,
+  master: MasterKeyring,
+  { version }: SealingKey,
+  damaged: number,
+): Promise<void> {
   const { build } = database;
+  const old = master.versions.filter((each) => each !== version);
   const left = sql.join(
     sealedColumns.map(
       (column) => sql`(select count(*) from ${sql.table(column.table)} where ${isSealedOtherwise(column, version)})`,
@@ -223,6 +235,7 @@ async function retire(database: Database, master: MasterKeyring, version: number
     sql`delete from meta where ${isProof} and name <> ${proofName(version)} and ${left} = ${sql.lit(damaged)}`.compile(
       build,
     ),
+    ...old.map((each) => rememberRetired(database, master.key(each), proofName(each))),
   ]);
   await master.refresh();
 }
@@ -261,16 +274,38 @@ async function wipe(database: Database): Promise<string[]> {
   }
 }
 
-function saveOldKeys(master: MasterKeyring, file: string): void {
-  const old = master.versions.length > 1 ? master.versions.slice(1) : master.versions;
-  const text = formatMasterKeys(old.map((version) => master.key(version).key));
-  // A rotation that goes on finds what it wrote before.
-  if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
+/** All keys but the one that stays. */
+function saveOldKeys({ source }: MasterKeyring, key: KeyObject, file: string): void {
+  const old = source.read().filter((each) => !each.equals(key));
+  if (old.length === 0) return;
   try {
+    refusePlaceOfKeys(source.file, file);
+    const text = formatMasterKeys(old);
+    // A rotation that goes on finds what it wrote before.
+    if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
     writeFileSync(file, text, { mode: 0o600, flag: 'wx', flush: true });
+    syncPath(dirname(file));
   } catch (error) {
-    throw new Problem(`The old key cannot be written to ${file}: ${(error as Error).message}. Nothing was changed.`);
+    if (error instanceof Problem) throw error;
+    throw new Problem(
+      `The old key cannot be written to ${file}: ${describeFileError(error)}. Nothing was changed. Name another file.`,
+    );
   }
+}
+
+/** What stands there is replaced by the rotation itself. */
+function refusePlaceOfKeys(keyFile: string | null, file: string): void {
+  if (keyFile === null) return;
+  const place = realPlace(keyFile);
+  if (![place, `${place}.draft`, `${place}.lock`].includes(realPlace(file))) return;
+  throw new Problem(
+    `${file} is where the master key itself is kept; the old key would be lost there. Nothing was changed. Name another file.`,
+  );
+}
+
+/** Also of a file that is not there yet. */
+function realPlace(file: string): string {
+  return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file));
 }
 
 async function readStatus(database: Database, master: MasterKeyring): Promise<MasterKeyStatus> {
@@ -289,10 +324,12 @@ async function readStatus(database: Database, master: MasterKeyring): Promise<Ma
     }
   }
   const keys = master.source.read();
+  const [first] = keys;
+  const isFirstNew = first !== undefined && master.versionOf(first) === undefined;
   return {
     source: master.source.name,
     versions: master.versions.map((version) => ({ version, values: counts.get(version) ?? 0 })),
     spareKeys: keys.filter((key) => master.versionOf(key) === undefined).length,
-    nextKeyGiven: keys[0] !== undefined && master.versionOf(keys[0]) === undefined,
+    nextKeyGiven: isFirstNew && !(await isRetired(database, first)),
   };
 }

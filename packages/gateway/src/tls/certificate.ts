@@ -2,6 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { describeFileError } from '../core/file-error.ts';
 import { Problem } from '../core/problem.ts';
 
 export interface TlsFiles {
@@ -61,7 +62,7 @@ async function read(variable: string, file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Problem(`${variable}: ${file} cannot be read: ${(error as Error).message}`);
+    throw new Problem(`${variable}: ${file} cannot be read: ${describeFileError(error)}.`);
   }
 }
 

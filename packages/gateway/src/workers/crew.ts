@@ -1,12 +1,12 @@
 // The head's side: forks the workers, answers for the broker that they share, and replaces those that die or hang.
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
-import type { MqttMessage, MqttPublisher } from '../channels/mqtt/publisher.ts';
-import type { Outcome } from '../core/answer.ts';
+import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { Problem } from '../core/problem.ts';
 import type { MetricSet } from './gathered-metrics.ts';
-import { type FromHead, type FromWorker, isOfKind, type Numbered } from './messages.ts';
-import { Outbox } from './outbox.ts';
+import { type FromHead, type FromWorker, isOfKind } from './messages.ts';
+import { MetricsInquiry } from './metrics-inquiry.ts';
+import { openPublishDesk } from './publish-desk.ts';
 import { askEveryMs, Pulse, RestartDelay } from './vitality.ts';
 
 export interface CrewOptions {
@@ -50,11 +50,9 @@ interface Member {
   pulse: Pulse;
   since: number;
   problem?: string;
-  /** Who waits for its metrics. */
-  onMetrics: Set<(metrics: MetricSet | null) => void>;
+  metrics: MetricsInquiry;
 }
 
-const metricsPatienceMs = 1000;
 const launcher = fileURLToPath(new URL('../../bin/tocsin.js', import.meta.url));
 
 /** Resolves when all of them listen; rejects, with none left running, when the first of them cannot. */
@@ -69,6 +67,9 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
   let isStopping = false;
   let onEmpty = (): void => undefined;
 
+  // The workers take connections off the port themselves. Node's other way, in which the head takes them and hands them
+  // over, never lets go of one that was on its way to a worker that died.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
     exec: launcher,
     args: ['serve', ...(options.isLogForPeople ? [] : ['--json'])],
@@ -79,13 +80,14 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
 
   function fork(number: number, restart: RestartDelay): void {
     const worker = cluster.fork({ TOCSIN_WORKER: String(number), TOCSIN_PORT: String(port) });
-    const member: Member = { number, worker, pulse: new Pulse(), since: performance.now(), onMetrics: new Set() };
+    const metrics = new MetricsInquiry(() => post(worker, { kind: 'tellMetrics' }));
+    const member: Member = { number, worker, pulse: new Pulse(), since: performance.now(), metrics };
     members.set(number, member);
-    const publish = publisher && publishFor(worker, publisher);
+    const publish = publisher && openPublishDesk(publisher, (outcomes) => post(worker, { kind: 'outcomes', outcomes }));
     worker.on('message', (message: unknown) => {
       if (isOfKind<FromWorker, 'alive'>(message, 'alive')) member.pulse.answered();
       else if (isOfKind<FromWorker, 'publish'>(message, 'publish')) publish?.(message.messages);
-      else if (isOfKind<FromWorker, 'metrics'>(message, 'metrics')) hand(member, message.metrics);
+      else if (isOfKind<FromWorker, 'metrics'>(message, 'metrics')) metrics.answer(message.metrics);
       else if (isOfKind<FromWorker, 'listening'>(message, 'listening')) listens(member, message.url);
       else if (isOfKind<FromWorker, 'failed'>(message, 'failed')) member.problem = message.problem;
     });
@@ -107,8 +109,9 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
     if (listening.size === size) started.resolve();
   }
 
-  function ended({ number, since }: Member, restart: RestartDelay, how: Ending): void {
+  function ended({ number, since, metrics }: Member, restart: RestartDelay, how: Ending): void {
     members.delete(number);
+    metrics.answer(null);
     if (members.size === 0) {
       // Whichever port was free at the start is to stay the same, though nobody holds it at the moment.
       if (options.port === 0 && url !== '') port = Number(new URL(url).port);
@@ -167,39 +170,13 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
   return {
     url,
     metrics: async () => {
-      const sets = await Promise.all([...members.values()].map(metricsOf));
+      const sets = await Promise.all([...members.values()].map(({ metrics }) => metrics.ask()));
       return sets.filter((set) => set !== null);
     },
     reload: () => {
       for (const { worker } of members.values()) post(worker, { kind: 'reload' });
     },
     stop,
-  };
-}
-
-function metricsOf(member: Member): Promise<MetricSet | null> {
-  return new Promise((resolve) => {
-    member.onMetrics.add(resolve);
-    setTimeout(() => {
-      member.onMetrics.delete(resolve);
-      resolve(null);
-    }, metricsPatienceMs);
-    post(member.worker, { kind: 'tellMetrics' });
-  });
-}
-
-function hand({ onMetrics }: Member, metrics: MetricSet): void {
-  for (const resolve of onMetrics) resolve(metrics);
-  onMetrics.clear();
-}
-
-function publishFor(worker: Worker, publisher: MqttPublisher): (messages: Numbered<MqttMessage>[]) => void {
-  const outbox = new Outbox<Numbered<Outcome>>((outcomes) => post(worker, { kind: 'outcomes', outcomes }));
-  return (messages) => {
-    for (const [number, message] of messages) {
-      // The worker keeps the deadline; what it no longer waits for, it does not miss.
-      void publisher.publish(message, new AbortController().signal).then((outcome) => outbox.add([number, outcome]));
-    }
   };
 }
 

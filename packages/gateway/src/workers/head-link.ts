@@ -24,6 +24,8 @@ export function linkToHead(): HeadLink {
     else if (isOfKind<FromHead, 'areYouAlive'>(message, 'areYouAlive')) void post({ kind: 'alive' });
     else if (isOfKind<FromHead, 'stop'>(message, 'stop')) stopAsked.resolve();
   });
+  // What Node itself sends, such as the question for the port, fails like this when the head ends at that moment.
+  process.on('error', () => stopAsked.resolve());
   cluster.worker?.once('disconnect', () => {
     // Otherwise Node would end this process at once, in the middle of its requests.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;

@@ -1,19 +1,19 @@
 import { Agent, request } from 'node:http';
 
-/** A caller with a fixed number of connections that are kept open, and closed all at once. */
+/** A caller with a fixed number of connections that are kept open, and closed all at once; or with a new one per request. */
 export class Connections {
   readonly #api: string;
   readonly #key: string;
   readonly #agent: Agent;
 
-  constructor({ api, key }: { api: string; key: string }, count: number) {
+  constructor({ api, key }: { api: string; key: string }, count: number, keepAlive = true) {
     this.#api = api;
     this.#key = key;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: count });
+    this.#agent = new Agent({ keepAlive, maxSockets: count });
   }
 
   /** Resolves only when the whole answer is there. */
-  notify(notification: object): Promise<{ status: number; text: string }> {
+  notify(notification: object, signal?: AbortSignal): Promise<{ status: number; text: string }> {
     const body = JSON.stringify(notification);
     const headers = {
       Authorization: `Bearer ${this.#key}`,
@@ -21,7 +21,7 @@ export class Connections {
       'Content-Length': Buffer.byteLength(body),
     };
     return new Promise((resolve, reject) => {
-      const call = request(this.#api, { method: 'POST', agent: this.#agent, headers }, (response) => {
+      const call = request(this.#api, { method: 'POST', agent: this.#agent, headers, signal }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;

@@ -1,5 +1,6 @@
 // What the tests of several processes need to see of them: which there are, and which of them gave an answer.
 import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SuccessAnswer } from '@tocsin/contract';
@@ -51,19 +52,40 @@ export async function replaced(gateway: GatewayProcess, worker: number, oldPid: 
   return eventually(`worker ${worker} is replaced`, withinMs, () => workersOf(gateway).get(worker), isNew);
 }
 
+/** Also those that do not listen yet. */
+export function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
+export function hasOpen(pid: number, file: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).some((descriptor) => readlinkSync(`${folder}/${descriptor}`) === file);
+  } catch {
+    // A descriptor was closed meanwhile, or the process has ended.
+    return false;
+  }
+}
+
+/** Longer than a gateway whose store hangs takes for an answer. */
+const patienceMs = 8000;
+
 /** Many connections that send one notification after the other until they are stopped, and note what was acknowledged. */
 export class Load {
   readonly acknowledged = new Map<string, string>();
   readonly refused: string[] = [];
   cutOff = 0;
+  /** Those that got neither an answer nor an end. */
+  hung = 0;
   #count = 0;
   #isStopped = false;
   readonly #connections: Connections;
   readonly #senders: Promise<void>[];
 
-  constructor(t: TestContext, target: { api: string; key: string }, connections: number) {
+  constructor(t: TestContext, target: { api: string; key: string }, connections: number, keepAlive = true) {
     t.after(() => this.stop());
-    this.#connections = new Connections(target, connections);
+    this.#connections = new Connections(target, connections, keepAlive);
     this.#senders = Array.from({ length: connections }, () => this.#send());
   }
 
@@ -88,13 +110,15 @@ export class Load {
     while (!this.#isStopped) {
       this.#count += 1;
       const title = `notification ${this.#count}`;
+      const deadline = AbortSignal.timeout(patienceMs);
       try {
-        const { status, text } = await this.#connections.notify({ title });
+        const { status, text } = await this.#connections.notify({ title }, deadline);
         const body = JSON.parse(text) as SuccessAnswer;
         if (status === 200 && body.stored) this.acknowledged.set(body.id, title);
         else this.refused.push(text);
       } catch {
-        this.cutOff += 1;
+        if (deadline.aborted) this.hung += 1;
+        else this.cutOff += 1;
         // Nobody may be listening at the moment.
         await delay(10);
       }

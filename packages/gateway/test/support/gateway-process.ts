@@ -46,11 +46,17 @@ export class Installation {
 
   /** `wrapper` is a command line that runs another, such as strace with its options. */
   async serve(environment: Record<string, string> = {}, wrapper: string[] = []): Promise<GatewayProcess> {
+    const gateway = this.beginToServe(environment, wrapper);
+    await gateway.ready();
+    return gateway;
+  }
+
+  /** Does not wait until it is ready. */
+  beginToServe(environment: Record<string, string> = {}, wrapper: string[] = []): GatewayProcess {
     const child = this.#spawn(['serve'], environment, wrapper);
     const gateway = new GatewayProcess(child);
     this.#running.add(gateway);
     child.once('exit', () => this.#running.delete(gateway));
-    await gateway.ready();
     return gateway;
   }
 

@@ -26,6 +26,13 @@ export class RowTamperer {
     if (changes !== 1) throw new Error(`${changes} rows changed instead of one: ${sql}`);
   }
 
+  /** Exactly one row has to go. */
+  remove(table: string, where: Record<string, SQLInputValue>): void {
+    const sql = `DELETE FROM ${table} WHERE ${conditions(where)}`;
+    const { changes } = this.#db.prepare(sql).run(...Object.values(where));
+    if (changes !== 1) throw new Error(`${changes} rows went instead of one: ${sql}`);
+  }
+
   close(): void {
     this.#db.close();
   }

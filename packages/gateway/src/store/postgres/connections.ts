@@ -39,7 +39,8 @@ export function clientConfig(url: string): ClientConfig {
     return {
       ...{ host, port, database, user, password, ssl },
       options: withMode.searchParams.get('options') ?? undefined,
-      application_name: withMode.searchParams.get('application_name') ?? 'tocsin',
+      // By this name restore and migrate-store find out that nodes are running.
+      application_name: 'tocsin',
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,

@@ -51,10 +51,18 @@ async function askServer(config: ClientConfig): Promise<Server> {
 }
 
 function toProblem(error: unknown, config: ClientConfig): Problem {
-  const { host, port, database, user } = config;
+  const { host, port, database, user, password } = config;
   const server = `The PostgreSQL server at ${host}:${port}`;
   const { message } = toStoreError(error);
   const code = error instanceof DatabaseError ? (error.code ?? '') : '';
+  if (!password && (code === '28P01' || message.includes('password must be a'))) {
+    return new Problem(
+      `${server} asks for a password, and none is given: put it into TOCSIN_DATABASE_URL or PGPASSWORD.`,
+    );
+  }
+  if (message.includes('does not support SSL')) {
+    return new Problem(`${server} has no TLS, which the URL asks for: switch it on there, or leave sslmode out.`);
+  }
   if (code.startsWith('28')) {
     return new Problem(
       `${server} does not let user "${user}" in: ${message}. Check user and password in TOCSIN_DATABASE_URL.`,

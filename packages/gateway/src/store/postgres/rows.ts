@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, type QueryArrayConfig } from 'pg';
 import { Problem } from '../../core/problem.ts';
+import { names, quote } from '../quoted-names.ts';
 import { type Changes, firstPageRows, nextPageRows, type RowTarget, type Snapshot } from '../transfer.ts';
 import type { Column, ColumnKind, Row, Table, Value } from '../transfer-tables.ts';
 import { clientConfig, numberTypes } from './connections.ts';
@@ -183,12 +184,4 @@ function unnest(columns: readonly Column[]): string {
 
 function toArrays(columns: readonly Column[], rows: readonly Row[]): unknown[][] {
   return columns.map((_, index) => rows.map((row) => row[index]));
-}
-
-function names(columns: readonly Column[]): string {
-  return columns.map(({ name }) => quote(name)).join(', ');
-}
-
-function quote(name: string): string {
-  return `"${name}"`;
 }

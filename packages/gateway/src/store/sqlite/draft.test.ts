@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -23,9 +23,19 @@ test('A draft that is being written is nobody else’s', (t) => {
 
 test('What a process that was cut off left behind makes way', (t) => {
   const file = fileFor(t);
-  writeFileSync(file, 'half of something');
+  writeFileSync(file, 'SQLite format 3\0 and half of something');
   const draft = Draft.create(file);
   draft.db.exec('CREATE TABLE some (thing text)');
   draft.discard();
   assert.ok(!existsSync(file));
+});
+
+test('What no process of ours left behind stays', (t) => {
+  const file = fileFor(t);
+  writeFileSync(file, 'precious');
+  assert.throws(() => Draft.create(file), /is in the way and was not written by Tocsin/);
+  assert.equal(readFileSync(file, 'utf8'), 'precious');
+  rmSync(file);
+  mkdirSync(file);
+  assert.throws(() => Draft.create(file), /is in the way and was not written by Tocsin/);
 });

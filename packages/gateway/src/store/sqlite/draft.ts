@@ -1,8 +1,10 @@
 // A SQLite file in the making: for one process alone, and under its final name only once it is whole and on disk.
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { describeFileError } from '../../core/file-error.ts';
 import { Problem } from '../../core/problem.ts';
+import { syncPath } from '../sync-path.ts';
 import { isContention } from './connection.ts';
 
 export class Draft {
@@ -21,11 +23,11 @@ export class Draft {
   /** Takes the place of one that was cut off; refuses where another process is at it now. */
   static create(file: string): Draft {
     try {
-      if (existsSync(file)) removeAbandoned(file);
+      removeAbandoned(file);
       return new Draft(file);
     } catch (error) {
       if (error instanceof Problem) throw error;
-      throw new Problem(`${file} cannot be written: ${(error as Error).message}`);
+      throw new Problem(`${file} cannot be written: ${describeFileError(error)}.`);
     }
   }
 
@@ -39,14 +41,14 @@ export class Draft {
     const problems = quickCheck(this.db);
     if (problems.length > 0) throw new Problem(`${this.file} was not written as it should be: ${problems[0]}`);
     this.db.close();
-    sync(this.file);
+    syncPath(this.file);
   }
 }
 
 /** Gives a finished file its name; whatever had it is replaced in one step. */
 export function putInPlace(from: string, to: string): void {
   renameSync(from, to);
-  sync(dirname(to));
+  syncPath(dirname(to));
 }
 
 /** What SQLite finds wrong with a file; empty when it is sound. */
@@ -59,24 +61,33 @@ export function quickCheck(db: DatabaseSync): string[] {
 }
 
 function removeAbandoned(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isFile() || (found.size > 0 && !isDatabase(file))) {
+    throw new Problem(`${file} is in the way and was not written by Tocsin. Move it away, or name another file.`);
+  }
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     if (isContention(error)) throw new Problem(`Another process is writing ${file} at this moment.`);
-    // Anything else that stands there is what a process that was cut off left behind.
+    // Anything else is wrong with what a process that was cut off left behind.
   } finally {
     db?.close();
   }
   rmSync(file);
 }
 
-function sync(path: string): void {
-  const handle = openSync(path, 'r');
+/** As far as its first bytes tell. */
+function isDatabase(file: string): boolean {
+  const expected = 'SQLite format 3\0';
+  const first = Buffer.alloc(expected.length);
+  const handle = openSync(file, 'r');
   try {
-    fsyncSync(handle);
+    readSync(handle, first);
   } finally {
     closeSync(handle);
   }
+  return first.toString('latin1') === expected;
 }

@@ -1,5 +1,6 @@
 // The rows of a SQLite file, for copying. In the thread of the caller: only commands copy, and they wait for it anyway.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { names, quote } from '../quoted-names.ts';
 import { type Changes, firstPageRows, nextPageRows, type RowTarget } from '../transfer.ts';
 import type { Column, Row, Table } from '../transfer-tables.ts';
 
@@ -56,14 +57,6 @@ function keyOf({ key }: Table, row: Row): SQLInputValue[] {
   return row.slice(0, key.length);
 }
 
-function names(columns: readonly Column[]): string {
-  return columns.map(({ name }) => quote(name)).join(', ');
-}
-
 function marks(columns: readonly Column[]): string {
   return columns.map(() => '?').join(', ');
-}
-
-function quote(name: string): string {
-  return `"${name}"`;
 }

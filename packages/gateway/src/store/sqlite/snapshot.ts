@@ -1,13 +1,13 @@
 // One unchanging state of a SQLite store, read beside a server that goes on writing.
-import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
+import { isThere } from '../data-folder.ts';
 import type { Snapshot } from '../transfer.ts';
 import { appliedMigrations } from './apply-migrations.ts';
 import { SqliteRows } from './rows.ts';
 
 export function openSqliteSnapshot(file: string): Snapshot {
-  if (!existsSync(file)) {
+  if (!isThere(file)) {
     throw new Problem(`There is no database ${file}. Run this where the server runs, or set TOCSIN_DATA_DIR.`);
   }
   const db = new DatabaseSync(file, { timeout: 5000 });

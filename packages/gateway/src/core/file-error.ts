@@ -1,0 +1,16 @@
+/** What the operating system says about a file, in words that name no system call. */
+export function describeFileError(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code === undefined ? undefined : texts[code]) ?? message;
+}
+
+const texts: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of its path is no folder',
+  EACCES: 'this user may not',
+  EPERM: 'this user may not',
+  EISDIR: 'it is a folder',
+  EEXIST: 'it exists already',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+};

@@ -1,0 +1,115 @@
+// What an operator sees of deliveries that wait or were given up, and what they can do about it.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, suite, test } from 'node:test';
+import { Installation } from './support/gateway-process.ts';
+import { findFreePort } from './support/mosquitto.ts';
+import { notify } from './support/requests.ts';
+
+interface Row {
+  id: string;
+  ownerId: string;
+  notificationId: string;
+  state: string;
+}
+
+suite('The commands about deliveries', () => {
+  let installation: Installation;
+  let ann: string;
+  const sentIds: string[] = [];
+
+  /** A mail server that is not there leaves one delivery behind for each notification. */
+  before(async () => {
+    installation = await Installation.create({
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${await findFreePort()}`,
+      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    });
+    const gateway = await installation.serve();
+    ann = gateway.line.firstRun?.owner ?? '';
+    await installation.json('owner', 'set', ann, '--email', 'ann@example.com', '--email-alerts', 'on');
+    for (const title of ['one', 'two', 'three']) sentIds.push((await notify(gateway, { title })).body.id);
+    await gateway.stop();
+  });
+  after(() => installation.remove());
+
+  async function text(...args: string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await installation.run(['delivery', ...args]);
+    assert.equal(exitCode, 0, stderr);
+    return stdout;
+  }
+  const rows = (...args: string[]): Promise<Row[]> => installation.json<Row[]>('delivery', 'list', ...args);
+
+  /** As a server would have left them. */
+  function become(state: 'dead' | 'sent', ...notificationIds: string[]): void {
+    const db = new DatabaseSync(join(installation.dataDir, 'tocsin.db'));
+    const end = db.prepare('UPDATE deliveries SET state = ?, next_at = NULL, ended_at = 1 WHERE notification_id = ?');
+    for (const id of notificationIds) assert.equal(end.run(state, id).changes, 1);
+    db.close();
+  }
+
+  test('show what waits and what was given up, newest first, and what was sent later only to whoever asks', async () => {
+    assert.match(await text('list', '--state', 'dead'), /^Nothing was given up\.\n$/);
+    assert.match(await text('list', '--state', 'sent'), /^Nothing was delivered by a later attempt\.\n$/);
+    const [first = '', second = '', third = ''] = sentIds;
+    become('dead', third);
+    become('sent', first);
+    assert.deepEqual(
+      (await rows()).map(({ notificationId, state }) => [notificationId, state]),
+      [
+        [third, 'dead'],
+        [second, 'waiting'],
+      ],
+    );
+    assert.doesNotMatch(await text('list'), /OWNER/);
+    assert.deepEqual(
+      (await rows('--state', 'sent')).map(({ notificationId }) => notificationId),
+      [first],
+    );
+    assert.deepEqual(
+      (await rows('--notification', first)).map(({ state }) => state),
+      ['sent'],
+    );
+    assert.match(
+      await text('list', '--notification', 'none'),
+      /nothing of that notification here: .*does not exist\.\n$/,
+    );
+  });
+
+  test('say so when there are more than were shown', async () => {
+    assert.match(await text('list', '--limit', '1'), /\n1 shown; --limit shows more\.\n$/);
+    assert.equal((await rows('--limit', '1')).length, 1);
+    assert.doesNotMatch(await text('list', '--limit', '2'), /shown/);
+  });
+
+  test('find the owner of an ID, and want to be told whose all are', async () => {
+    const bob = await installation.json('owner', 'create', '--name', 'Bob');
+    const [dead] = await rows();
+    assert.match(await text('list'), /^ID +OWNER +STATE[\s\S]*own_/);
+    assert.deepEqual(await rows('--owner', bob.id as string), []);
+    const all = await installation.run(['delivery', 'retry', '--all']);
+    assert.equal(all.exitCode, 2);
+    assert.match(all.stderr, /several owners; say which:\n.*--owner own_/);
+    assert.match(await text('retry', dead?.id ?? ''), /^1 will be tried within a second/);
+    assert.deepEqual(
+      (await rows()).map(({ state }) => state),
+      ['waiting', 'waiting'],
+    );
+    const unknown = await installation.run(['delivery', 'drop', 'nothing.email']);
+    assert.equal(unknown.exitCode, 1);
+    assert.match(unknown.stderr, /no delivery nothing\.email/);
+  });
+
+  test('say what there was to do when there was nothing', async () => {
+    assert.match(
+      await text('retry', '--all', '--owner', ann),
+      /^Nothing was given up; what waits is tried by itself\.\n$/,
+    );
+    const [sent] = await rows('--state', 'sent');
+    assert.match(await text('retry', sent?.id ?? ''), /^It was sent meanwhile\.\n$/);
+    become('dead', ...sentIds.slice(1));
+    assert.match(await text('list', '--state', 'waiting'), /^Nothing waits\.\n$/);
+    assert.match(await text('drop', '--all', '--owner', ann), /^2 dropped\. The notifications themselves stay/);
+    assert.match(await text('list'), /^Nothing waits, and nothing was given up\.\n$/);
+  });
+});
