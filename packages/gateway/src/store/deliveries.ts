@@ -25,17 +25,17 @@ const dayMs = 86_400_000;
 export function createDeliveryStore(database: Database, keyring: Keyring): DeliveryStore {
   const { build, dialect } = database;
 
-  const settleOne = build
-    .updateTable('dispatches')
-    .set({ results: '', lease_until: null })
-    .where('owner_id', '=', '')
-    .where('notification_id', '=', '')
-    .where('lease_until', 'is not', null)
-    .compile();
-
-  /** Built once: it runs for every notification that somebody is told of. */
-  function settle({ ownerId, notificationId, results }: DispatchToSettle): CompiledQuery {
-    return { ...settleOne, parameters: [JSON.stringify(results), null, ownerId, notificationId] };
+  /** Most end alike: those of an owner with the same results are one statement, however many they are. */
+  function settle(settled: readonly DispatchToSettle[]): CompiledQuery[] {
+    const alike = Map.groupBy(settled, ({ ownerId, results }) => `${ownerId}\n${JSON.stringify(results)}`);
+    return [...alike].map(([group, each]) => {
+      const [ownerId, results] = group.split('\n');
+      const ids = each.map(({ notificationId }) => notificationId);
+      const isOne =
+        dialect === 'postgres' ? sql`= any(${ids})` : sql`in (select value from json_each(${JSON.stringify(ids)}))`;
+      return sql`update dispatches set results = ${results}, lease_until = null
+        where owner_id = ${ownerId} and notification_id ${isOne} and lease_until is not null`.compile(build);
+    });
   }
 
   async function toRow(delivery: Delivery): Promise<Row> {
@@ -131,7 +131,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
 
   return {
     async settleDispatches(settled) {
-      const queries = settled.map(settle);
+      const queries = settle(settled);
       const failed = settled.flatMap((each) => each.failed);
       for (const delivery of failed) {
         const insert = build.insertInto('deliveries').values(await toRow(delivery));
