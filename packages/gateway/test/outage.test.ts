@@ -104,7 +104,10 @@ test('While broker and mail server are down everything is accepted, and arrives 
   );
   assert.equal(waiting.filter(({ channel }) => channel === 'mqtt').length, 30);
   assert.equal(waiting.filter(({ channel }) => channel === 'email').length, 30);
-  for (const channel of ['mail', 'MQTT']) assert.equal(linesWith(gateway, `${channel} fails; `), 1, gateway.log);
+  for (const channel of ['mail', 'MQTT']) {
+    const fails = () => linesWith(gateway, `${channel} fails; `);
+    assert.equal(await eventually('the log tells of it', 5000, fails, (count) => count > 0), 1, gateway.log);
+  }
   await mosquitto.run();
   await mail.start();
   const backAt = performance.now();
@@ -120,7 +123,8 @@ test('While broker and mail server are down everything is accepted, and arrives 
 
   for (const channel of ['mail', 'MQTT']) {
     assert.equal(linesWith(gateway, `${channel} fails; `), 1, gateway.log);
-    assert.equal(linesWith(gateway, `${channel} works again`), 1, gateway.log);
+    const worksAgain = () => linesWith(gateway, `${channel} works again`);
+    assert.equal(await eventually('the log tells of it', 5000, worksAgain, (count) => count > 0), 1, gateway.log);
   }
   const left = await installation.json<{ state: string }[]>('delivery', 'list', '--state', 'waiting');
   assert.deepEqual(left, []);
