@@ -15,10 +15,16 @@ export function callOffAt(signal: AbortSignal, channels: Channels): Channels {
       new Promise((resolve, reject) => {
         const callOff = (): void => resolve(targets.map(() => calledOff));
         underWay.add(callOff);
-        channel
-          .send(notification, targets, options, sendSignal)
-          .then(resolve, reject)
-          .finally(() => underWay.delete(callOff));
+        channel.send(notification, targets, options, sendSignal).then(
+          (outcomes) => {
+            underWay.delete(callOff);
+            resolve(outcomes);
+          },
+          (error: unknown) => {
+            underWay.delete(callOff);
+            reject(error);
+          },
+        );
         if (signal.aborted) callOff();
       }),
   });

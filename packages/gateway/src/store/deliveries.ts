@@ -1,14 +1,11 @@
-// Dispatches until they are settled, deliveries that wait, and the lanes they wait in. A lane is held by one process at a
-// time, so that what waits for one target goes out in order, once, however many processes there are.
+// Deliveries that wait, and the lanes they wait in. A lane is held by one process at a time, so that what waits for one
+// target goes out in order, once, however many processes there are.
 import type { Qos } from '@tocsin/contract';
 import { type CompiledQuery, sql } from 'kysely';
 import {
   type ChannelName,
   type Delivery,
   type DeliveryStore,
-  type Dispatch,
-  type DispatchResults,
-  type DispatchToSettle,
   type Lane,
   type LaneName,
   SealBroken,
@@ -16,27 +13,21 @@ import {
 import { type Place, seal } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
+import { skipLockedOn } from './skip-locked.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Tables['deliveries'];
 
 const dayMs = 86_400_000;
 
-export function createDeliveryStore(database: Database, keyring: Keyring): DeliveryStore {
-  const { build, dialect } = database;
+export interface Deliveries {
+  store: Omit<DeliveryStore, 'settleDispatches' | 'claimDispatches' | 'findDispatch'>;
+  /** What puts deliveries in and opens their lanes, for a transaction of the caller's. */
+  keep(failed: readonly Delivery[]): Promise<CompiledQuery[]>;
+}
 
-  /** Most end alike: those of an owner with the same results are one statement, however many they are. */
-  function settle(settled: readonly DispatchToSettle[]): CompiledQuery[] {
-    const alike = Map.groupBy(settled, ({ ownerId, results }) => `${ownerId}\n${JSON.stringify(results)}`);
-    return [...alike].map(([group, each]) => {
-      const [ownerId, results] = group.split('\n');
-      const ids = each.map(({ notificationId }) => notificationId);
-      const isOne =
-        dialect === 'postgres' ? sql`= any(${ids})` : sql`in (select value from json_each(${JSON.stringify(ids)}))`;
-      return sql`update dispatches set results = ${results}, lease_until = null
-        where owner_id = ${ownerId} and notification_id ${isOne} and lease_until is not null`.compile(build);
-    });
-  }
+export function createDeliveryStore(database: Database, keyring: Keyring): Deliveries {
+  const { build, dialect } = database;
 
   async function toRow(delivery: Delivery): Promise<Row> {
     const { ownerId, error } = delivery;
@@ -126,266 +117,230 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
     sql<boolean>`${ofLane(lane)} and version = ${version} and lease_until = ${lane.leaseUntil}`;
   const ofLane = ({ ownerId, channel, target }: LaneName) =>
     sql<boolean>`owner_id = ${ownerId} and channel = ${channel} and target = ${target}`;
-  /** Two processes that claim at the same moment take different rows instead of waiting for each other. */
-  const skipLocked = dialect === 'postgres' ? sql`for update skip locked` : sql``;
+  const skipLocked = skipLockedOn(dialect);
 
   return {
-    async settleDispatches(settled) {
-      const queries = settle(settled);
-      const failed = settled.flatMap((each) => each.failed);
+    async keep(failed) {
+      const queries: CompiledQuery[] = [];
       for (const delivery of failed) {
         const insert = build.insertInto('deliveries').values(await toRow(delivery));
         queries.push(insert.onConflict((conflict) => conflict.doNothing()).compile());
       }
       queries.push(...openLanes(failed));
       for (const ownerId of new Set(failed.map((delivery) => delivery.ownerId))) queries.push(...dropOrphans(ownerId));
-      if (queries.length > 0) await database.write(queries);
+      return queries;
     },
 
-    async claimDispatches(now, leaseUntil, limit) {
-      // Asked first by reading: most of the time there is nothing, and a look is cheaper than a transaction.
-      const expired = build.selectFrom('dispatches').select('owner_id').where('lease_until', '<=', now);
-      if ((await database.read(expired.limit(1).compile())).length === 0) return [];
-      const [claimed] = await database.write([
-        sql`update dispatches set lease_until = ${leaseUntil} where (owner_id, notification_id) in (
-          select owner_id, notification_id from dispatches where lease_until <= ${now}
-          order by lease_until limit ${limit} ${skipLocked}
-        ) returning owner_id, notification_id, targets`.compile(build),
-      ]);
-      const rows = (claimed?.rows ?? []) as Pick<Tables['dispatches'], 'owner_id' | 'notification_id' | 'targets'>[];
-      return rows
-        .map((row) => ({
-          ownerId: row.owner_id,
-          notificationId: row.notification_id,
-          dispatch: JSON.parse(row.targets) as Dispatch,
-        }))
-        .sort((a, b) => (a.notificationId < b.notificationId ? -1 : 1));
-    },
+    store: {
+      async claimLanes(now, leaseUntil, limit) {
+        const due = build.selectFrom('delivery_lanes').select('owner_id');
+        const isDue = sql<boolean>`next_at <= ${now} and lease_until <= ${now}`;
+        if ((await database.read(due.where(isDue).limit(1).compile())).length === 0) return [];
+        const [claimed] = await database.write([
+          sql`update delivery_lanes set lease_until = ${leaseUntil}, next_at = ${leaseUntil}
+          where (owner_id, channel, target) in (
+            select owner_id, channel, target from delivery_lanes where ${isDue}
+            order by next_at limit ${limit} ${skipLocked}
+          ) returning owner_id, channel, target`.compile(build),
+        ]);
+        return ((claimed?.rows ?? []) as Pick<Tables['delivery_lanes'], 'owner_id' | 'channel' | 'target'>[]).map(
+          (row) => ({ ownerId: row.owner_id, channel: row.channel as ChannelName, target: row.target, leaseUntil }),
+        );
+      },
 
-    async findDispatch(ownerId, notificationId) {
-      const [row] = await database.read(
-        build
-          .selectFrom('dispatches')
-          .select(['targets', 'results'])
-          .where('owner_id', '=', ownerId)
-          .where('notification_id', '=', notificationId)
-          .compile(),
-      );
-      if (row === undefined) return null;
-      return {
-        dispatch: JSON.parse(row.targets) as Dispatch,
-        results: row.results === null ? null : (JSON.parse(row.results) as DispatchResults),
-      };
-    },
+      async extendLane(lane, leaseUntil) {
+        const [extended] = await database.write([
+          build
+            .updateTable('delivery_lanes')
+            .set({
+              lease_until: leaseUntil,
+              // One that was hastened stays so.
+              next_at: sql<number>`case when next_at < lease_until then next_at else ${leaseUntil} end`,
+            })
+            .where(ofLane(lane))
+            .where('lease_until', '=', lane.leaseUntil)
+            .compile(),
+        ]);
+        return extended?.changes === 1 ? { ...lane, leaseUntil } : null;
+      },
 
-    async claimLanes(now, leaseUntil, limit) {
-      const due = build.selectFrom('delivery_lanes').select('owner_id');
-      const isDue = sql<boolean>`next_at <= ${now} and lease_until <= ${now}`;
-      if ((await database.read(due.where(isDue).limit(1).compile())).length === 0) return [];
-      const [claimed] = await database.write([
-        sql`update delivery_lanes set lease_until = ${leaseUntil}, next_at = ${leaseUntil}
-        where (owner_id, channel, target) in (
-          select owner_id, channel, target from delivery_lanes where ${isDue}
-          order by next_at limit ${limit} ${skipLocked}
-        ) returning owner_id, channel, target`.compile(build),
-      ]);
-      return ((claimed?.rows ?? []) as Pick<Tables['delivery_lanes'], 'owner_id' | 'channel' | 'target'>[]).map(
-        (row) => ({ ownerId: row.owner_id, channel: row.channel as ChannelName, target: row.target, leaseUntil }),
-      );
-    },
+      async releaseLane(lane, at) {
+        const held = build.selectFrom('delivery_lanes').where(ofLane(lane)).where('lease_until', '=', lane.leaseUntil);
+        const waiting = build.selectFrom('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
+        const look = held.select([
+          'version',
+          'next_at',
+          waiting
+            .select((eb) => eb.fn.min('next_at').as('next_at'))
+            .$asScalar()
+            .as('first'),
+        ]);
+        // What is put in between the look and the release moves the version, and then it is looked at again.
+        for (;;) {
+          const [found] = await database.read(look.compile());
+          if (found === undefined) return;
+          const isHastened = found.next_at < lane.leaseUntil;
+          const first = found.first as number | null;
+          const due = Math.min(at ?? first ?? 0, isHastened ? found.next_at : Number.MAX_SAFE_INTEGER);
+          if (await release(lane, found.version, first === null ? null : due)) return;
+        }
+      },
 
-    async extendLane(lane, leaseUntil) {
-      const [extended] = await database.write([
-        build
-          .updateTable('delivery_lanes')
-          .set({
-            lease_until: leaseUntil,
-            // One that was hastened stays so.
-            next_at: sql<number>`case when next_at < lease_until then next_at else ${leaseUntil} end`,
-          })
+      async listWaiting(lane, { now, limit, after = '' }) {
+        const query = build
+          .selectFrom('deliveries')
+          .selectAll()
           .where(ofLane(lane))
-          .where('lease_until', '=', lane.leaseUntil)
-          .compile(),
-      ]);
-      return extended?.changes === 1 ? { ...lane, leaseUntil } : null;
-    },
+          .where('next_at', 'is not', null)
+          .where('not_before', '<=', now)
+          .where('notification_id', '>', after);
+        return Promise.all(
+          (await database.read(query.orderBy('notification_id').limit(limit).compile())).map(toDelivery),
+        );
+      },
 
-    async releaseLane(lane, at) {
-      const held = build.selectFrom('delivery_lanes').where(ofLane(lane)).where('lease_until', '=', lane.leaseUntil);
-      const waiting = build.selectFrom('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
-      const look = held.select([
-        'version',
-        'next_at',
-        waiting
-          .select((eb) => eb.fn.min('next_at').as('next_at'))
-          .$asScalar()
-          .as('first'),
-      ]);
-      // What is put in between the look and the release moves the version, and then it is looked at again.
-      for (;;) {
-        const [found] = await database.read(look.compile());
-        if (found === undefined) return;
-        const isHastened = found.next_at < lane.leaseUntil;
-        const first = found.first as number | null;
-        const due = Math.min(at ?? first ?? 0, isHastened ? found.next_at : Number.MAX_SAFE_INTEGER);
-        if (await release(lane, found.version, first === null ? null : due)) return;
-      }
-    },
+      async updateDeliveries(deliveries) {
+        if (deliveries.length === 0) return;
+        const rows = await Promise.all(deliveries.map(toRow));
+        await database.write(
+          rows.map(({ state, attempts, next_at, not_before, ended_at, sealed }, index) =>
+            build
+              .updateTable('deliveries')
+              .set({ state, attempts, next_at, not_before, ended_at, sealed })
+              .where(ofDelivery(deliveries[index] as Delivery))
+              // What an owner dropped meanwhile, or what ended elsewhere, stays so.
+              .where('next_at', 'is not', null)
+              .compile(),
+          ),
+        );
+      },
 
-    async listWaiting(lane, { now, limit, after = '' }) {
-      const query = build
-        .selectFrom('deliveries')
-        .selectAll()
-        .where(ofLane(lane))
-        .where('next_at', 'is not', null)
-        .where('not_before', '<=', now)
-        .where('notification_id', '>', after);
-      return Promise.all(
-        (await database.read(query.orderBy('notification_id').limit(limit).compile())).map(toDelivery),
-      );
-    },
+      async postponeDue(lane, now, { delaysMs, notBefore }) {
+        const waiting = build.updateTable('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
+        const due = waiting.where('next_at', '<=', now);
+        // The last of the delays goes on for the rest.
+        const delay = sql<number>`case ${sql.join(
+          delaysMs.slice(0, -1).map((ms, attempts) => sql`when attempts = ${sql.lit(attempts)} then ${sql.lit(ms)}`),
+          sql` `,
+        )} else ${sql.lit(delaysMs.at(-1) ?? 0)} end`;
+        const nextAt = sql<number>`cast(${now} as bigint) + ${delay}`;
+        await database.write([
+          due.where('expires_at', '<=', now).set({ state: 'dead', next_at: null, ended_at: now }).compile(),
+          due
+            .set({
+              attempts: sql<number>`attempts + 1`,
+              next_at: sql<number>`case when ${nextAt} < expires_at then ${nextAt} else expires_at end`,
+            })
+            .compile(),
+          waiting
+            .where('next_at', '<', notBefore)
+            .set({ next_at: sql<number>`case when expires_at < ${notBefore} then expires_at else ${notBefore} end` })
+            .compile(),
+        ]);
+      },
 
-    async updateDeliveries(deliveries) {
-      if (deliveries.length === 0) return;
-      const rows = await Promise.all(deliveries.map(toRow));
-      await database.write(
-        rows.map(({ state, attempts, next_at, not_before, ended_at, sealed }, index) =>
+      async endLane(lane, now) {
+        await database.write([
           build
             .updateTable('deliveries')
-            .set({ state, attempts, next_at, not_before, ended_at, sealed })
-            .where(ofDelivery(deliveries[index] as Delivery))
-            // What an owner dropped meanwhile, or what ended elsewhere, stays so.
+            .set({ state: 'dead', next_at: null, ended_at: now })
+            .where(ofLane(lane))
             .where('next_at', 'is not', null)
             .compile(),
-        ),
-      );
-    },
+        ]);
+      },
 
-    async postponeDue(lane, now, { delaysMs, notBefore }) {
-      const waiting = build.updateTable('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
-      const due = waiting.where('next_at', '<=', now);
-      // The last of the delays goes on for the rest.
-      const delay = sql<number>`case ${sql.join(
-        delaysMs.slice(0, -1).map((ms, attempts) => sql`when attempts = ${sql.lit(attempts)} then ${sql.lit(ms)}`),
-        sql` `,
-      )} else ${sql.lit(delaysMs.at(-1) ?? 0)} end`;
-      const nextAt = sql<number>`cast(${now} as bigint) + ${delay}`;
-      await database.write([
-        due.where('expires_at', '<=', now).set({ state: 'dead', next_at: null, ended_at: now }).compile(),
-        due
-          .set({
-            attempts: sql<number>`attempts + 1`,
-            next_at: sql<number>`case when ${nextAt} < expires_at then ${nextAt} else expires_at end`,
-          })
-          .compile(),
-        waiting
-          .where('next_at', '<', notBefore)
-          .set({ next_at: sql<number>`case when expires_at < ${notBefore} then expires_at else ${notBefore} end` })
-          .compile(),
-      ]);
-    },
-
-    async endLane(lane, now) {
-      await database.write([
-        build
-          .updateTable('deliveries')
-          .set({ state: 'dead', next_at: null, ended_at: now })
-          .where(ofLane(lane))
-          .where('next_at', 'is not', null)
-          .compile(),
-      ]);
-    },
-
-    async hastenLanes(channel, now) {
-      const waiting = build.selectFrom('delivery_lanes').select('owner_id').where('channel', '=', channel);
-      if ((await database.read(waiting.where('next_at', '>', now).limit(1).compile())).length === 0) return 0;
-      const [hastened] = await database.write([
-        build
-          .updateTable('delivery_lanes')
-          // One that is held is being tried at this moment, perhaps too early: it moves on once more.
-          .set({ next_at: now, version: sql<number>`version + 1` })
-          .where('channel', '=', channel)
-          .where('next_at', '>', now)
-          .compile(),
-      ]);
-      return hastened?.changes ?? 0;
-    },
-
-    async countWaiting(ownerId) {
-      const [row] = await database.read(
-        build
-          .selectFrom('deliveries')
-          .select((eb) => eb.fn.countAll<number>().as('count'))
-          .where('owner_id', '=', ownerId)
-          .where('next_at', 'is not', null)
-          .compile(),
-      );
-      return Number(row?.count ?? 0);
-    },
-
-    async waitingTotals() {
-      const [waiting] = await database.read(
-        build
-          .selectFrom('deliveries')
-          .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('created_at').as('oldest')])
-          .where('next_at', 'is not', null)
-          .compile(),
-      );
-      const [dead] = await database.read(
-        build
-          .selectFrom('deliveries')
-          .select((eb) => eb.fn.countAll<number>().as('count'))
-          // As in the index, which a parameter would not match.
-          .where('state', '=', sql.lit('dead'))
-          .compile(),
-      );
-      return {
-        waiting: Number(waiting?.count ?? 0),
-        dead: Number(dead?.count ?? 0),
-        oldestWaitingAt: (waiting?.oldest as number | null | undefined) ?? null,
-      };
-    },
-
-    async listDeliveries({ ownerId, notificationId, state, limit }) {
-      let query = build.selectFrom('deliveries').selectAll().where('owner_id', '=', ownerId);
-      if (notificationId !== undefined) query = query.where('notification_id', '=', notificationId);
-      if (state !== undefined) query = query.where('state', '=', state);
-      const rows = await database.read(
-        query.orderBy('notification_id', 'desc').orderBy('channel').orderBy('target').limit(limit).compile(),
-      );
-      return Promise.all(rows.map(toDelivery));
-    },
-
-    async retryDeliveries(deliveries, now) {
-      const renewed = deliveries.map((delivery) => ({ ...delivery, nextAt: now }));
-      const results = await database.write([
-        ...renewed.map((delivery) =>
+      async hastenLanes(channel, now) {
+        const waiting = build.selectFrom('delivery_lanes').select('owner_id').where('channel', '=', channel);
+        if ((await database.read(waiting.where('next_at', '>', now).limit(1).compile())).length === 0) return 0;
+        const [hastened] = await database.write([
           build
-            .updateTable('deliveries')
-            .set({
-              state: 'waiting',
-              attempts: 0,
-              next_at: now,
-              not_before: 0,
-              expires_at: now + dayMs,
-              ended_at: null,
-            })
-            .where(ofDelivery(delivery))
-            .where('state', '!=', 'sent')
+            .updateTable('delivery_lanes')
+            // One that is held is being tried at this moment, perhaps too early: it moves on once more.
+            .set({ next_at: now, version: sql<number>`version + 1` })
+            .where('channel', '=', channel)
+            .where('next_at', '>', now)
             .compile(),
-        ),
-        ...openLanes(renewed),
-      ]);
-      return count(results.slice(0, renewed.length));
-    },
+        ]);
+        return hastened?.changes ?? 0;
+      },
 
-    async dropDeliveries(deliveries) {
-      // A lane that is empty now is cleared away by whoever holds it next.
-      return count(
-        await database.write(
-          deliveries.map((delivery) => build.deleteFrom('deliveries').where(ofDelivery(delivery)).compile()),
-        ),
-      );
+      async countWaiting(ownerId) {
+        const [row] = await database.read(
+          build
+            .selectFrom('deliveries')
+            .select((eb) => eb.fn.countAll<number>().as('count'))
+            .where('owner_id', '=', ownerId)
+            .where('next_at', 'is not', null)
+            .compile(),
+        );
+        return Number(row?.count ?? 0);
+      },
+
+      async waitingTotals() {
+        const [waiting] = await database.read(
+          build
+            .selectFrom('deliveries')
+            .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('created_at').as('oldest')])
+            .where('next_at', 'is not', null)
+            .compile(),
+        );
+        const [dead] = await database.read(
+          build
+            .selectFrom('deliveries')
+            .select((eb) => eb.fn.countAll<number>().as('count'))
+            // As in the index, which a parameter would not match.
+            .where('state', '=', sql.lit('dead'))
+            .compile(),
+        );
+        return {
+          waiting: Number(waiting?.count ?? 0),
+          dead: Number(dead?.count ?? 0),
+          oldestWaitingAt: (waiting?.oldest as number | null | undefined) ?? null,
+        };
+      },
+
+      async listDeliveries({ ownerId, notificationId, state, limit }) {
+        let query = build.selectFrom('deliveries').selectAll().where('owner_id', '=', ownerId);
+        if (notificationId !== undefined) query = query.where('notification_id', '=', notificationId);
+        if (state !== undefined) query = query.where('state', '=', state);
+        const rows = await database.read(
+          query.orderBy('notification_id', 'desc').orderBy('channel').orderBy('target').limit(limit).compile(),
+        );
+        return Promise.all(rows.map(toDelivery));
+      },
+
+      async retryDeliveries(deliveries, now) {
+        const renewed = deliveries.map((delivery) => ({ ...delivery, nextAt: now }));
+        const results = await database.write([
+          ...renewed.map((delivery) =>
+            build
+              .updateTable('deliveries')
+              .set({
+                state: 'waiting',
+                attempts: 0,
+                next_at: now,
+                not_before: 0,
+                expires_at: now + dayMs,
+                ended_at: null,
+              })
+              .where(ofDelivery(delivery))
+              .where('state', '!=', 'sent')
+              .compile(),
+          ),
+          ...openLanes(renewed),
+        ]);
+        return count(results.slice(0, renewed.length));
+      },
+
+      async dropDeliveries(deliveries) {
+        // A lane that is empty now is cleared away by whoever holds it next.
+        return count(
+          await database.write(
+            deliveries.map((delivery) => build.deleteFrom('deliveries').where(ofDelivery(delivery)).compile()),
+          ),
+        );
+      },
     },
   };
 

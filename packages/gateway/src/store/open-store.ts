@@ -8,6 +8,7 @@ import { isThere, makeFolder } from './data-folder.ts';
 import type { Database, Dialect, OnBatch } from './database.ts';
 import { createDeliveryStore } from './deliveries.ts';
 import { createDeviceStore } from './devices.ts';
+import { createDispatchStore } from './dispatches.ts';
 import { createIdempotencyStore } from './idempotency.ts';
 import { Keyring } from './keyring.ts';
 import { createKeyStore } from './keys.ts';
@@ -85,13 +86,15 @@ function openSqlite(file: string, mode: 'create' | 'existing', onBatch?: OnBatch
 
 function assemble(database: Database, keyring: Keyring): Store {
   const pushTargets = createPushTargetStore(database, keyring);
+  const deliveries = createDeliveryStore(database, keyring);
   return {
     ...createOwnerStore(database, keyring, pushTargets),
     ...createKeyStore(database, keyring),
     ...createDeviceStore(database, keyring),
     ...createNotificationStore(database, keyring),
     ...createIdempotencyStore(database, keyring),
-    ...createDeliveryStore(database, keyring),
+    ...deliveries.store,
+    ...createDispatchStore(database, deliveries.keep),
     ...pushTargets,
     ...createMqttSessionStore(database),
     ...createSecretStore(database, keyring),
