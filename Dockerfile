@@ -1,13 +1,27 @@
+FROM node:26-slim AS inbox
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/gateway/package.json packages/gateway/
+COPY packages/inbox/package.json packages/inbox/
+RUN npm ci --workspace packages/inbox --ignore-scripts --no-audit --no-fund
+COPY packages/contract/src packages/contract/src/
+COPY tsconfig.json ./
+COPY packages/inbox packages/inbox/
+RUN node node_modules/vite/bin/vite.js build packages/inbox
+
 FROM node:26-slim AS build
 WORKDIR /app
 # What decides about the dependencies comes first, so that they are installed anew only when it changes.
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/gateway/package.json packages/gateway/
+COPY packages/inbox/package.json packages/inbox/
 COPY packages/gateway/bin packages/gateway/bin/
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 COPY packages/contract/src packages/contract/src/
 COPY packages/gateway/src packages/gateway/src/
+COPY --from=inbox /app/packages/inbox/dist packages/inbox/dist/
 COPY deploy/healthcheck.js deploy/
 
 FROM node:26-slim

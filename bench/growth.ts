@@ -2,6 +2,7 @@
 // grows. The same load on an echo beside it shows how much of a difference is the machine's.
 import { availableParallelism } from 'node:os';
 import type { Child } from './child.ts';
+import { type ConsolePages, openConsolePages } from './console-pages.ts';
 import { median, table } from './figures.ts';
 import { startGateway } from './gateway.ts';
 import { startChild, startEcho, startStoreClient } from './helpers.ts';
@@ -9,7 +10,7 @@ import { openHouse } from './house.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options, StoreKind } from './options.ts';
 import { notificationRequest } from './request.ts';
-import type { PagesResult, StoreJob } from './store-client.ts';
+import type { PagesResult, StoreJob, WalkResult } from './store-client.ts';
 
 export interface Stage {
   /** Of the owner, at the beginning; the measurement itself adds to them. */
@@ -33,7 +34,17 @@ export interface GrowthReport {
   small: Stage;
   large: Stage;
   /** Large over small. */
-  ratios: { acceptP50: number; acceptP99: number; inboxPageP50: number; inboxPageP99: number; echoP50: number };
+  ratios: {
+    acceptP50: number;
+    acceptP99: number;
+    inboxPageP50: number;
+    inboxPageP99: number;
+    echoP50: number;
+    consoleFirstP50: number;
+    consoleMiddleP50: number;
+  };
+  /** Begins with fewer rows still than `small`. */
+  console: { small: ConsolePages; large: ConsolePages };
   fill: { rows: number; rowsPerSecond: number };
   bytesPerRow: number;
   /** Every row of the owner, opened one by one at the end. */
@@ -41,6 +52,8 @@ export interface GrowthReport {
 }
 
 const goal = 1.3;
+const consoleGoal = 1.5;
+const consoleSmallRows = 1000;
 const leastSmallRows = 500;
 const pageRows = 50;
 const pagesPerRound = 100;
@@ -57,7 +70,9 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
   const { ownerId, key, nodes } = gateway;
   const echo = await startEcho();
   const [load, client] = [await startChild('./load.ts'), await startStoreClient(house)];
+  const timeConsole = await openConsolePages(nodes[0].process);
   const ask = <Reply>(job: StoreJob): Promise<Reply> => client.ask<Reply>(job);
+  const walk = (): Promise<WalkResult> => ask<WalkResult>({ kind: 'walk', ownerId });
 
   const jobFor = (port: number, mustContain: string): LoadJob => ({
     ...{ targets: [{ port, request: notificationRequest(port, key) }], mustContain, connections, seconds: mostSeconds },
@@ -93,8 +108,14 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
   say('warming up …');
   await run(load, echoing, smallRows);
   // Through the gateway itself: that warms it up.
-  await run(load, accepting, smallRows - (await ask<number>({ kind: 'walk', ownerId })));
-  const small = await measure(await ask<number>({ kind: 'walk', ownerId }));
+  const growTo = async (rows: number): Promise<void> => {
+    const missing = rows - (await walk()).rows;
+    if (missing > 0) await run(load, accepting, missing);
+  };
+  await growTo(Math.min(consoleSmallRows, smallRows));
+  const consoleSmall = await timeConsole(await walk());
+  await growTo(smallRows);
+  const small = await measure((await walk()).rows);
   say(
     `${small.rows} rows: accept p50 ${small.accept.p50Ms.toFixed(2)} ms, page p50 ${small.inboxPage.p50Ms.toFixed(2)} ms`,
   );
@@ -108,8 +129,10 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
     `${large.rows} rows: accept p50 ${large.accept.p50Ms.toFixed(2)} ms, page p50 ${large.inboxPage.p50Ms.toFixed(2)} ms`,
   );
   say('opening every row …');
-  const opened = await ask<number>({ kind: 'walk', ownerId });
+  const walked = await walk();
+  const opened = walked.rows;
   if (opened !== large.rowsAfter) throw new Error(`${large.rowsAfter} rows were stored, and ${opened} are there.`);
+  const consoleLarge = await timeConsole(walked);
   return {
     kind: 'growth',
     measuredAt: new Date().toISOString(),
@@ -125,7 +148,10 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
       inboxPageP50: large.inboxPage.p50Ms / small.inboxPage.p50Ms,
       inboxPageP99: large.inboxPage.p99Ms / small.inboxPage.p99Ms,
       echoP50: large.echo.p50Ms / small.echo.p50Ms,
+      consoleFirstP50: consoleLarge.first.p50Ms / consoleSmall.first.p50Ms,
+      consoleMiddleP50: consoleLarge.middle.p50Ms / consoleSmall.middle.p50Ms,
     },
+    console: { small: consoleSmall, large: consoleLarge },
     fill: { rows: toFill, rowsPerSecond: toFill / fillSeconds },
     bytesPerRow: (large.storeBytes - small.storeBytes) / (large.rows - small.rows),
     opened,
@@ -146,13 +172,14 @@ function medians(results: readonly PagesResult[]): PagesResult {
 
 export function describeGrowth(report: GrowthReport): string {
   const { options, small, large, ratios, fill, bytesPerRow, opened } = report;
+  const { small: few, large: many } = report.console;
   const row = (what: string, pick: (stage: Stage) => number, ratio: number): string[] => [
     what,
     pick(small).toFixed(2),
     pick(large).toFixed(2),
     ratio.toFixed(2),
   ];
-  const verdict = (ratio: number): string => (ratio <= goal ? 'within' : 'BEYOND');
+  const verdict = (ratio: number, most = goal): string => (ratio <= most ? 'within' : 'BEYOND');
   return [
     '',
     `One owner in one ${options.store} store, ${options.connections} connections, ${options.rounds} rounds, ` +
@@ -173,6 +200,26 @@ export function describeGrowth(report: GrowthReport): string {
     ),
     '',
     `Goal: p50 within ${goal} ×. Accept: ${verdict(ratios.acceptP50)}. Inbox page: ${verdict(ratios.inboxPageP50)}.`,
+    '',
+    ...table(
+      ['over the console', `${few.rows} rows`, `${many.rows} rows`, 'ratio'],
+      [
+        [
+          'newest page, p50',
+          few.first.p50Ms.toFixed(2),
+          many.first.p50Ms.toFixed(2),
+          ratios.consoleFirstP50.toFixed(2),
+        ],
+        [
+          'middle page, p50',
+          few.middle.p50Ms.toFixed(2),
+          many.middle.p50Ms.toFixed(2),
+          ratios.consoleMiddleP50.toFixed(2),
+        ],
+      ],
+    ),
+    '',
+    `Goal: p50 within ${consoleGoal} ×. Newest: ${verdict(ratios.consoleFirstP50, consoleGoal)}. Middle: ${verdict(ratios.consoleMiddleP50, consoleGoal)}.`,
     `The load generator was busy for ${(Math.max(small.generatorBusy, large.generatorBusy) * 100).toFixed(0)} % of its time at most.`,
     `Filled with ${fill.rowsPerSecond.toFixed(0)} rows/s; ${bytesPerRow.toFixed(0)} bytes on disk per row; all ${opened} rows open.`,
     '',

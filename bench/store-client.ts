@@ -46,6 +46,12 @@ export interface WaitingJob {
 
 export type StoreJob = FillJob | PagesJob | WalkJob | DevicesJob | WaitingJob;
 
+export interface WalkResult {
+  rows: number;
+  /** The id of a notification with as many before it as behind it, about. */
+  middle: string;
+}
+
 export interface PagesResult {
   p50Ms: number;
   p99Ms: number;
@@ -55,6 +61,8 @@ export interface PagesResult {
 const fillConcurrency = 1024;
 const warmUpPages = 50;
 const walkPage = 1000;
+/** Fine enough for the middle of a thousand rows. */
+const markEvery = 25;
 
 const newId = createUuidV7Source(Date.now, randomUUID);
 let store: Store | undefined;
@@ -112,14 +120,18 @@ async function timePages({ listNotifications }: Store, { ownerId, limit, times }
   return { p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99) };
 }
 
-async function walk({ listNotifications }: Store, ownerId: string): Promise<number> {
+async function walk({ listNotifications }: Store, ownerId: string): Promise<WalkResult> {
   let rows = 0;
+  const marks: string[] = [];
   for (let before: string | undefined; ; ) {
     const page = await listNotifications(ownerId, { limit: walkPage, ...(before !== undefined && { before }) });
     if (page.damaged.length > 0) throw new Error(`${page.damaged.length} rows do not open, ${page.damaged[0]} first.`);
     rows += page.notifications.length;
+    for (let index = 0; index < page.notifications.length; index += markEvery) {
+      marks.push((page.notifications[index] as { id: string }).id);
+    }
     before = page.next;
-    if (before === undefined) return rows;
+    if (before === undefined) return { rows, middle: marks[marks.length >> 1] ?? '' };
   }
 }
 

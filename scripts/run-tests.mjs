@@ -1,4 +1,5 @@
-// Runs every *.test.ts of the workspaces on node:test. Arguments narrow it to files whose path contains one of them:
+// Runs every *.test.ts of the workspaces and of the WordPress companion on node:test. Arguments narrow it to files whose
+// path contains one of them:
 //   npm test -- normalize          only files with "normalize" in their path
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';

@@ -1,9 +1,9 @@
 // Makes a fresh clone ready to run. Plain JavaScript for any Node from 18 on: it runs before anything is installed.
-//   node scripts/setup.mjs          npm packages, the Node 26 that the scripts run on among them
+//   node scripts/setup.mjs          npm packages, the Node 26 that the scripts run on among them, and the inbox app built
 //   node scripts/setup.mjs --test   also the system programs that the tests talk to
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,12 +16,31 @@ const testPrograms = {
   mosquitto_sub: 'mosquitto-clients',
   openssl: 'openssl',
   nginx: 'nginx-light',
+  curl: 'curl',
+  jq: 'jq',
+  php: 'php-cli',
+  python3: 'python3',
+  'chromium-headless-shell': 'chromium-headless-shell',
+  chromium: 'chromium',
   // Debian keeps it in a folder of its version, off everybody's path.
   '/usr/lib/postgresql/*/bin/postgres': 'postgresql',
 };
 
+// What the inbox app is built from.
+const inboxSources = [
+  'package-lock.json',
+  'packages/contract/src',
+  'packages/inbox/index.html',
+  'packages/inbox/public',
+  'packages/inbox/src',
+  'packages/inbox/vite.config.ts',
+];
+
 installPackages();
-if (process.argv.includes('--test')) installTestPrograms();
+buildInbox();
+if (process.argv.includes('--test')) {
+  installTestPrograms();
+}
 
 function installPackages() {
   const stamp = join(root, 'node_modules', '.tocsin-setup');
@@ -32,6 +51,25 @@ function installPackages() {
   say('installing npm packages, Node 26 among them (once; about 325 MB) …');
   run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
+}
+
+/** The stamp lies in the build: whatever builds anew takes it away. */
+function buildInbox() {
+  const stamp = join(root, 'packages', 'inbox', 'dist', '.stamp');
+  const hash = createHash('sha256');
+  for (const file of inboxSources.flatMap(filesBelow)) hash.update(`${file}\0`).update(readFileSync(join(root, file)));
+  const wanted = hash.digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  say('building the inbox app …');
+  const ownNode = join(root, 'node_modules', '.bin') + delimiter + process.env.PATH;
+  run('node', ['node_modules/vite/bin/vite.js', 'build', 'packages/inbox', '--logLevel=warn'], { PATH: ownNode });
+  writeFileSync(stamp, wanted);
+}
+
+function filesBelow(path) {
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  const names = readdirSync(join(root, path)).sort();
+  return names.flatMap((name) => filesBelow(`${path}/${name}`));
 }
 
 function installTestPrograms() {

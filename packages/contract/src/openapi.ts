@@ -353,18 +353,30 @@ function reportProperties(): Record<string, Json> {
     pushSent: { type: 'boolean', description: 'At least one push token took it.' },
     pushAttempted: { ...count, description: 'Push tokens that a provider was asked to deliver to.' },
     pushEnabled: { type: 'boolean' },
-    emailEnabled: { type: 'boolean' },
+    emailEnabled: { type: 'boolean', description: 'False also in the quiet hours of the owner.' },
     emailSent: { type: 'boolean', description: 'The mail server accepted it.' },
     mqttPublishedCount: count,
     mqttFailedCount: count,
     mqttSkipped: { type: 'boolean' },
-    mqttSkipReason: { enum: ['no_active_devices', 'disabled_by_request'], description: 'Only when skipped.' },
+    mqttSkipReason: {
+      enum: ['no_active_devices', 'disabled_by_request', 'quiet_hours'],
+      description: 'Only when skipped. `quiet_hours`: the owner wants no MQTT now; it is in the inbox.',
+    },
     mqttError: { type: ['string', 'null'], description: 'The first MQTT error.' },
     warnings: {
       type: 'array',
       uniqueItems: true,
+      description:
+        '`quiet_hours`: the owner wants a channel silent now, so it was not used and will not be later; the notification is ' +
+        'in the inbox. With severity critical it rings all the same.',
       items: {
-        enum: ['mqtt_publish_failed_partial', 'push_failed_partial', 'email_send_failed', 'redelivery_scheduled'],
+        enum: [
+          'mqtt_publish_failed_partial',
+          'push_failed_partial',
+          'email_send_failed',
+          'redelivery_scheduled',
+          'quiet_hours',
+        ],
       },
     },
     mqttEnabled: { type: 'boolean' },

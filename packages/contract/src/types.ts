@@ -68,12 +68,13 @@ export interface CustomBroker {
 }
 
 export type StoreReason = 'encryption_key_missing' | 'store_unavailable';
-export type MqttSkipReason = 'no_active_devices' | 'disabled_by_request';
+export type MqttSkipReason = 'no_active_devices' | 'disabled_by_request' | 'quiet_hours';
 export type Warning =
   | 'mqtt_publish_failed_partial'
   | 'push_failed_partial'
   | 'email_send_failed'
-  | 'redelivery_scheduled';
+  | 'redelivery_scheduled'
+  | 'quiet_hours';
 
 /** What happened on each channel; part of the success answer and of the 502. */
 export interface ChannelReport {

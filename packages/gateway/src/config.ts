@@ -12,6 +12,7 @@ import {
   readMqttConfig,
   readPushConfig,
 } from './channel-config.ts';
+import { type OidcConfig, type PublicAddresses, readOidcConfig, readPublicAddresses } from './console-config.ts';
 import { parseNetwork } from './core/address-policy.ts';
 import { databaseUrlWanted, parseDatabaseUrl } from './core/database-url.ts';
 import { describeFileError } from './core/file-error.ts';
@@ -30,6 +31,10 @@ export interface Config {
   host: string;
   port: number;
   consolePort: number;
+  /** Where people, callers and devices reach us. */
+  publicAddresses: PublicAddresses;
+  /** null: nobody signs in with an OpenID provider. */
+  oidc: OidcConfig | null;
   /** null: the listeners speak plain HTTP. */
   tls: { certFile: string; keyFile: string } | null;
   dataDir: string;
@@ -102,6 +107,8 @@ export function readConfig(environment: Environment): Config {
     host: read('TOCSIN_HOST', '127.0.0.1', 'a host name or address', (text) => text),
     port: read('TOCSIN_PORT', 8080, 'a port from 0 to 65535', parsePort),
     consolePort: read('TOCSIN_CONSOLE_PORT', 8081, 'a port from 0 to 65535', parsePort),
+    publicAddresses: readPublicAddresses(reader),
+    oidc: readOidcConfig(reader, parseSwitch),
     tls: readTls(reader),
     dataDir: resolve(read('TOCSIN_DATA_DIR', './data', 'a folder', (text) => text)),
     databaseUrl: readSecret('TOCSIN_DATABASE_URL', databaseUrlWanted, parseDatabaseUrl),

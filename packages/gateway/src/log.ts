@@ -31,6 +31,8 @@ export interface Log extends RequestLog, CrewLog {
   stopFailed(part: string, error: unknown): void;
   purged(count: number): void;
   purgeFailed(error: unknown): void;
+  signInMailFailed(cause: string): void;
+  oidcFailed(cause: string): void;
   unknownVariables(names: string[]): void;
   /** Waits a moment for what is not written yet. */
   flush(): Promise<void>;
@@ -123,6 +125,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     stopFailed: (part, error) => logger.error({ part, stack: stackOf(error) }, 'stopping failed'),
     purged: (count) => logger.info({ count }, 'old notifications deleted'),
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
+    signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in link was asked for and could not be mailed'),
+    oidcFailed: (cause) => logger.warn({ cause }, 'signing in with the OpenID provider failed'),
     unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),
     flush: () => sink.flush(500),
   };

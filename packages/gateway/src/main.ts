@@ -1,17 +1,16 @@
 // Composition root: config → open → listen → drain. Two kinds of process are put together here.
-import type { FastifyInstance } from 'fastify';
 import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
 import { openApi } from './composition/api.ts';
-import { type Foundation, layFoundation, serverMaker } from './composition/foundation.ts';
+import { addConsoleApi, openConsole } from './composition/console.ts';
+import { type Foundation, layFoundation } from './composition/foundation.ts';
 import { createOwnBroker, openChannels, openRedelivery } from './composition/outlets.ts';
 import type { Config } from './config.ts';
-import { createConsole } from './console/app.ts';
-import { createReadiness, type Readiness } from './console/readiness.ts';
-import { deviceUrls } from './core/device-urls.ts';
+import { createReadiness } from './console/readiness.ts';
+import { byName, deviceUrls } from './core/device-urls.ts';
 import { type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
 import { systemMakers } from './gateway/registration.ts';
 import { startRetention } from './gateway/retention.ts';
-import { drain, listen, listenProblem } from './listen.ts';
+import { listen, listenProblem } from './listen.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { headBudget, OrderlyStop, ownBudget, workerBudget } from './stop.ts';
@@ -45,6 +44,14 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     const consoleApp = openConsole(foundation, readiness, gathered ?? metrics.registry);
     const embedded = await createOwnBroker(foundation);
     const set = await openChannels(foundation, embedded);
+    const listeners = { api: '', console: '', mqtt: null as string | null };
+    const stopping = new AbortController();
+    await addConsoleApi(consoleApp, foundation, {
+      channels: set,
+      knowsLastSeen: embedded !== null,
+      listeners: () => listeners,
+      stopping: stopping.signal,
+    });
     await consoleApp.ready();
     if (embedded !== null) consoleApp.server.on('upgrade', embedded.handleUpgrade);
     readiness.watch(set.managed);
@@ -52,17 +59,18 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     openRedelivery(foundation, set);
     const crew = config.workers === 1 ? null : await openWorkers(foundation, embedded);
     if (crew !== null) gathered?.addFrom(crew.metrics);
-    const urls = {
-      api: crew?.url ?? (await openApi(foundation, set.channels)),
-      console: await listen(consoleApp.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT'),
-      ...(embedded !== null && { mqtt: await listenEmbedded(embedded, config) }),
-    };
+    listeners.api = crew?.url ?? (await openApi(foundation, set.channels));
+    listeners.mqtt = embedded && (await listenEmbedded(embedded, config));
+    listeners.console = await listen(consoleApp.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT');
+    const { mqtt, ...others } = listeners;
+    const urls = { ...others, ...(mqtt !== null && { mqtt }) };
     // After the ports are taken: a start that fails must not use up the one moment at which the first key is shown.
     const firstRun = config.firstRun
       ? await prepareFirstRun(store, systemMakers, {
           firstKey: config.firstKey,
           topicPrefix: config.mqtt.topicPrefix,
-          urls: deviceUrls(config.mqtt.platform?.url ?? null, { console: urls.console, mqtt: urls.mqtt ?? null }),
+          urls: deviceUrls(config, listeners),
+          consoleUrl: config.publicAddresses.consoleUrl ?? new URL(byName(urls.console)).origin,
         })
       : null;
     log.started(urls);
@@ -76,6 +84,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       },
       stop: async () => {
         readiness.setStopping();
+        stopping.abort();
         await opened.disposeAsync();
         log.stopped();
       },
@@ -103,30 +112,15 @@ export async function startWorker(config: Config, log: Log, head: HeadLink): Pro
   }
 }
 
-function openConsole(
-  foundation: Foundation,
-  readiness: Readiness,
-  source: Parameters<typeof createConsole>[0]['metrics']['source'],
-): FastifyInstance {
-  const { config, opened } = foundation;
-  const app = createConsole({
-    readiness,
-    metrics: { source, token: config.metricsToken },
-    ...serverMaker(foundation),
-  });
-  const close = async (each: FastifyInstance, signal: AbortSignal): Promise<void> => {
-    await drain(each.server, signal);
-    await each.close();
-  };
-  return opened.adopt(app, close, 'console');
-}
-
 function openRetention({ config, store, log, opened }: Foundation, embedded: EmbeddedBroker | null): void {
   opened.defer(
     startRetention({
-      purge: async (...bounds) => {
-        await embedded?.purge();
-        return store.purge(...bounds);
+      store: {
+        ...store,
+        purge: async (...bounds) => {
+          await embedded?.purge();
+          return store.purge(...bounds);
+        },
       },
       retentionDays: config.retentionDays,
       now: Date.now,

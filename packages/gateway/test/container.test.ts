@@ -58,6 +58,13 @@ suite('The image', () => {
     assert.equal((await notify({ api, key: gateway.key }, { title: 'from a container' })).body.stored, true);
     assert.equal(await exitCode(image.exec(image.healthcheck, ports)), 0);
 
+    const page = await fetch(gateway.line.console.replace('0.0.0.0', '127.0.0.1'));
+    assert.match(
+      await page.text(),
+      /<script type="module" crossorigin src="\/assets\/index-/,
+      'the inbox app is built',
+    );
+
     // Commands beside the server, as `docker exec` runs them.
     const command = image.exec(['tocsin', 'inbox', 'list', '--json'], ports);
     assert.match(await text(command.stdout as NodeJS.ReadableStream), /from a container/);
@@ -84,7 +91,7 @@ suite('The image', () => {
       files.filter((file) => file.startsWith('app/packages/') && file.endsWith('.test.ts')),
       [],
     );
-    for (const tool of ['node', 'typescript', '@biomejs', 'fast-check']) {
+    for (const tool of ['node', 'typescript', '@biomejs', 'fast-check', 'vite', 'preact', 'playwright-core']) {
       assert.ok(!files.includes(`app/node_modules/${tool}`), `${tool} is in the image`);
     }
     const top = new Set(files.filter((file) => file.startsWith('app/')).map((file) => file.split('/')[1]));

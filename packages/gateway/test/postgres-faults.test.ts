@@ -20,6 +20,7 @@ import {
 import { openStore } from '../src/store/open-store.ts';
 import { eventually } from './support/eventually.ts';
 import { findFreePort } from './support/mosquitto.ts';
+import { plainOwner } from './support/plain-owner.ts';
 import { Postgres, postgresObstacle } from './support/postgres.ts';
 import { canRun } from './support/requires.ts';
 import { readAll } from './support/stored-notifications.ts';
@@ -53,7 +54,7 @@ suite('A PostgreSQL server', () => {
     for (let index = 0; index < count; index += 1) {
       stores.push(await openStore({ dataDir: folder, databaseUrl, masterKey: null }, 'create'));
     }
-    await stores[0]?.createFirstOwner({ id: ownerId, name: 'Ann', email: null, emailAlerts: false, createdAt: 1 });
+    await stores[0]?.createFirstOwner(plainOwner(ownerId, 1));
     return stores;
   }
 
@@ -70,7 +71,7 @@ suite('A PostgreSQL server', () => {
       attempts.push(
         timed(store.save(notification('meanwhile'))),
         timed(store.findKey('unknown')),
-        timed(store.updateOwner({ id: ownerId, name: 'A', email: null, emailAlerts: false, createdAt: 1 })),
+        timed(store.updateOwner(plainOwner(ownerId, 1))),
       );
       await delay(100);
     }
@@ -133,9 +134,7 @@ suite('A PostgreSQL server', () => {
         () => told,
         (count) => count > toldBefore,
       );
-      await assertTold(other, () =>
-        store.updateOwner({ id: ownerId, name: 'B', email: null, emailAlerts: false, createdAt: 1 }),
-      );
+      await assertTold(other, () => store.updateOwner(plainOwner(ownerId, 1)));
     }
     const { notifications, damaged } = await readAll(store, ownerId);
     assert.deepEqual(damaged, []);
@@ -192,9 +191,7 @@ suite('A PostgreSQL server', () => {
     if (!canRun(t, obstacle)) return;
     const [store, other] = (await openStores(t, 2)) as [Store, Store];
     await new Promise<void>((resolve) => other.onChange(resolve));
-    const ms = await assertTold(other, () =>
-      store.updateOwner({ id: ownerId, name: 'B', email: null, emailAlerts: false, createdAt: 1 }),
-    );
+    const ms = await assertTold(other, () => store.updateOwner(plainOwner(ownerId, 1)));
     t.diagnostic(`told after ${ms.toFixed(1)} ms`);
     let told = 0;
     other.onChange(() => {

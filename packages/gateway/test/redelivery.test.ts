@@ -11,6 +11,7 @@ import { createDevice, systemMakers } from '../src/gateway/registration.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { eventually } from './support/eventually.ts';
 import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
+import { plainOwner } from './support/plain-owner.ts';
 import { notify } from './support/requests.ts';
 
 const unreachable: Outcome = { kind: 'retry', error: 'The provider is not reachable', isUnreachable: true };
@@ -48,13 +49,7 @@ suite('Redelivery', () => {
     [mqtt, email, push] = [new SwitchableChannel(), new SwitchableChannel(), new SwitchableChannel()];
     gateway = await startLocalGateway({ channels: { mqtt, email, push }, maxWaitingPerOwner: 20 });
     const { store, ownerId, clock } = gateway;
-    await store.updateOwner({
-      id: ownerId,
-      name: 'Ann',
-      email: 'ann@example.com',
-      emailAlerts: true,
-      createdAt: clock.now,
-    });
+    await store.updateOwner(plainOwner(ownerId, clock.now, { email: 'ann@example.com', emailAlerts: true }));
     deviceId = (await addDevice()).id;
     [failures, givenUp] = [[], []];
     startOver();

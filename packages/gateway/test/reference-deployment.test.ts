@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { connectAsync } from 'mqtt';
+import { linkFor, tokenIn } from './support/console-client.ts';
 import { eventually } from './support/eventually.ts';
 import { mosquittoObstacle } from './support/mosquitto.ts';
 import { nginxObstacle } from './support/nginx.ts';
@@ -30,12 +31,13 @@ type LoadAnswer = BalancedAnswer & { isRepeatable: boolean };
 suite('The reference deployment', () => {
   let deployment: ReferenceDeployment;
   let key: string;
+  let owner: string;
 
   before(async () => {
     if (obstacle !== null) return;
     deployment = await ReferenceDeployment.start();
     const commands = deployment.installation('tocsin-1');
-    await commands.json('owner', 'create', '--name', 'Ann');
+    ({ id: owner } = await commands.json<{ id: string }>('owner', 'create', '--name', 'Ann'));
     ({ key } = await commands.json<{ key: string }>('key', 'create'));
   });
   after(() => deployment?.stop());
@@ -119,6 +121,19 @@ suite('The reference deployment', () => {
     for (const name of nodeNames) {
       const ready = await fetch(new URL('/readyz', deployment.gateway(name).line.console));
       assert.deepEqual([ready.status, ((await ready.json()) as { mqtt: string }).mqtt], [200, 'ok']);
+    }
+  });
+
+  test('has the inbox on a port of its own, where one sign-in holds on both nodes', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    for (const path of ['/metrics', '/healthz', '/readyz']) assert.equal((await deployment.askInbox(path)).status, 404);
+    const link = await linkFor(deployment.installation('tocsin-2'), deployment.inboxUrl, owner);
+    const signedIn = await deployment.askInbox('/api/sign-in/link', {}, { token: tokenIn(link) });
+    assert.deepEqual([signedIn.status, /; Secure/.test(signedIn.cookie)], [200, true]);
+    const headers = { Cookie: signedIn.cookie.replace(/;.*$/, '') };
+    // nginx takes them in turns.
+    for (const path of Array(4).fill('/api/session')) {
+      assert.equal((await deployment.askInbox(path, headers)).status, 200);
     }
   });
 

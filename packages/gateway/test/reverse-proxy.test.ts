@@ -1,7 +1,8 @@
 // The reverse-proxy set-up of the operators' guide, run as it is written there.
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
-import { json } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import { eventually } from './support/eventually.ts';
@@ -27,8 +28,12 @@ interface AskOptions {
 async function startSite(t: TestContext): Promise<Site> {
   const authority = createTestAuthority();
   t.after(() => authority.remove());
-  const { certFile, keyFile } = authority.issue('DNS:tocsin.example.com', 'IP:127.0.0.1');
-  const installation = await Installation.create({ TOCSIN_TRUSTED_PROXIES: '127.0.0.1' });
+  const { certFile, keyFile } = authority.issue('DNS:tocsin.example.com', 'DNS:inbox.example.com', 'IP:127.0.0.1');
+  const installation = await Installation.create({
+    TOCSIN_TRUSTED_PROXIES: '127.0.0.1',
+    TOCSIN_API_URL: 'https://tocsin.example.com/',
+    TOCSIN_CONSOLE_URL: 'https://inbox.example.com',
+  });
   t.after(() => installation.remove());
   const gateway = await installation.serve();
   const folder = '/etc/letsencrypt/live/tocsin.example.com';
@@ -119,5 +124,52 @@ suite('Behind nginx, as the guide sets it up', () => {
       () => gateway.log,
       (log) => /"sign_in_refused".*"address":"127\.0\.0\.2"/.test(log),
     );
+  });
+
+  test('the inbox has a name of its own, signs in over https, and is told at once what arrives', async (t) => {
+    if (!canRun(t, nginxObstacle())) return;
+    const { gateway, port, ca, ask } = await startSite(t);
+    const agent = new Agent({ ca });
+    t.after(() => agent.destroy());
+    const visit = (path: string, headers: Record<string, string> = {}, body?: string): Promise<IncomingMessage> =>
+      new Promise((resolve, reject) => {
+        const method = body === undefined ? 'GET' : 'POST';
+        const host = { Host: 'inbox.example.com', ...headers };
+        const options = {
+          host: '127.0.0.1',
+          servername: 'inbox.example.com',
+          port,
+          path,
+          agent,
+          method,
+          headers: host,
+        };
+        request(options, resolve).once('error', reject).end(body);
+      });
+    const page = await visit('/inbox/1');
+    assert.match(String(page.headers['content-security-policy']), /connect-src 'self' https:\/\/tocsin\.example\.com;/);
+    assert.match(await text(page), /<div id="app">/);
+    assert.equal((await visit('/metrics')).statusCode, 404);
+
+    const token = new URL(gateway.line.firstRun?.signIn ?? '').hash.slice(1);
+    const signIn = { 'Content-Type': 'application/json', Origin: 'https://inbox.example.com' };
+    const signedIn = await visit('/api/sign-in/link', signIn, JSON.stringify({ token }));
+    const [cookie = ''] = signedIn.headers['set-cookie'] ?? [];
+    assert.match(cookie, /; Secure/);
+    const events = await visit('/api/events', { Cookie: cookie.replace(/;.*$/, '') });
+    assert.equal(events.statusCode, 200);
+    const arrived = (async () => {
+      let seen = '';
+      for await (const chunk of events) {
+        seen += chunk;
+        if (seen.includes('Live through nginx')) return performance.now();
+      }
+      return assert.fail(`The stream ended: ${seen}`);
+    })();
+    const headers = { 'X-API-Key': gateway.key, 'Content-Type': 'application/json' };
+    await ask('127.0.0.2', '/', { headers, body: '{"title":"Live through nginx"}' });
+    const answeredAt = performance.now();
+    assert.ok((await arrived) - answeredAt < 1000);
+    events.destroy();
   });
 });

@@ -20,6 +20,7 @@ import { findTraces } from './support/find-traces.ts';
 import { type GatewayProcess, Installation } from './support/gateway-process.ts';
 import { notify, signedHeaders } from './support/requests.ts';
 import { flippedBits, flippedBytes, RowTamperer } from './support/sealed-rows.ts';
+import { addSignInRows } from './support/sign-in-rows.ts';
 import { withStore } from './support/stored-notifications.ts';
 
 /** May be in an answer, but neither in a file nor in the log. */
@@ -451,6 +452,7 @@ async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }
   };
   const results = { push: [], email: ['retry'], mqtt: [] } as const;
   await store.settleDispatches([{ ownerId, notificationId: id, results, failed: [delivery] }]);
+  await addSignInRows(store, ownerId, id);
 }
 
 /** The keys of the rows of a table, in the order of their columns; of `meta` the secrets. */

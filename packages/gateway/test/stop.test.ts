@@ -131,7 +131,7 @@ suite('After SIGTERM', () => {
   test('connections on which nothing was ever sent, or on which all was answered, do not hold it up', async (t) => {
     const gateway = await (await install(t)).serve();
     await open(t, gateway.api, '');
-    await open(t, gateway.line.console, '');
+    await open(t, new URL('/healthz', gateway.line.console).href, '');
     await open(t, gateway.api, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     const { code, ms } = await timedStop(t, gateway);
     assert.equal(code, 0);

@@ -12,6 +12,7 @@ import {
   type Store,
 } from '../src/gateway/ports.ts';
 import type { StoreFixture } from './store-contract.ts';
+import { plainOwner } from './support/plain-owner.ts';
 
 const ownerId = 'own_ann';
 const lease = 20_000;
@@ -32,7 +33,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       time = 1_800_000_000_000;
       newId = createUuidV7Source(() => time, randomUUID);
       for (const id of [ownerId, 'own_bob']) {
-        await store.createOwner({ id, name: id, email: null, emailAlerts: false, createdAt: time });
+        await store.createOwner(plainOwner(id, time));
       }
     });
     afterEach(async () => {

@@ -60,6 +60,9 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       name: `Name of ${id}`,
       email: `${id}@example.com`,
       emailAlerts: true,
+      role: 'operator',
+      quietHours: { timeZone: 'Europe/Berlin', push: { from: '22:00', to: '07:00' }, email: null, mqtt: null },
+      retentionDays: 30,
       createdAt: time,
     });
     const key = (id: string, ownerId: string): ApiKey => ({
@@ -83,6 +86,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       state: 'active',
       paused: false,
       createdAt: time,
+      seenAt: null,
     });
     const notification = (ownerId: string, title: string): Notification => ({
       id: newId(),
@@ -140,6 +144,15 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.updateOwner(changed), true);
       assert.deepEqual(await store.findOwner('own_ann'), changed);
       await assert.rejects(store.updateOwner(owner('own_nobody')), EncryptionKeyMissing);
+    });
+
+    test('loses no change of an owner when several come at once', async () => {
+      await store.createOwner({ ...owner('own_ann'), name: '' });
+      const add = (letter: string) => store.changeOwner('own_ann', (ann) => ({ ...ann, name: ann.name + letter }));
+      await Promise.all([...'abcdefgh'].map(add));
+      const { name = '' } = (await store.findOwner('own_ann')) ?? {};
+      assert.equal([...name].sort().join(''), 'abcdefgh');
+      assert.equal(await store.changeOwner('own_nobody', (nobody) => nobody), null);
     });
 
     test('deletes an owner with everything that is theirs, and nothing of others', async () => {
@@ -203,9 +216,34 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       });
       assert.deepEqual(await store.changeDevice('dev_1', { paused: false, state: 'active' }), phone);
       assert.equal(await store.changeDevice('dev_none', { paused: true }), null);
+      assert.deepEqual(await store.changeDevice('dev_1', { name: 'Tablet' }), { ...phone, name: 'Tablet' });
+      assert.deepEqual(await store.listDevices('own_ann'), [{ ...phone, name: 'Tablet' }]);
       assert.equal(await store.deleteDevice('dev_1'), true);
       assert.equal(await store.deleteDevice('dev_1'), false);
       assert.deepEqual(await store.listDevices('own_ann'), []);
+    });
+
+    test('changes what a device signs in with, and says when there is none', async () => {
+      await store.createOwner(owner('own_ann'));
+      const phone = device('dev_1', 'own_ann');
+      await store.createDevice(phone, 'digest');
+      assert.equal(await store.changeDeviceSecret('dev_1', 'another digest'), true);
+      assert.deepEqual(await store.findDevice('dev_1'), { device: phone, secretDigest: 'another digest' });
+      assert.equal(await store.changeDeviceSecret('dev_none', 'digest'), false);
+    });
+
+    test('remembers when devices were last seen, never an earlier time, and without a word to caches', async () => {
+      await store.createOwner(owner('own_ann'));
+      for (const id of ['dev_1', 'dev_2']) await store.createDevice(device(id, 'own_ann'), 'digest');
+      const { generation } = await store.readChanges();
+      await store.touchDevices(['dev_2', 'dev_none', 'dev_2'], time);
+      await store.touchDevices(['dev_2', 'dev_1'], time - 5);
+      await store.touchDevices([], time);
+      assert.deepEqual(
+        (await store.listDevices('own_ann')).map(({ seenAt }) => seenAt),
+        [time - 5, time],
+      );
+      assert.equal((await store.readChanges()).generation, generation);
     });
 
     test('says who can be reached and how', async () => {
@@ -214,6 +252,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await store.recipientsOf('own_ann'), {
         email: 'own_ann@example.com',
         emailAlerts: true,
+        quietHours: owner('own_ann').quietHours,
         devices: [{ id: 'dev_1', state: 'active', paused: false }],
         pushTargets: [],
       });
@@ -233,6 +272,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await grows(() => store.revokeKey('key_1', 1));
       await grows(() => store.createDevice(device('dev_1', 'own_ann'), 'digest'));
       await grows(() => store.changeDevice('dev_1', { paused: true }));
+      await grows(() => store.changeDeviceSecret('dev_1', 'another digest'));
       await grows(() => store.deleteDevice('dev_1'));
       await grows(() => store.updateOwner(owner('own_ann')));
       await store.save(notification('own_ann', 'x'));

@@ -5,6 +5,8 @@ import { after, before, test } from 'node:test';
 import { openStore } from '../src/store/open-store.ts';
 import { runStoreContract } from './store-contract.ts';
 import { runDeliveryContract } from './store-contract-deliveries.ts';
+import { runInboxContract } from './store-contract-inbox.ts';
+import { runSignInContract } from './store-contract-sign-in.ts';
 import { Postgres, postgresObstacle } from './support/postgres.ts';
 import { canRun } from './support/requires.ts';
 
@@ -35,4 +37,6 @@ if (obstacle !== null) {
   };
   runStoreContract('PostgreSQL', createFixture);
   runDeliveryContract('PostgreSQL', createFixture);
+  runInboxContract('PostgreSQL', createFixture);
+  runSignInContract('PostgreSQL', createFixture);
 }

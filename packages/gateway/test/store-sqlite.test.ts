@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { openStore } from '../src/store/open-store.ts';
 import { runStoreContract } from './store-contract.ts';
 import { runDeliveryContract } from './store-contract-deliveries.ts';
+import { runInboxContract } from './store-contract-inbox.ts';
+import { runSignInContract } from './store-contract-sign-in.ts';
 
 async function createFixture() {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
@@ -15,3 +17,5 @@ async function createFixture() {
 
 runStoreContract('SQLite', createFixture);
 runDeliveryContract('SQLite', createFixture);
+runInboxContract('SQLite', createFixture);
+runSignInContract('SQLite', createFixture);

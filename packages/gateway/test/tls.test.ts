@@ -211,7 +211,7 @@ suite('A renewed certificate', () => {
       () => shownAt(gateway.api),
       (name) => name !== old,
     );
-    assert.notEqual(await shownAt(gateway.line.console), old);
+    assert.notEqual(await shownAt(new URL('/healthz', gateway.line.console).href), old);
     const again = await caller.notify(gateway, { title: 'after' });
     assert.equal(again.isReused, true);
     assert.equal(again.certificate.fingerprint256, before.certificate.fingerprint256);

@@ -1,11 +1,11 @@
 // The one list of channels: each made from its settings, each behind a guard of its own.
 import type { EmailConfig, MqttConfig, PushConfig } from '../channel-config.ts';
 import type { AddressPolicy } from '../core/address-policy.ts';
-import type { EmailTarget, MqttTarget, PushTarget } from '../core/plan.ts';
+import type { MqttTarget, PushTarget } from '../core/plan.ts';
 import { createEgress, type Egress } from '../egress/index.ts';
 import { type BreakerState, type GuardOptions, guard } from '../gateway/guard.ts';
 import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
-import { createEmailChannel } from './email/index.ts';
+import { createEmailChannel, type EmailChannel } from './email/index.ts';
 import { createCustomPublisher } from './mqtt/custom.ts';
 import { createMqttChannel } from './mqtt/index.ts';
 import type { MqttPublisher } from './mqtt/publisher.ts';
@@ -63,7 +63,7 @@ export interface ChannelSet {
   managed: {
     push: ManagedChannel<PushTarget>;
     /** null: no mail server is configured. */
-    email: ManagedChannel<EmailTarget> | null;
+    email: EmailChannel | null;
     mqtt: ManagedChannel<MqttTarget>;
   };
   close(): Promise<void>;

@@ -82,13 +82,13 @@ export async function withStore<T>(
   }
 }
 
-export async function resolveOwner(store: Store, id: string | undefined): Promise<Owner> {
+export async function resolveOwner(store: Store, id: string | undefined, option = '--owner '): Promise<Owner> {
   if (id !== undefined) return (await store.findOwner(id)) ?? notFound('owner', id);
   const owners = await store.listOwners();
   const [only, ...others] = owners;
   if (only === undefined) throw new Problem("There is no owner yet. Create one: 'tocsin owner create --name NAME'.");
   if (others.length > 0) {
-    const list = owners.slice(0, 20).map((owner) => `  --owner ${owner.id}  ${owner.name}`);
+    const list = owners.slice(0, 20).map((owner) => `  ${option}${owner.id}  ${owner.name}`);
     throw new UsageError(`There are several owners; say which:\n${list.join('\n')}`);
   }
   return only;

@@ -29,9 +29,8 @@ export const deviceCommands: CommandGroup = {
         if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
         const { device, mqtt } = await withStore(environment, async (store, config) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          const { topicPrefix, platform, embeddedPort } = config.mqtt;
-          const listeners = configuredListeners(config, embeddedPort);
-          const urls = deviceUrls(platform?.url ?? null, listeners);
+          const { topicPrefix, embeddedPort } = config.mqtt;
+          const urls = deviceUrls(config, configuredListeners(config, embeddedPort));
           return createDevice(store, makers, { ownerId, name, topicPrefix, urls });
         });
         return {

@@ -137,6 +137,7 @@ async function examineChannels(config: Config): Promise<Finding[]> {
             message: 'no mail server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
           }
         : await examineChannel('email', email, 'the mail server answers'),
+      ...examineMailedLinks(config),
       config.mqtt.platform === null
         ? await examineEmbedded(config)
         : await examineChannel('mqtt', mqtt, 'the broker answers'),
@@ -153,6 +154,13 @@ async function examineChannels(config: Config): Promise<Finding[]> {
 function examineSubject({ push }: Config): Finding[] {
   if (push.webPushSubject !== defaultWebPushSubject) return [];
   return [{ check: 'push', state: 'warning', message: 'set TOCSIN_WEBPUSH_SUBJECT to your mailto: or https: address' }];
+}
+
+/** Nothing that a request says gets into a mail, so somebody has to say where the console is. */
+function examineMailedLinks({ email, publicAddresses }: Config): Finding[] {
+  if (email === null || publicAddresses.consoleUrl !== null) return [];
+  const message = 'set TOCSIN_CONSOLE_URL: without it, sign-in links in mails lead to where this machine listens';
+  return [{ check: 'email', state: 'warning', message }];
 }
 
 async function examineChannel(

@@ -26,12 +26,12 @@ export const inboxCommands: CommandGroup = {
         }
         const page = await withStore(environment, async (store) => {
           const { id } = await resolveOwner(store, args.text('owner'));
-          return store.listNotifications(id, { limit, ...(before !== undefined && { before }) });
+          return store.listInbox(id, { limit, ...(before !== undefined && { before }) });
         });
         const whenEmpty = before === undefined ? 'Nothing here yet.' : 'Nothing older.';
         return {
-          json: page.notifications.map(toJson),
-          text: page.notifications.map(describe).join('\n\n') || whenEmpty,
+          json: page.items.map(toJson),
+          text: page.items.map(describe).join('\n\n') || whenEmpty,
           warnings: page.damaged.map(
             (id) => `Notification ${id} does not open: its row was altered or its key is gone.`,
           ),

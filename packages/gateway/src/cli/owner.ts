@@ -1,4 +1,8 @@
-import { parseSwitch } from '../config.ts';
+import { type Config, parseSwitch } from '../config.ts';
+import { byName, configuredListeners } from '../core/device-urls.ts';
+import { isOneAddress } from '../core/mail-address.ts';
+import { Problem } from '../core/problem.ts';
+import { linkLifetimes, makeLink } from '../gateway/one-time-links.ts';
 import type { Owner } from '../gateway/ports.ts';
 import { createOwner, systemMakers as makers } from '../gateway/registration.ts';
 import {
@@ -7,6 +11,7 @@ import {
   isoTime,
   notFound,
   type Option,
+  resolveOwner,
   table,
   UsageError,
   withStore,
@@ -19,6 +24,7 @@ const profileOptions: Record<string, Option> = {
   name: { kind: 'string', value: 'NAME', help: "the owner's name" },
   email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes' },
   'email-alerts': { kind: 'string', value: 'on|off', help: 'mail every notification unless a request says otherwise' },
+  role: { kind: 'string', value: 'ROLE', help: 'owner, or operator: sees in the console which owners there are' },
 };
 
 export const ownerCommands: CommandGroup = {
@@ -29,7 +35,12 @@ export const ownerCommands: CommandGroup = {
       options: { ...profileOptions, name: { ...(profileOptions.name as Option), required: true } },
       run: async (args, environment) => {
         const email = readEmail(args) ?? null;
-        const profile = { name: readName(args) as string, email, emailAlerts: readAlerts(args) ?? email !== null };
+        const profile = {
+          name: readName(args) as string,
+          email,
+          emailAlerts: readAlerts(args) ?? email !== null,
+          role: readRole(args) ?? 'owner',
+        };
         checkAlerts(profile);
         const owner = await withStore(environment, (store) => createOwner(store, makers, profile), 'create');
         return { json: toJson(owner), text: `Created owner ${owner.id} (${owner.name}).` };
@@ -60,20 +71,51 @@ export const ownerCommands: CommandGroup = {
         email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes; "" removes it' },
       },
       run: (args, environment) => {
-        const [name, email, emailAlerts] = [readName(args), readEmail(args), readAlerts(args)];
+        const [name, email, emailAlerts, role] = [readName(args), readEmail(args), readAlerts(args), readRole(args)];
         return withStore(environment, async (store) => {
-          const before = (await store.findOwner(args.positional)) ?? notFound('owner', args.positional);
-          const owner: Owner = {
-            ...before,
-            name: name ?? before.name,
-            email: email === undefined ? before.email : email,
-            emailAlerts: emailAlerts ?? (email === null ? false : before.emailAlerts),
+          const change = (before: Owner): Owner => {
+            const after = {
+              ...before,
+              name: name ?? before.name,
+              email: email === undefined ? before.email : email,
+              emailAlerts: emailAlerts ?? (email === null ? false : before.emailAlerts),
+              role: role ?? before.role,
+            };
+            checkAlerts(after);
+            return after;
           };
-          checkAlerts(owner);
-          await store.updateOwner(owner);
+          const owner = (await store.changeOwner(args.positional, change)) ?? notFound('owner', args.positional);
           return { json: toJson(owner), text: describe([owner]) };
         });
       },
+    },
+    'sign-in': {
+      summary: 'Make a link that signs an owner in to the console, once, within 15 minutes',
+      positional: 'ID',
+      isPositionalOptional: true,
+      run: ({ positional }, environment) =>
+        withStore(environment, async (store, config) => {
+          const consoleUrl = consoleUrlOf(config);
+          const { id: ownerId } = await resolveOwner(store, positional === '' ? undefined : positional, '');
+          const now = Date.now();
+          const wanted = { ownerId, method: 'link', lifetimeMs: linkLifetimes.commandLine, now } as const;
+          const { url, expiresAt } = await makeLink(store, wanted, consoleUrl);
+          return {
+            json: { url, expiresAt: isoTime(expiresAt) },
+            text: `Open this within 15 minutes; it works once:\n\n  ${url}`,
+          };
+        }),
+    },
+    unlink: {
+      summary: 'Forget who an owner is at the OpenID provider: the next to sign in with the address is linked',
+      positional: 'ID',
+      run: ({ positional: id }, environment) =>
+        withStore(environment, async (store) => {
+          if ((await store.findOwner(id)) === null) notFound('owner', id);
+          const identities = await store.listIdentities(id);
+          for (const identity of identities) await store.deleteIdentity(id, identity.id);
+          return { json: { id, count: identities.length }, text: `Forgot ${identities.length} of owner ${id}.` };
+        }),
     },
     'test-email': testEmailCommand,
     export: exportCommand,
@@ -108,8 +150,7 @@ function readEmail(args: Arguments): string | null | undefined {
   const email = args.text('email')?.trim();
   if (email === undefined) return undefined;
   if (email === '') return null;
-  // Exactly one plain address: a list, a display name or a control character would send mail elsewhere.
-  if (email.length > 254 || !/^[^\s@<>(),;:"\\[\]\p{Cc}]+@[^\s@<>(),;:"\\[\]\p{Cc}]+$/u.test(email)) {
+  if (!isOneAddress(email)) {
     throw new UsageError('--email must be one plain address, such as ann@example.com.');
   }
   return email;
@@ -122,22 +163,37 @@ function readAlerts(args: Arguments): boolean | undefined {
   return alerts;
 }
 
+function readRole(args: Arguments): Owner['role'] | undefined {
+  const role = args.text('role');
+  if (role !== undefined && role !== 'owner' && role !== 'operator')
+    throw new UsageError('--role must be owner or operator.');
+  return role;
+}
+
+/** As a browser on this machine reaches it, unless the operator says otherwise. */
+function consoleUrlOf(config: Config): string {
+  const url = config.publicAddresses.consoleUrl ?? configuredListeners(config, 0).console;
+  if (url !== null) return byName(url);
+  throw new Problem('The port of the console is not known, since TOCSIN_CONSOLE_PORT is 0. Set TOCSIN_CONSOLE_URL.');
+}
+
 function checkAlerts({ email, emailAlerts }: Pick<Owner, 'email' | 'emailAlerts'>): void {
   if (emailAlerts && email === null) throw new UsageError('--email-alerts on needs an --email to send to.');
 }
 
-function toJson({ id, name, email, emailAlerts, createdAt }: Owner) {
-  return { id, name, email, emailAlerts, createdAt: isoTime(createdAt) };
+function toJson({ id, name, email, emailAlerts, role, createdAt }: Owner) {
+  return { id, name, email, emailAlerts, role, createdAt: isoTime(createdAt) };
 }
 
 function describe(owners: Owner[]): string {
   return table(
-    ['ID', 'NAME', 'EMAIL', 'ALERTS', 'CREATED'],
-    owners.map(({ id, name, email, emailAlerts, createdAt }) => [
+    ['ID', 'NAME', 'EMAIL', 'ALERTS', 'ROLE', 'CREATED'],
+    owners.map(({ id, name, email, emailAlerts, role, createdAt }) => [
       id,
       name,
       email ?? '-',
       emailAlerts ? 'on' : 'off',
+      role,
       isoTime(createdAt),
     ]),
     "No owners yet. Create one: 'tocsin owner create --name NAME'.",

@@ -101,6 +101,7 @@ function readyLine({ urls, firstRun }: Gateway) {
         key: firstRun.key.value,
         device: { ...deviceJson(firstRun.device.device), mqtt: firstRun.device.mqtt },
         curl: curlLine(urls.api, firstRun),
+        signIn: firstRun.signIn.url,
       },
     }),
   };
@@ -117,7 +118,9 @@ function welcome({ urls, firstRun }: Gateway): string {
       '',
       `  ${curlLine(urls.api, firstRun)}`,
       '',
-      "  then 'npx tocsin inbox list' shows what came in. The key in that line is shown only this once.",
+      `  and see it arrive in your inbox: ${firstRun.signIn.url}`,
+      '',
+      '  The key in the first line and the sign-in link are shown only this once; the link works once, within a day.',
       `  A first device waits too: user ${firstRun.device.mqtt.username}, password ${firstRun.device.mqtt.password}.`,
     );
   }

@@ -1,9 +1,11 @@
 // The owner's and operator's side, on a listener of its own.
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { sendRefusal } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
 import { addMetricsRoute, type MetricsRouteOptions } from './metrics-route.ts';
 import type { Readiness } from './readiness.ts';
+import { nothingHere } from './refusal.ts';
 
 export interface ConsoleParts {
   readiness: Pick<Readiness, 'report'>;
@@ -21,18 +23,22 @@ const serverOptions: ServerOptions = {
   connectionsCheckingInterval: 1000,
 };
 
+const maxBodyBytes = 65_536;
+
 export function createConsole({ readiness, metrics, createServer }: ConsoleParts): FastifyInstance {
   const app = Fastify<Server>({
     logger: false,
+    bodyLimit: maxBodyBytes,
+    // Addresses that do not decode, or have a part that is far too long: the framework's own answer would repeat them.
+    frameworkErrors: (_error, _request, reply) => sendRefusal(reply, nothingHere()),
+    // Every problem at once, also with what should not be there.
+    ajv: { customOptions: { allErrors: true, removeAdditional: false } },
     ...timeouts,
     ...(createServer === undefined
       ? { http: serverOptions }
       : { serverFactory: (handler) => createServer(serverOptions, handler) }),
   });
 
-  app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ ok: false, error: 'Not found', links: ['/healthz', '/readyz', '/metrics'] }),
-  );
   addHealthRoutes(app, readiness);
   addMetricsRoute(app, metrics);
   return app;

@@ -44,6 +44,7 @@ export function report(
   if (pushFailed > 0) warnings.push('push_failed_partial');
   if (plan.email.enabled && !emailSent) warnings.push('email_send_failed');
   if (isRedeliveryScheduled) warnings.push('redelivery_scheduled');
+  if (plan.push.isHushed || plan.email.isHushed || plan.mqtt.isHushed) warnings.push('quiet_hours');
   return {
     stored: storeReason === null,
     ...(storeReason !== null && { storeReason }),

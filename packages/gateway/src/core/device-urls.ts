@@ -4,14 +4,36 @@ export interface ListenerUrls {
   mqtt: string | null;
 }
 
+/** What of the settings decides where devices go. */
+export interface DevicePlaces {
+  publicAddresses: { deviceUrls: string[] | null; consoleUrl: string | null };
+  /** The operator's broker; null: our own. */
+  mqtt: { platform: { url: URL } | null };
+}
+
 /** The addresses that a device is given: of the operator's broker, without its credentials, or of our own listeners. */
-export function deviceUrls(platformUrl: URL | null, listeners: ListenerUrls): string[] {
-  if (platformUrl !== null) {
-    const { protocol, host, pathname } = platformUrl;
+export function deviceUrls({ publicAddresses, mqtt }: DevicePlaces, listeners: ListenerUrls): string[] {
+  if (publicAddresses.deviceUrls !== null) return publicAddresses.deviceUrls;
+  if (mqtt.platform !== null) {
+    const { protocol, host, pathname } = mqtt.platform.url;
     return [`${protocol}//${host}${pathname === '/' ? '' : pathname}`];
   }
-  const webSocket = listeners.console === null ? null : new URL('/mqtt', listeners.console.replace(/^http/, 'ws')).href;
-  return [listeners.mqtt, webSocket].filter((url) => url !== null);
+  const consoleUrl = publicAddresses.consoleUrl ?? listeners.console;
+  const webSocket = consoleUrl === null ? null : new URL('/mqtt', consoleUrl.replace(/^http/, 'ws')).href;
+  return [listeners.mqtt, webSocket].filter((url) => url !== null).map(reachable);
+}
+
+const unspecified = /^([a-z]+:\/\/)(0\.0\.0\.0|\[::\])(?=[:/]|$)/;
+const loopback = /^([a-z]+:\/\/)(127\.0\.0\.1|\[::1\])(?=[:/]|$)/;
+
+/** Nobody can connect to "every address of this machine". */
+function reachable(url: string): string {
+  return url.replace(unspecified, '$1localhost');
+}
+
+/** For browsers on this machine: passkeys need a name. */
+export function byName(url: string): string {
+  return reachable(url).replace(loopback, '$1localhost');
 }
 
 /** As the settings say, where nobody has listened yet. TLS is for HTTP alone, and so for MQTT over WebSocket. */

@@ -1,5 +1,6 @@
 // Who is to be told, over which channel. Pure: the recipients come in, the plan goes out, or the deviceId is refused.
 import type { MqttSkipReason, NormalizedRequest } from '@tocsin/contract';
+import { isQuiet, type QuietHours } from './quiet-hours.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Device {
@@ -18,6 +19,7 @@ export interface PushTarget {
 export interface Recipients {
   email: string | null;
   emailAlerts: boolean;
+  quietHours: QuietHours | null;
   devices: readonly Device[];
   pushTargets: readonly PushTarget[];
 }
@@ -29,26 +31,58 @@ export interface EmailTarget {
 }
 
 export interface Plan {
-  push: { enabled: boolean; targets: readonly PushTarget[] };
-  email: { enabled: boolean; targets: readonly EmailTarget[] };
-  mqtt: { enabled: boolean; targets: readonly MqttTarget[]; skipReason: MqttSkipReason | null };
+  push: ChannelPlan<PushTarget>;
+  email: ChannelPlan<EmailTarget>;
+  mqtt: ChannelPlan<MqttTarget> & { skipReason: MqttSkipReason | null };
 }
 
-export function plan(request: NormalizedRequest, recipients: Recipients): Plan {
+interface ChannelPlan<Target> {
+  enabled: boolean;
+  targets: readonly Target[];
+  /** The owner's quiet hours left out whom there was to tell. */
+  isHushed: boolean;
+}
+
+export function plan(request: NormalizedRequest, recipients: Recipients, now: number): Plan {
+  const whole = planAll(request, recipients);
+  const { quietHours } = recipients;
+  return quietHours === null || request.severity === 'critical' ? whole : hush(whole, request, quietHours, now);
+}
+
+/** Without quiet hours. */
+function planAll(request: NormalizedRequest, recipients: Recipients): Plan {
   const device = request.deviceId === null ? null : findDevice(recipients.devices, request.deviceId);
   const emailEnabled = request.sendEmail ?? recipients.emailAlerts;
   const mqttTargets = request.sendMqtt ? planMqtt(request, device, recipients.devices) : [];
   return {
-    push: { enabled: request.sendPush, targets: request.sendPush ? recipients.pushTargets : [] },
+    push: { enabled: request.sendPush, targets: request.sendPush ? recipients.pushTargets : [], isHushed: false },
     email: {
       enabled: emailEnabled,
       targets: emailEnabled && recipients.email !== null ? [{ address: recipients.email }] : [],
+      isHushed: false,
     },
     mqtt: {
       enabled: request.sendMqtt,
       targets: mqttTargets,
+      isHushed: false,
       skipReason: !request.sendMqtt ? 'disabled_by_request' : mqttTargets.length === 0 ? 'no_active_devices' : null,
     },
+  };
+}
+
+/** Leaves out the targets of channels that are to be silent now. Nothing is kept for later: it is in the inbox. */
+function hush(whole: Plan, request: NormalizedRequest, quietHours: QuietHours, now: number): Plan {
+  const { push, email, mqtt } = whole;
+  const isHushed = (channel: keyof Plan): boolean =>
+    whole[channel].targets.length > 0 && isQuiet(quietHours[channel], quietHours.timeZone, now);
+  // The topic of a broker that the caller brought is none of the owner's devices.
+  const isCallersTopic = typeof request.customBroker?.topic === 'string';
+  return {
+    push: isHushed('push') ? { ...push, targets: [], isHushed: true } : push,
+    // A request that asks for mail outright goes over the owner's preferences, these too.
+    email: request.sendEmail !== true && isHushed('email') ? { enabled: false, targets: [], isHushed: true } : email,
+    mqtt:
+      !isCallersTopic && isHushed('mqtt') ? { ...mqtt, targets: [], isHushed: true, skipReason: 'quiet_hours' } : mqtt,
   };
 }
 

@@ -41,8 +41,9 @@ export interface AcceptParts {
 
 export function createAccept(parts: AcceptParts): Accept {
   return async ({ ownerId, requestId, request, idempotency }) => {
-    const route = plan(request, await parts.directory.recipientsOf(ownerId));
+    const recipients = await parts.directory.recipientsOf(ownerId);
     const now = parts.now();
+    const route = plan(request, recipients, now);
     const { title, body, source, category, severity, data } = request;
     const content = { title, body, source, category, severity, data };
     const notification: Notification = { id: parts.newId(), ownerId, createdAt: now, ...content };

@@ -23,7 +23,7 @@ class FakeStore implements DirectoryStore {
   }
   async recipientsOf() {
     this.#ask();
-    return { email: null, emailAlerts: false, devices: [], pushTargets: [] };
+    return { email: null, emailAlerts: false, quietHours: null, devices: [], pushTargets: [] };
   }
   async readChanges() {
     await this.changesAnswer;

@@ -87,11 +87,12 @@ function reportOf(request: NormalizedRequest, dispatch: Dispatch | null, results
   };
   const isMqttSkipped = request.sendMqtt && result.mqtt.length === 0;
   const plan: Plan = {
-    push: { enabled: request.sendPush, targets: [] },
-    email: { enabled: request.sendEmail ?? dispatch?.email ?? false, targets: [] },
+    push: { enabled: request.sendPush, targets: [], isHushed: false },
+    email: { enabled: request.sendEmail ?? dispatch?.email ?? false, targets: [], isHushed: false },
     mqtt: {
       enabled: request.sendMqtt,
       targets: [],
+      isHushed: false,
       skipReason: !request.sendMqtt ? 'disabled_by_request' : isMqttSkipped ? 'no_active_devices' : null,
     },
   };

@@ -2,7 +2,10 @@
 import type { Category, CustomBroker, JsonObject, KeyType, Qos, Severity } from '@tocsin/contract';
 import type { Outcome } from '../core/answer.ts';
 import type { Device, EmailTarget, MqttTarget, PushTarget, Recipients } from '../core/plan.ts';
+import type { QuietHours } from '../core/quiet-hours.ts';
 import type { Rate } from '../core/rate.ts';
+import type { InboxStore } from './inbox-ports.ts';
+import type { SignInStore } from './sign-in-ports.ts';
 
 export interface NotificationContent {
   title: string;
@@ -32,6 +35,11 @@ export interface Owner {
   name: string;
   email: string | null;
   emailAlerts: boolean;
+  /** Operators see in the console which owners there are, never what they are told. */
+  role: 'owner' | 'operator';
+  quietHours: QuietHours | null;
+  /** null: as long as the operator keeps everybody's; never longer than that. */
+  retentionDays: number | null;
   createdAt: number;
 }
 
@@ -55,6 +63,20 @@ export interface StoredDevice extends Device {
   ownerId: string;
   name: string;
   createdAt: number;
+  /** When the embedded broker last heard of it; null: never, or another broker serves it. */
+  seenAt: number | null;
+}
+
+/** What belongs to an owner, in numbers. */
+export interface OwnerTotals {
+  ownerId: string;
+  keys: number;
+  devices: number;
+  pushTargets: number;
+  waiting: number;
+  dead: number;
+  /** When the newest notification came. */
+  newestAt: number | null;
 }
 
 export interface StoredPushTarget extends PushTarget {
@@ -348,16 +370,23 @@ export interface Store
     DeliveryStore,
     DirectoryStore,
     SignatureStore,
-    LimitStore {
+    LimitStore,
+    InboxStore,
+    SignInStore {
   /** Calls back soon after another process changed owners, keys or devices, where the backend can tell. */
   onChange(listener: () => void): void;
   createOwner(owner: Owner): Promise<void>;
   /** Creates the owner only where there is none yet, whoever else tries at the same moment; says whether it did. */
   createFirstOwner(owner: Owner): Promise<boolean>;
-  listOwners(): Promise<Owner[]>;
+  /** Rejects where one does not open, unless `onDamaged` wants to hear of it by its id. */
+  listOwners(onDamaged?: (id: string) => void): Promise<Owner[]>;
   findOwner(id: string): Promise<Owner | null>;
   updateOwner(owner: Owner): Promise<boolean>;
+  /** Asks `change` again where somebody else changed the owner at the same moment; null where there is none. */
+  changeOwner(id: string, change: (owner: Owner) => Owner): Promise<Owner | null>;
   deleteOwner(id: string): Promise<boolean>;
+  /** Of every owner; keys that are revoked do not count. */
+  ownerTotals(): Promise<OwnerTotals[]>;
 
   /** Rejects with KeyExists where the value is taken. */
   createKey(key: ApiKey): Promise<void>;
@@ -367,7 +396,13 @@ export interface Store
 
   createDevice(device: StoredDevice, secretDigest: string): Promise<void>;
   listDevices(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredDevice[]>;
-  changeDevice(id: string, change: Partial<Pick<Device, 'state' | 'paused'>>): Promise<StoredDevice | null>;
+  changeDevice(
+    id: string,
+    change: Partial<Pick<StoredDevice, 'state' | 'paused' | 'name'>>,
+  ): Promise<StoredDevice | null>;
+  /** What it signs in with from now on. */
+  changeDeviceSecret(id: string, secretDigest: string): Promise<boolean>;
+  touchDevices(ids: readonly string[], at: number): Promise<void>;
   deleteDevice(id: string): Promise<boolean>;
 
   /** The device with the digest of what it signs in with. */
@@ -415,7 +450,7 @@ export interface Store
     ownerId: string,
     page: { limit: number; before?: string; after?: string },
   ): Promise<NotificationPage>;
-  /** Deletes what is older than `before`, and signatures and idempotency keys that expired by `now`; says how many notifications went. */
+  /** Deletes what is older than `before`, and signatures, idempotency keys, sessions and links that expired by `now`; says how many notifications went. */
   purge(before: number, now: number, signal?: AbortSignal): Promise<number>;
   /** Resolves when the store can be read and written now. */
   check(): Promise<void>;

@@ -25,23 +25,17 @@ export interface CreatedDevice {
   mqtt: { username: string; password: string; topic: string; urls: string[] };
 }
 
-export async function createOwner(
-  store: Store,
-  makers: Makers,
-  profile: Pick<Owner, 'name' | 'email' | 'emailAlerts'>,
-): Promise<Owner> {
-  const owner: Owner = { id: newId('own', makers), createdAt: makers.now(), ...profile };
+export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Partial<Pick<Owner, 'role'>>;
+
+export async function createOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner> {
+  const owner = newOwner(makers, profile);
   await store.createOwner(owner);
   return owner;
 }
 
-/** null when there are owners already. */
-export async function createFirstOwner(
-  store: Store,
-  makers: Makers,
-  profile: Pick<Owner, 'name' | 'email' | 'emailAlerts'>,
-): Promise<Owner | null> {
-  const owner: Owner = { id: newId('own', makers), createdAt: makers.now(), ...profile };
+/** The first is an operator: somebody has to be. null when there are owners already. */
+export async function createFirstOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner | null> {
+  const owner = newOwner(makers, { role: 'operator', ...profile });
   return (await store.createFirstOwner(owner)) ? owner : null;
 }
 
@@ -91,13 +85,44 @@ export async function createDevice(
     state: 'active',
     paused: false,
     createdAt: makers.now(),
+    seenAt: null,
   };
   const password = randomBase62(32, makers.randomIndex);
   await store.createDevice(device, digestOf(password));
-  const topic = deviceTopic(wanted.topicPrefix, device.ownerId, device.id);
-  return { device, mqtt: { username: device.id, password, topic, urls: wanted.urls } };
+  return { device, mqtt: mqttSettings(device, password, wanted) };
 }
 
-function newId(prefix: string, { randomIndex }: Makers): string {
+/** Whoever uses the one before is refused from now on. null when the device is gone. */
+export async function renewDevicePassword(
+  store: Store,
+  makers: Makers,
+  device: StoredDevice,
+  where: { topicPrefix: string; urls: string[] },
+): Promise<CreatedDevice['mqtt'] | null> {
+  const password = randomBase62(32, makers.randomIndex);
+  const isChanged = await store.changeDeviceSecret(device.id, digestOf(password));
+  return isChanged ? mqttSettings(device, password, where) : null;
+}
+
+function mqttSettings(
+  { id, ownerId }: StoredDevice,
+  password: string,
+  { topicPrefix, urls }: { topicPrefix: string; urls: string[] },
+): CreatedDevice['mqtt'] {
+  return { username: id, password, topic: deviceTopic(topicPrefix, ownerId, id), urls };
+}
+
+function newOwner(makers: Makers, profile: OwnerProfile): Owner {
+  return {
+    id: newId('own', makers),
+    role: 'owner',
+    quietHours: null,
+    retentionDays: null,
+    createdAt: makers.now(),
+    ...profile,
+  };
+}
+
+export function newId(prefix: string, { randomIndex }: Makers): string {
   return `${prefix}_${randomBase62(16, randomIndex)}`;
 }

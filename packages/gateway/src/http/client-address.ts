@@ -20,6 +20,6 @@ export function clientAddress(request: IncomingMessage, trustedProxies: Networks
   return address;
 }
 
-function isTrusted(address: string, trustedProxies: Networks): boolean {
+export function isTrusted(address: string, trustedProxies: Networks): boolean {
   return trustedProxies.length > 0 && ipaddr.isValid(address) && isInNetworks(ipaddr.process(address), trustedProxies);
 }

@@ -1,15 +1,29 @@
+import { sql } from 'kysely';
 import type { Device } from '../core/plan.ts';
 import type { Store, StoredDevice } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
+import { isOneOf } from './one-of.ts';
 import { bumpGeneration } from './owners.ts';
 import { openAll, openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
-export type DeviceStore = Pick<Store, 'createDevice' | 'findDevice' | 'listDevices' | 'changeDevice' | 'deleteDevice'>;
+/** Noted per transaction, so that no request waits for long. */
+const touchBatch = 500;
+
+export type DeviceStore = Pick<
+  Store,
+  | 'createDevice'
+  | 'findDevice'
+  | 'listDevices'
+  | 'changeDevice'
+  | 'changeDeviceSecret'
+  | 'touchDevices'
+  | 'deleteDevice'
+>;
 
 export function createDeviceStore(database: Database, keyring: Keyring): DeviceStore {
-  const { build } = database;
+  const { build, dialect } = database;
 
   async function open(row: Tables['devices']): Promise<StoredDevice> {
     const { name } = await openValue<{ name: string }>(keyring, 'devices', row);
@@ -20,12 +34,16 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       state: row.state as Device['state'],
       paused: row.paused === 1,
       createdAt: row.created_at,
+      seenAt: row.seen_at,
     };
   }
 
+  async function sealName(ownerId: string, id: string, name: string): Promise<Uint8Array> {
+    return sealValue(await keyring.current(ownerId), 'devices', ownerId, id, { name });
+  }
+
   return {
-    async createDevice({ id, ownerId, name, state, paused, createdAt }, secretDigest) {
-      const sealed = sealValue(await keyring.current(ownerId), 'devices', ownerId, id, { name });
+    async createDevice({ id, ownerId, name, state, paused, createdAt, seenAt }, secretDigest) {
       await database.write([
         build
           .insertInto('devices')
@@ -36,7 +54,8 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
             paused: paused ? 1 : 0,
             secret_digest: secretDigest,
             created_at: createdAt,
-            sealed,
+            seen_at: seenAt,
+            sealed: await sealName(ownerId, id, name),
           })
           .compile(),
         bumpGeneration(database),
@@ -54,11 +73,19 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       return openAll(rows, open, onDamaged);
     },
 
-    async changeDevice(id, { state, paused }) {
+    async changeDevice(id, { state, paused, name }) {
+      const [found] = await database.read(
+        build.selectFrom('devices').select('owner_id').where('id', '=', id).compile(),
+      );
+      if (found === undefined) return null;
       const [changed] = await database.write([
         build
           .updateTable('devices')
-          .set({ ...(state !== undefined && { state }), ...(paused !== undefined && { paused: paused ? 1 : 0 }) })
+          .set({
+            ...(state !== undefined && { state }),
+            ...(paused !== undefined && { paused: paused ? 1 : 0 }),
+            ...(name !== undefined && { sealed: await sealName(found.owner_id, id, name) }),
+          })
           .where('id', '=', id)
           .returningAll()
           .compile(),
@@ -66,6 +93,28 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       ]);
       const row = changed?.rows[0] as Tables['devices'] | undefined;
       return row === undefined ? null : open(row);
+    },
+
+    async changeDeviceSecret(id, secretDigest) {
+      const [changed] = await database.write([
+        build.updateTable('devices').set({ secret_digest: secretDigest }).where('id', '=', id).compile(),
+        bumpGeneration(database),
+      ]);
+      return changed?.changes === 1;
+    },
+
+    async touchDevices(ids, at) {
+      // In one order everywhere, so that two processes cannot wait for each other.
+      const ordered = [...new Set(ids)].sort();
+      const inOrder = dialect === 'postgres' ? sql`order by id for update` : sql``;
+      for (let done = 0; done < ordered.length; done += touchBatch) {
+        const some = isOneOf(dialect, 'id', ordered.slice(done, done + touchBatch));
+        // No cache knows this time, so the generation stays.
+        const touch = sql`update devices set seen_at = cast(${at} as bigint) where id in (
+          select id from devices where ${some} and coalesce(seen_at, 0) < ${at} ${inOrder}
+        )`;
+        await database.write([touch.compile(build)]);
+      }
     },
 
     async deleteDevice(id) {

@@ -1,6 +1,7 @@
 // The schema, step by step. A step that has been released is never edited; add another below it.
 import { type CompiledQuery, type CreateIndexBuilder, type Kysely, sql } from 'kysely';
 import type { Migration } from './database.ts';
+import { inboxSteps } from './inbox-migration.ts';
 import type { Tables } from './tables.ts';
 
 export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Migration[] {
@@ -209,6 +210,10 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .column('owner_id')
           .where(sql.ref('irregular'), '=', sql.lit(1)),
       ),
+    },
+    {
+      name: '0006_inbox',
+      statements: compile(...inboxSteps(schema, { text, bytes, clustered })),
     },
   ];
 }

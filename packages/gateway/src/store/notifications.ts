@@ -14,7 +14,7 @@ import { openValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 /** Deleted per transaction, so that a purge never holds up the requests for long. */
-const purgeBatch = 1000;
+export const purgeBatch = 1000;
 const dayMs = 86_400_000;
 
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
@@ -23,11 +23,7 @@ export type NotificationStore = Pick<Store, 'save' | 'findNotification' | 'listN
 
 export function createNotificationStore(database: Database, keyring: Keyring): NotificationStore {
   const { build } = database;
-
-  async function open(row: Tables['notifications']): Promise<Notification> {
-    const content = await openValue<NotificationContent>(keyring, 'notifications', row);
-    return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content };
-  }
+  const open = (row: Tables['notifications']): Promise<Notification> => openNotification(keyring, row);
 
   return {
     async save({ id, ownerId, createdAt, title, body, source, category, severity, data }, options = storeOnly) {
@@ -80,6 +76,8 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
     async purge(before, now, signal) {
       await deleteInBatches(database, deleteExpired(database, 'used_signatures', 'signature', now), signal);
       await deleteInBatches(database, deleteExpired(database, 'idempotency', 'key_digest', now), signal);
+      await deleteInBatches(database, deleteExpired(database, 'sessions', 'id', now), signal);
+      await deleteInBatches(database, deleteExpired(database, 'one_time_links', 'token_digest', now), signal);
       const oldCounts = build.deleteFrom('request_counts').where('resets_at', '<', now - dayMs);
       await database.write([oldCounts.compile()]);
       let purged = 0;
@@ -96,10 +94,15 @@ export function createNotificationStore(database: Database, keyring: Keyring): N
   };
 }
 
+export async function openNotification(keyring: Keyring, row: Tables['notifications']): Promise<Notification> {
+  const content = await openValue<NotificationContent>(keyring, 'notifications', row);
+  return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content };
+}
+
 function deleteExpired(
   { build }: Database,
-  table: 'used_signatures' | 'idempotency',
-  column: 'signature' | 'key_digest',
+  table: 'used_signatures' | 'idempotency' | 'sessions' | 'one_time_links',
+  column: 'signature' | 'key_digest' | 'id' | 'token_digest',
   now: number,
 ): CompiledQuery {
   const [name, key] = [sql.table(table), sql.ref(column)];
@@ -135,7 +138,10 @@ export async function deleteNotifications(
   };
   await deleteInBatches(database, batchOf('deliveries', 'notification_id'), signal);
   await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
-  return deleteInBatches(database, batchOf('notifications', 'id'), signal);
+  const deleted = await deleteInBatches(database, batchOf('notifications', 'id'), signal);
+  // Last: what was deleted must not come into sight again.
+  await deleteInBatches(database, batchOf('inbox_marks', 'notification_id'), signal);
+  return deleted;
 }
 
 /** What an owner may have much of, besides notifications. */
@@ -159,7 +165,11 @@ export async function deleteOfOwner(database: Database, ownerId: string): Promis
 }
 
 /** Repeats a statement that deletes a batch until nothing is left, so that no request waits for long. */
-async function deleteInBatches(database: Database, statement: CompiledQuery, signal?: AbortSignal): Promise<number> {
+export async function deleteInBatches(
+  database: Database,
+  statement: CompiledQuery,
+  signal?: AbortSignal,
+): Promise<number> {
   let total = 0;
   for (let deleted = purgeBatch; deleted >= purgeBatch && !signal?.aborted; total += deleted) {
     deleted = (await database.write([statement]))[0]?.changes ?? 0;

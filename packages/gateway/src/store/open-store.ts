@@ -10,6 +10,7 @@ import { createDeliveryStore } from './deliveries.ts';
 import { createDeviceStore } from './devices.ts';
 import { createDispatchStore } from './dispatches.ts';
 import { createIdempotencyStore } from './idempotency.ts';
+import { createInboxStore } from './inbox.ts';
 import { Keyring } from './keyring.ts';
 import { createKeyStore } from './keys.ts';
 import { createLimitStore } from './limits.ts';
@@ -18,11 +19,14 @@ import { MasterKeyring } from './master-keyring.ts';
 import { migrations } from './migrations.ts';
 import { createMqttSessionStore } from './mqtt-sessions.ts';
 import { createNotificationStore } from './notifications.ts';
+import { createOwnerTotals } from './owner-totals.ts';
 import { createOwnerStore } from './owners.ts';
 import { openPostgresDatabase } from './postgres/database.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
 import { createSecretStore } from './secrets.ts';
+import { createSessionStore } from './sessions.ts';
+import { createSignInKeyStore } from './sign-in-keys.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
 import { verify } from './verify.ts';
 
@@ -100,6 +104,10 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createSecretStore(database, keyring),
     ...createMasterKeyStore(database, keyring.master),
     ...createLimitStore(database),
+    ...createInboxStore(database, keyring),
+    ...createSessionStore(database, keyring),
+    ...createSignInKeyStore(database, keyring),
+    ownerTotals: createOwnerTotals(database, keyring),
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.
       await database.write([database.build.updateTable('changes').set({ id: 1 }).where('id', '=', 1).compile()]);

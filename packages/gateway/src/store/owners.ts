@@ -1,16 +1,30 @@
 import { sql } from 'kysely';
 import type { Device, Recipients } from '../core/plan.ts';
 import { EncryptionKeyMissing, type Owner, SealBroken, type Store } from '../gateway/ports.ts';
-import type { Database } from './database.ts';
+import type { Database, Dialect } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { deleteNotifications, deleteOfOwner } from './notifications.ts';
 import { openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
-type Profile = Pick<Owner, 'name' | 'email' | 'emailAlerts'>;
+type Profile = Omit<Owner, 'id' | 'createdAt'>;
+
+/** What rows from before lack. */
+const laterFields = { role: 'owner', quietHours: null, retentionDays: null } as const;
 
 /** What goes with an owner at once, the data key first of all; the rest, which may be much, follows in batches and cannot be read any more. */
-const ownedTables = ['api_keys', 'devices', 'push_targets', 'mqtt_sessions', 'data_keys'] as const;
+const ownedTables = [
+  'api_keys',
+  'devices',
+  'push_targets',
+  'mqtt_sessions',
+  'sessions',
+  'one_time_links',
+  'passkeys',
+  'oidc_identities',
+  'inbox_states',
+  'data_keys',
+] as const;
 
 export type OwnerStore = Pick<
   Store,
@@ -19,6 +33,7 @@ export type OwnerStore = Pick<
   | 'listOwners'
   | 'findOwner'
   | 'updateOwner'
+  | 'changeOwner'
   | 'deleteOwner'
   | 'readChanges'
   | 'recipientsOf'
@@ -27,6 +42,11 @@ export type OwnerStore = Pick<
 /** Goes into the same transaction as every change that a cache elsewhere must notice. */
 export function bumpGeneration(database: Database) {
   return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
+}
+
+/** `from owners`, with the owner held against deletion: whoever deletes it finds what was put in meanwhile. */
+export function livingOwner(dialect: Dialect, ownerId: string) {
+  return sql`from owners where id = ${ownerId} ${dialect === 'postgres' ? sql`for key share` : sql``}`;
 }
 
 export function createOwnerStore(
@@ -38,7 +58,7 @@ export function createOwnerStore(
 
   async function open(row: Tables['owners']): Promise<Owner> {
     const profile = await openValue<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
-    return { id: row.id, createdAt: row.created_at, ...profile };
+    return { ...laterFields, id: row.id, createdAt: row.created_at, ...profile };
   }
 
   async function findOwner(id: string): Promise<Owner | null> {
@@ -78,11 +98,18 @@ export function createOwnerStore(
       return created?.changes === 1;
     },
 
-    async listOwners() {
+    async listOwners(onDamaged) {
       const rows = await database.read(
         build.selectFrom('owners').selectAll().orderBy('created_at').orderBy('id').compile(),
       );
-      return Promise.all(rows.map(open));
+      const opened = await Promise.all(
+        rows.map((row) => (onDamaged === undefined ? open(row) : orIfUnreadable(open(row), row.id))),
+      );
+      return opened.filter((each) => {
+        if (typeof each !== 'string') return true;
+        onDamaged?.(each);
+        return false;
+      }) as Owner[];
     },
 
     async updateOwner({ id, createdAt: _, ...profile }) {
@@ -92,6 +119,22 @@ export function createOwnerStore(
         bumpGeneration(database),
       ]);
       return updated?.changes === 1;
+    },
+
+    async changeOwner(id, change) {
+      for (;;) {
+        const [row] = await database.read(build.selectFrom('owners').selectAll().where('id', '=', id).compile());
+        if (row === undefined) return null;
+        const changed = change(await open(row));
+        const { id: _, createdAt: __, ...profile } = changed;
+        const sealed = sealValue(await keyring.current(id), 'owners', id, id, profile);
+        const update = build.updateTable('owners').set({ sealed }).where('id', '=', id);
+        const [updated] = await database.write([
+          update.where('sealed', '=', row.sealed).compile(),
+          bumpGeneration(database),
+        ]);
+        if (updated?.changes === 1) return changed;
+      }
     },
 
     async deleteOwner(id) {
@@ -119,6 +162,7 @@ export function createOwnerStore(
       return {
         email: owner?.email ?? null,
         emailAlerts: owner?.emailAlerts ?? false,
+        quietHours: owner?.quietHours ?? null,
         devices: ownDevices.map((row) => ({
           id: row.id,
           state: row.state as Device['state'],
@@ -147,7 +191,7 @@ export function createOwnerStore(
 }
 
 /** A row that does not open is as one that is not there: the other channels still ring. */
-async function orIfUnreadable<T>(reading: Promise<T>, instead: T): Promise<T> {
+export async function orIfUnreadable<T, Instead>(reading: Promise<T>, instead: Instead): Promise<T | Instead> {
   try {
     return await reading;
   } catch (error) {

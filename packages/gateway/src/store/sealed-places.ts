@@ -22,7 +22,16 @@ export interface SealedColumn {
   placeOf(key: readonly KeyValue[]): Place;
 }
 
-const ofOwner = (table: 'api_keys' | 'devices' | 'push_targets' | 'notifications'): Omit<SealedColumn, 'sealedBy'> => ({
+type KeyedById =
+  | 'api_keys'
+  | 'devices'
+  | 'push_targets'
+  | 'notifications'
+  | 'sessions'
+  | 'passkeys'
+  | 'oidc_identities';
+
+const ofOwner = (table: KeyedById): Omit<SealedColumn, 'sealedBy'> => ({
   table,
   column: 'sealed',
   key: ['owner_id', 'id'],
@@ -69,6 +78,16 @@ export const sealedColumns: readonly SealedColumn[] = [
     sealedBy: 'data key',
     placeOf: ([ownerId, digest]) => idempotencyPlace(String(ownerId), String(digest)),
   },
+  { ...ofOwner('sessions'), sealedBy: 'data key' },
+  {
+    table: 'one_time_links',
+    column: 'sealed',
+    key: ['owner_id', 'token_digest'],
+    sealedBy: 'data key',
+    placeOf: ([ownerId, digest]) => placeOf('one_time_links', { owner_id: String(ownerId), id: String(digest) }),
+  },
+  { ...ofOwner('passkeys'), sealedBy: 'data key' },
+  { ...ofOwner('oidc_identities'), sealedBy: 'data key' },
 ];
 
 /** Of a row in `meta`: facts that are no secrets. */

@@ -23,6 +23,8 @@ export interface Tables {
     paused: number;
     secret_digest: string;
     created_at: number;
+    /** When the embedded broker last heard of it. */
+    seen_at: number | null;
     sealed: Uint8Array;
   };
   push_targets: {
@@ -106,6 +108,53 @@ export interface Tables {
     expires_at: number;
     /** The first answer; null until it is known. */
     sealed: Uint8Array | null;
+  };
+  /** How far an owner has read, and a counter that every change of what is read or deleted moves. */
+  inbox_states: {
+    owner_id: string;
+    /** Notifications up to this id are read, unless a mark says otherwise; empty: none. */
+    read_through: string;
+    generation: number;
+  };
+  /** What is known of single notifications beyond that; most have none. */
+  inbox_marks: {
+    owner_id: string;
+    notification_id: string;
+    is_read: number | null;
+    /** Out of sight since then, and gone for good with the next purge. */
+    deleted_at: number | null;
+  };
+  sessions: {
+    owner_id: string;
+    id: string;
+    token_digest: string;
+    created_at: number;
+    seen_at: number;
+    expires_at: number;
+    sealed: Uint8Array;
+  };
+  one_time_links: {
+    owner_id: string;
+    token_digest: string;
+    created_at: number;
+    expires_at: number;
+    sealed: Uint8Array;
+  };
+  passkeys: {
+    owner_id: string;
+    id: string;
+    credential_digest: string;
+    counter: number;
+    created_at: number;
+    used_at: number | null;
+    sealed: Uint8Array;
+  };
+  oidc_identities: {
+    owner_id: string;
+    id: string;
+    subject_digest: string;
+    created_at: number;
+    sealed: Uint8Array;
   };
   used_signatures: { owner_id: string; signature: string; expires_at: number };
   /** Requests of a key in the window that is under way, where several processes share its limit. */

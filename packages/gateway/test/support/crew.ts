@@ -61,6 +61,8 @@ export function childrenOf(pid: number): number[] {
 export function hasOpen(pid: number, file: string): boolean {
   const folder = `/proc/${pid}/fd`;
   try {
+    // Between fork and exec it is a copy of the head, and has open what the head has.
+    if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes('NODE_UNIQUE_ID=')) return false;
     return readdirSync(folder).some((descriptor) => readlinkSync(`${folder}/${descriptor}`) === file);
   } catch {
     // A descriptor was closed meanwhile, or the process has ended.

@@ -15,6 +15,7 @@ import { digestOf } from '../../src/core/key-format.ts';
 import { createUuidV7Source } from '../../src/core/uuid-v7.ts';
 import type { Notification, Store } from '../../src/gateway/ports.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { plainOwner } from './plain-owner.ts';
 
 export const topicPrefix = 'tocsin';
 
@@ -72,7 +73,7 @@ export class BrokerFixture {
 
   async addOwner(): Promise<string> {
     const id = `own_${randomUUID().slice(0, 8)}`;
-    await this.store.createOwner({ id, name: id, email: null, emailAlerts: false, createdAt: this.clock.now });
+    await this.store.createOwner(plainOwner(id, this.clock.now));
     return id;
   }
 
@@ -81,7 +82,7 @@ export class BrokerFixture {
     const id = `dev_${randomUUID().slice(0, 8)}`;
     const secret = `secret-of-${id}`;
     await this.store.createDevice(
-      { id, ownerId: owner, name: 'Phone', state: 'active', paused: false, createdAt: this.clock.now },
+      { id, ownerId: owner, name: 'Phone', state: 'active', paused: false, createdAt: this.clock.now, seenAt: null },
       digestOf(secret),
     );
     const topics = [topicPrefix, owner, id] as const;

@@ -14,7 +14,14 @@ export interface ReadyLine {
   api: string;
   console: string;
   mqtt?: string;
-  firstRun?: { owner: string; key: string; device: { id: string; mqtt: { password: string } }; curl: string };
+  firstRun?: {
+    owner: string;
+    key: string;
+    device: { id: string; mqtt: { password: string } };
+    curl: string;
+    /** A link that opens the inbox, once. */
+    signIn: string;
+  };
 }
 
 export interface CommandResult {

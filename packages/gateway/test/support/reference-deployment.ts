@@ -48,6 +48,8 @@ export function addressOf({ networks }: ComposeService): string {
 export interface BalancedAnswer {
   status: number;
   body: AnswerBody | null;
+  /** Empty where none was set. */
+  cookie: string;
 }
 
 interface Node {
@@ -75,6 +77,7 @@ export class ReferenceDeployment {
   readonly #agent = new Agent({ ca: this.#authority.ca, keepAlive: true, maxSockets: 16 });
   readonly #mqttPorts = { nodes: 0, devices: 0 };
   #balancer: Nginx | null = null;
+  #inboxPort = 0;
   #broker: ChildProcess | null = null;
 
   static async start(): Promise<ReferenceDeployment> {
@@ -105,10 +108,15 @@ export class ReferenceDeployment {
     for (const name of nodeNames) await this.startNode(name);
     const { certificate, key } = this.#certificateFiles();
     const ports = Object.fromEntries(
-      nodeNames.map((name) => [`${this.#address(name)}:8080`, `127.0.0.1:${this.#node(name).port}`]),
+      nodeNames.flatMap((name) => [
+        [`${this.#address(name)}:8080`, `127.0.0.1:${this.#node(name).port}`],
+        [`${this.#address(name)}:8081`, new URL(this.gateway(name).line.console).host],
+      ]),
     );
+    this.#inboxPort = await findFreePort();
     const balancer = await Nginx.start(readFileSync(join(this.folder, 'nginx.conf'), 'utf8'), (port) => ({
       'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
+      'listen 8443 ssl;': `listen 127.0.0.1:${this.#inboxPort} ssl;`,
       '/run/secrets/tls_cert': certificate,
       '/run/secrets/tls_key': key,
       ...ports,
@@ -207,26 +215,49 @@ export class ReferenceDeployment {
     return this.#node(name).installation;
   }
 
+  /** Of the inbox, as a browser has it in its address bar. */
+  get inboxUrl(): string {
+    return `https://127.0.0.1:${this.#inboxPort}`;
+  }
+
   /** Through the balancer; what it answers itself is not JSON. */
   ask(path: string, headers: Record<string, string> = {}, notification?: object): Promise<BalancedAnswer> {
+    return this.#send(this.#balancer?.port, path, headers, notification);
+  }
+
+  askInbox(path: string, headers: Record<string, string> = {}, body?: object): Promise<BalancedAnswer> {
+    return this.#send(this.#inboxPort, path, { Origin: this.inboxUrl, ...headers }, body);
+  }
+
+  #send(
+    port: number | undefined,
+    path: string,
+    headers: Record<string, string>,
+    body: object | undefined,
+  ): Promise<BalancedAnswer> {
     return new Promise((resolve, reject) => {
       const call = request(
         {
           host: '127.0.0.1',
-          port: this.#balancer?.port,
+          port,
           path,
           agent: this.#agent,
-          method: notification === undefined ? 'GET' : 'POST',
+          method: body === undefined ? 'GET' : 'POST',
           headers: { 'Content-Type': 'application/json', ...headers },
         },
         async (answer) => {
           const content = await text(answer);
           const isJson = answer.headers['content-type']?.includes('json') ?? false;
-          resolve({ status: answer.statusCode ?? 0, body: isJson ? (JSON.parse(content) as AnswerBody) : null });
+          const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+          resolve({
+            status: answer.statusCode ?? 0,
+            body: isJson ? (JSON.parse(content) as AnswerBody) : null,
+            cookie,
+          });
         },
       );
       call.once('error', reject);
-      call.end(notification === undefined ? undefined : JSON.stringify(notification));
+      call.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
 

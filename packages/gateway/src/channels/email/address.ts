@@ -1,4 +1,4 @@
-// Addresses in the two places where mail needs them. A comma or a bracket too many would send mail to somebody else.
+// The address that mail comes from, and what of it a Message-ID can carry.
 import { domainToASCII } from 'node:url';
 
 export interface Sender {
@@ -15,9 +15,4 @@ export function parseSender(from: string): Sender {
 /** The part that a Message-ID can carry: ASCII, whatever the address is written in. */
 export function domainOf(address: string): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1)) || 'localhost';
-}
-
-/** Exactly one plain address: no list, no display name, no comment, no control character. */
-export function isOneAddress(text: string): boolean {
-  return text.length <= 254 && /^[^\s@<>(),;:"\\[\]\p{Cc}]+@[^\s@<>(),;:"\\[\]\p{Cc}]+$/u.test(text);
 }

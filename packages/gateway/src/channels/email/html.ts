@@ -16,7 +16,7 @@ const colours: Record<Severity | 'none', string> = {
 
 const fonts = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const codeFonts = "ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono',monospace";
-const wrap = 'overflow-wrap:anywhere;word-break:break-word';
+export const wrap = 'overflow-wrap:anywhere;word-break:break-word';
 
 const styleBlock = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
@@ -39,6 +39,18 @@ const styleBlock = `
 
 export function renderHtml(notification: Notification, subject: string): string {
   const colour = colours[notification.severity ?? 'none'];
+  const parts = [
+    badge(notification.severity, colour),
+    headline(notification),
+    body(notification),
+    table(notification),
+    origin(notification),
+  ];
+  return renderPage(subject, colour, parts);
+}
+
+/** A card with a bar in that colour; empty parts are left out. */
+export function renderPage(subject: string, colour: string, parts: string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -56,7 +68,7 @@ export function renderHtml(notification: Notification, subject: string): string 
 <table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" style="${cardStyle}">
 <tr><td style="height:8px;line-height:8px;font-size:0;background:${colour};border-radius:8px 8px 0 0">&nbsp;</td></tr>
 <tr><td class="inner" style="padding:20px 24px 22px;font-family:${fonts}">
-${[badge(notification.severity, colour), headline(notification), body(notification), table(notification), origin(notification)].filter((part) => part !== '').join('\n')}
+${parts.filter((part) => part !== '').join('\n')}
 </td></tr>
 </table>
 </td></tr>
@@ -138,6 +150,6 @@ function lines(text: string): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
 }

@@ -2,29 +2,43 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { EmailConfig } from '../../channel-config.ts';
 import type { Outcome } from '../../core/answer.ts';
+import { isOneAddress } from '../../core/mail-address.ts';
 import type { EmailTarget } from '../../core/plan.ts';
 import type { ManagedChannel, Notification } from '../../gateway/ports.ts';
-import { domainOf, isOneAddress, parseSender, type Sender } from './address.ts';
+import { domainOf, parseSender, type Sender } from './address.ts';
 import { explain, type Failure, unreachable } from './failure.ts';
 import { format } from './format.ts';
 import { GivenUp, Lanes, LanesClosed } from './lanes.ts';
+import { formatLetter, type Letter } from './letter.ts';
 import { smtpOptions, type Trust } from './smtp-options.ts';
 
 const longestCheckMs = 5000;
 
+export interface EmailChannel extends ManagedChannel<EmailTarget> {
+  /** Something other than a notification, over the same connections; never rejects. */
+  sendLetter(letter: Letter, address: string): Promise<Outcome>;
+}
+
+const never = new AbortController().signal;
+
 /** `trust` is for a mail server whose certificate Node does not know; there is no way to leave certificates unchecked. */
-export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?: Trust): ManagedChannel<EmailTarget> {
+export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?: Trust): EmailChannel {
   const sender = parseSender(from);
   const lanes = new Lanes(smtpOptions(url, timeoutMs, trust));
 
-  async function sendOne(notification: Notification, address: string, signal: AbortSignal): Promise<Outcome> {
+  const compose = (notification: Notification): SendMailOptions => ({
+    ...format(notification, domainOf(sender.address)),
+    date: new Date(notification.createdAt),
+  });
+
+  async function sendOne(content: SendMailOptions, address: string, signal: AbortSignal): Promise<Outcome> {
     if (!isOneAddress(address)) {
       return { kind: 'rejected', error: 'The address is not one that mail can be sent to', wasAsked: false };
     }
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), timeoutMs);
     try {
-      await lanes.send(compose(notification, sender, address), AbortSignal.any([signal, deadline.signal]));
+      await lanes.send({ ...content, ...envelope(sender, address) }, AbortSignal.any([signal, deadline.signal]));
       return { kind: 'sent' };
     } catch (error) {
       if (error instanceof LanesClosed) return notAsked('The mail channel is shut down');
@@ -39,7 +53,9 @@ export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?
 
   return {
     send: (notification, targets, _options, signal) =>
-      Promise.all(targets.map(({ address }) => sendOne(notification, address, signal))),
+      Promise.all(targets.map(({ address }) => sendOne(compose(notification), address, signal))),
+
+    sendLetter: (letter, address) => sendOne({ ...formatLetter(letter), date: new Date() }, address, never),
 
     async check() {
       const checkMs = Math.min(timeoutMs, longestCheckMs);
@@ -60,15 +76,13 @@ export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?
   };
 }
 
-function compose(notification: Notification, sender: Sender, address: string): SendMailOptions {
+function envelope(sender: Sender, address: string): SendMailOptions {
   // As objects: nodemailer takes a string apart and finds a second recipient behind a comma.
   const recipient = { name: '', address };
   return {
-    ...format(notification, domainOf(sender.address)),
     from: sender,
     to: recipient,
     envelope: { from: { name: '', address: sender.address }, to: [recipient] },
-    date: new Date(notification.createdAt),
   };
 }
 

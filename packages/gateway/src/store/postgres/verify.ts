@@ -16,6 +16,12 @@ const tables: Record<keyof Tables, true> = {
   deliveries: true,
   delivery_lanes: true,
   idempotency: true,
+  inbox_states: true,
+  inbox_marks: true,
+  sessions: true,
+  one_time_links: true,
+  passkeys: true,
+  oidc_identities: true,
   used_signatures: true,
   request_counts: true,
 };

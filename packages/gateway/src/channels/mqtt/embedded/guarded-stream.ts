@@ -9,6 +9,7 @@ const maxLengthBytes = 4;
 export class PacketGauge {
   #total = 0;
   #isSignedIn = false;
+  #isHeard = false;
   #packets = 0;
   #at: 'type' | 'length' | 'body' = 'type';
   #lengthBytes = 0;
@@ -18,9 +19,17 @@ export class PacketGauge {
     this.#isSignedIn = true;
   }
 
+  /** Whether anything came since this was last asked. */
+  takeHeard(): boolean {
+    const isHeard = this.#isHeard;
+    this.#isHeard = false;
+    return isHeard;
+  }
+
   /** What is wrong with these bytes; null when they may be parsed. */
   inspect(bytes: Uint8Array): string | null {
     this.#total += bytes.length;
+    this.#isHeard = true;
     if (!this.#isSignedIn && this.#total > limits.bytesBeforeSignIn) return 'too much was sent before the sign-in';
     let position = 0;
     while (position < bytes.length) {

@@ -14,6 +14,7 @@ import { Connection, Connections } from './connections.ts';
 import { createDoorman } from './doorman.ts';
 import type { OnBrokerEvent } from './events.ts';
 import { guardReads, PacketGauge } from './guarded-stream.ts';
+import { LastSeen } from './last-seen.ts';
 import { limits } from './limits.ts';
 import { createWebSocketEntrance, listenOnTcp } from './listeners.ts';
 import { Payloads } from './payloads.ts';
@@ -60,6 +61,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     onGone: (ownerId, deviceId) => void sessions.deleteOfDevice(ownerId, deviceId).catch(onFailed),
     onFailed,
   });
+  const lastSeen = new LastSeen({ store, connections, now, onFailed });
 
   await sessions.load();
   const aedes = await Aedes.createBroker({
@@ -76,6 +78,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       onEvent,
       onSignedIn: (connection) => {
         tell('signed_in', connection);
+        if (connection.identity !== null) lastSeen.signedIn(connection.identity.deviceId);
         recheck.wake();
       },
     }),
@@ -178,7 +181,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
 
   async function close(): Promise<void> {
     for (const server of servers) server.close();
-    await recheck.stop();
+    await Promise.all([recheck.stop(), lastSeen.stop()]);
     const open = [...connections];
     await new Promise<void>((resolve) => aedes.close(resolve));
     for (const { stream } of open) stream.destroy();

@@ -26,4 +26,7 @@ export const limits = {
   inFlight: 100,
   sessionAbsenceMs: 30 * 24 * 60 * 60 * 1000,
   recheckMs: 500,
+  /** How soon it is noted that a device was heard of, and how often the same device. */
+  lastSeenMs: 1000,
+  lastSeenEveryMs: 60_000,
 } as const;

@@ -1,0 +1,103 @@
+// The console of one process: health and metrics at once, and the API behind the inbox once there are channels.
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import packageJson from '../../package.json' with { type: 'json' };
+import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
+import { tokenProblem } from '../channels/push/token.ts';
+import type { ChannelSet } from '../channels/registry.ts';
+import { type AddressOptions, createAddresses } from '../console/addresses.ts';
+import { addApi } from '../console/api.ts';
+import { createConsole } from '../console/app.ts';
+import type { MetricsSource } from '../console/metrics-route.ts';
+import type { Readiness } from '../console/readiness.ts';
+import { createOidcProvider } from '../console/sign-in/oidc-provider.ts';
+import { addWebApp } from '../console/web-app.ts';
+import type { Recipients } from '../core/plan.ts';
+import { createUuidV7Source } from '../core/uuid-v7.ts';
+import { type Accept, createAccept } from '../gateway/accept.ts';
+import { observeChannels, observeSaves } from '../gateway/observe.ts';
+import { systemMakers } from '../gateway/registration.ts';
+import { clientAddress, isTrusted } from '../http/client-address.ts';
+import { drain } from '../listen.ts';
+import { type Foundation, serverMaker } from './foundation.ts';
+import { createSignInMailer } from './sign-in-mailer.ts';
+
+export function openConsole(foundation: Foundation, readiness: Readiness, source: MetricsSource): FastifyInstance {
+  const { config, opened } = foundation;
+  const app = createConsole({
+    readiness,
+    metrics: { source, token: config.metricsToken },
+    ...serverMaker(foundation),
+  });
+  const close = async (each: FastifyInstance, signal: AbortSignal): Promise<void> => {
+    await drain(each.server, signal);
+    await each.close();
+  };
+  return opened.adopt(app, close, 'console');
+}
+
+export interface ConsoleSurroundings {
+  channels: ChannelSet;
+  /** Devices use the broker inside, so that we know when they were last seen. */
+  knowsLastSeen: boolean;
+  /** Asked only once they are all there. */
+  listeners: AddressOptions['listeners'];
+  stopping: AbortSignal;
+}
+
+/** To be called before the app is made ready. */
+export async function addConsoleApi(
+  app: FastifyInstance,
+  foundation: Foundation,
+  { channels, knowsLastSeen, listeners, stopping }: ConsoleSurroundings,
+): Promise<void> {
+  const { config, log, store } = foundation;
+  const vapid = parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys));
+  const newCookieKey = (): string => randomBytes(32).toString('base64url');
+  const addresses = createAddresses({
+    ...config.publicAddresses,
+    devices: config,
+    listeners,
+    isTrustedProxy: ({ raw }) => isTrusted(raw.socket.remoteAddress ?? '', config.trustedProxies),
+  });
+  addWebApp(app, addresses);
+  addApi(app, {
+    store,
+    now: Date.now,
+    makers: systemMakers,
+    addresses,
+    acceptFor: acceptForSome(foundation, channels),
+    clientAddress: ({ raw }: FastifyRequest) => clientAddress(raw, config.trustedProxies),
+    mailer: channels.managed.email && createSignInMailer(channels.managed.email),
+    oidc: config.oidc && createOidcProvider(config.oidc),
+    cookieKey: Buffer.from(await store.obtainSecret('console_cookies', newCookieKey), 'base64url'),
+    webPushProblem: (subscription) => tokenProblem('webpush', subscription, config.push.webPushHosts),
+    topicPrefix: config.mqtt.topicPrefix,
+    service: {
+      version: packageJson.version,
+      webPushKey: vapid.publicKey,
+      retentionDays: config.retentionDays,
+      knowsLastSeen,
+    },
+    stopping,
+    onError: (error, { id }) => log.failed({ requestId: `console-${id}`, error }),
+    onMailFailed: log.signInMailFailed,
+    onOidcFailed: log.oidcFailed,
+  });
+}
+
+/** The accept path of the public API, with recipients of its own. */
+function acceptForSome(
+  { log, store, followUp, observability: { deliveryObserver } }: Foundation,
+  { channels }: ChannelSet,
+): (recipients: Recipients) => Accept {
+  const parts = {
+    store: observeSaves(store, deliveryObserver),
+    channels: observeChannels(channels, 'first', deliveryObserver),
+    followUp,
+    newId: createUuidV7Source(Date.now, randomUUID),
+    now: Date.now,
+    onStoreFailure: log.storeFailed,
+  };
+  return (recipients) => createAccept({ ...parts, directory: { recipientsOf: async () => recipients } });
+}

@@ -1,0 +1,30 @@
+// A notification as the inbox app gets it.
+import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
+import type { InboxItem, InboxStore } from '../../gateway/inbox-ports.ts';
+import { EncryptionKeyMissing, SealBroken } from '../../gateway/ports.ts';
+
+/** More than a badge shows; counting ends there. */
+const atMost = 1000;
+
+export function toEntry({ ownerId: _, ...entry }: InboxItem): InboxEntry {
+  return entry;
+}
+
+/** null: it is not there, or was deleted. */
+export async function findEntry(
+  store: Pick<InboxStore, 'findInboxItem'>,
+  ownerId: string,
+  id: string,
+): Promise<InboxEntry | 'damaged' | null> {
+  try {
+    const item = await store.findInboxItem(ownerId, id);
+    return item && toEntry(item);
+  } catch (error) {
+    if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return 'damaged';
+    throw error;
+  }
+}
+
+export async function unreadOf(store: Pick<InboxStore, 'countUnread'>, ownerId: string): Promise<UnreadCount> {
+  return { count: await store.countUnread(ownerId, atMost), atMost };
+}

@@ -1,0 +1,26 @@
+// Requests that change something must come from the console's own pages. The cookie is SameSite=Lax, which other hosts of
+// the same site get around; this does not depend on it.
+import type { FastifyRequest } from 'fastify';
+import type { Addresses } from './addresses.ts';
+import { ConsoleRefusal } from './refusal.ts';
+
+const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export function checkOrigin(request: FastifyRequest, addresses: Addresses): void {
+  if (harmless.has(request.method) || isOwnPage(request, addresses)) return;
+  throw new ConsoleRefusal(
+    'cross_site',
+    'This request did not come from a page of this console. If it did, set TOCSIN_CONSOLE_URL to the address in the ' +
+      'address bar of the browser.',
+  );
+}
+
+function isOwnPage(request: FastifyRequest, addresses: Addresses): boolean {
+  const { origin, host } = request.headers;
+  if (origin === undefined) return request.headers['sec-fetch-site'] === 'same-origin';
+  if (origin === addresses.consoleUrl(request)) return true;
+  const page = URL.parse(origin);
+  if (page === null || page.host !== host) return false;
+  // A proxy may speak TLS without our knowing; but where we know, a page that came in the clear is anybody's on the way.
+  return page.protocol === 'https:' || !addresses.isSecure(request);
+}

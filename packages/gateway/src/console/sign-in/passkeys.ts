@@ -1,0 +1,101 @@
+// The passkeys of an owner: made, listed and deleted by whoever is signed in.
+
+import type { RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { PasskeyEntry } from '@tocsin/contract/console';
+import type { FastifyInstance } from 'fastify';
+import { digestOf } from '../../core/key-format.ts';
+import { newId } from '../../gateway/registration.ts';
+import { AlreadyTaken, type Passkey } from '../../gateway/sign-in-ports.ts';
+import type { ConsoleApiParts } from '../parts.ts';
+import { ConsoleRefusal, notFound } from '../refusal.ts';
+import { ownerOf } from '../signed-in.ts';
+import { challengeOf, forgetChallenge, passkeyRefused, rememberChallenge, siteOf } from './passkey-challenge.ts';
+import { credentialSchema } from './passkey-sign-in.ts';
+import { webAuthn } from './web-authn.ts';
+
+/** COSE's numbers of EdDSA, ES256 and RS256. */
+const supportedAlgorithmIDs = [-8, -7, -257];
+
+const schema = {
+  body: {
+    type: 'object',
+    required: ['name', 'credential'],
+    properties: {
+      name: { type: 'string', minLength: 1, maxLength: 100, pattern: '\\S' },
+      credential: credentialSchema,
+    },
+  },
+};
+
+export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): void {
+  const { store, now, makers } = parts;
+
+  api.get('/passkeys', async (request) => ({ passkeys: (await store.listPasskeys(ownerOf(request).id)).map(toEntry) }));
+
+  api.post('/passkeys/options', async (request, reply) => {
+    const { id, name, email } = ownerOf(request);
+    const { generateRegistrationOptions } = await webAuthn();
+    const options = await generateRegistrationOptions({
+      rpName: 'Tocsin',
+      rpID: siteOf(parts, request).rpId,
+      userID: Uint8Array.from(Buffer.from(id)),
+      userName: email ?? name,
+      userDisplayName: name,
+      excludeCredentials: (await store.listPasskeys(id)).map(({ credentialId }) => ({ id: credentialId })),
+      supportedAlgorithmIDs,
+      authenticatorSelection: { residentKey: 'required', userVerification: 'preferred' },
+    });
+    rememberChallenge(parts, reply, `registration of ${id}`, options.challenge);
+    return options;
+  });
+
+  api.post<{ Body: { name: string; credential: RegistrationResponseJSON } }>(
+    '/passkeys',
+    { schema },
+    async (request, reply) => {
+      const { id: ownerId } = ownerOf(request);
+      const { name, credential: response } = request.body;
+      const { challenge, expiresAt } = challengeOf(parts, request, `registration of ${ownerId}`);
+      forgetChallenge(parts, reply);
+      const { rpId, origin } = siteOf(parts, request);
+      const { verifyRegistrationResponse } = await webAuthn();
+      const { registrationInfo } = await verifyRegistrationResponse({
+        response,
+        expectedChallenge: challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpId,
+        requireUserVerification: false,
+        supportedAlgorithmIDs,
+      }).catch(passkeyRefused);
+      if (registrationInfo === undefined) throw passkeyRefused();
+      if (!(await store.claimSignature(ownerId, `passkey ${challenge}`, expiresAt))) throw passkeyRefused();
+      const { credential } = registrationInfo;
+      const passkey: Passkey = {
+        id: newId('pky', makers),
+        ownerId,
+        credentialDigest: digestOf(credential.id),
+        credentialId: credential.id,
+        publicKey: Buffer.from(credential.publicKey).toString('base64url'),
+        transports: credential.transports ?? [],
+        name: name.trim(),
+        counter: credential.counter,
+        createdAt: now(),
+        usedAt: null,
+      };
+      await store.createPasskey(passkey).catch((error: unknown) => {
+        if (error instanceof AlreadyTaken) throw new ConsoleRefusal('conflict', 'This passkey is known already.');
+        throw error;
+      });
+      return reply.code(201).send(toEntry(passkey));
+    },
+  );
+
+  api.delete<{ Params: { id: string } }>('/passkeys/:id', async (request, reply) => {
+    if (!(await store.deletePasskey(ownerOf(request).id, request.params.id))) throw notFound('passkey');
+    return reply.code(204).send();
+  });
+}
+
+function toEntry({ id, name, createdAt, usedAt }: Passkey): PasskeyEntry {
+  return { id, name, createdAt, usedAt };
+}

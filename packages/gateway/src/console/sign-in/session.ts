@@ -1,0 +1,106 @@
+// A session begins when somebody signs in, and is looked up with every request, so that one that is revoked is over at once.
+import { randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { digestOf } from '../../core/key-format.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
+import { newId } from '../../gateway/registration.ts';
+import type { Session, SignInMethod } from '../../gateway/sign-in-ports.ts';
+import type { ConsoleApiParts } from '../parts.ts';
+import { ConsoleRefusal } from '../refusal.ts';
+import { rememberSignedIn, type SignedIn, signedIn } from '../signed-in.ts';
+import { clearCookie, readCookie, setCookie } from './cookies.ts';
+
+const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
+/** Each look would otherwise be a write. */
+const touchEveryMs = 5 * 60 * 1000;
+const userAgentCharacters = 300;
+
+type Parts = Pick<ConsoleApiParts, 'store' | 'now' | 'makers' | 'addresses' | 'clientAddress'>;
+
+export async function beginSession(
+  parts: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { ownerId, method }: { ownerId: string; method: SignInMethod },
+): Promise<void> {
+  const { store, addresses } = parts;
+  const now = parts.now();
+  // Whoever signs in again has one session, not two.
+  const before = readCookie(request, addresses, 'session');
+  const known = before === undefined ? null : await store.findSession(digestOf(before), now);
+  if (known !== null) await store.deleteSession(known.ownerId, known.id);
+
+  const token = randomBytes(32).toString('base64url');
+  await store.createSession({
+    id: newId('ses', parts.makers),
+    ownerId,
+    tokenDigest: digestOf(token),
+    method,
+    userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentCharacters),
+    address: parts.clientAddress(request),
+    createdAt: now,
+    seenAt: now,
+    expiresAt: now + lifetimeMs,
+  });
+  setCookie(reply, addresses, 'session', token, lifetimeMs);
+}
+
+/** Refuses whoever has no session, or one that is over. */
+export async function recognize(parts: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const known = await findSignedIn(parts, request);
+  if (known === null) throw new ConsoleRefusal('signed_out', 'You are not signed in, or no longer.');
+  rememberSignedIn(request, known);
+  await keepAlive(parts, known, request, reply);
+}
+
+export async function findSignedIn(
+  { store, addresses, now }: Parts,
+  request: FastifyRequest,
+): Promise<SignedIn | null> {
+  const token = readCookie(request, addresses, 'session');
+  if (token === undefined) return null;
+  try {
+    const session = await store.findSession(digestOf(token), now());
+    const owner = session === null ? null : await store.findOwner(session.ownerId);
+    return session === null || owner === null ? null : { owner, session };
+  } catch (error) {
+    if (!(error instanceof EncryptionKeyMissing)) throw error;
+    // This server may not have the newest master key yet: nobody is to be signed out for that.
+    throw new ConsoleRefusal(
+      'unavailable',
+      "Your data cannot be opened. Whoever runs the service asks 'tocsin doctor'.",
+    );
+  }
+}
+
+async function keepAlive(
+  { store, addresses, now }: Parts,
+  { session }: SignedIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const seenAt = now();
+  if (seenAt - session.seenAt < touchEveryMs) return;
+  try {
+    await store.touchSession(session, { seenAt, expiresAt: seenAt + lifetimeMs });
+  } catch (error) {
+    // A disk that is full keeps nobody from reading.
+    if (error instanceof StoreUnavailable) return;
+    throw error;
+  }
+  setCookie(reply, addresses, 'session', readCookie(request, addresses, 'session') ?? '', lifetimeMs);
+}
+
+export async function endSession(parts: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { session } = signedIn(request);
+  await parts.store.deleteSession(session.ownerId, session.id);
+  clearCookie(reply, parts.addresses, 'session');
+}
+
+/** Whether the session is still there: for answers that go on for long. */
+export async function isStillSignedIn(
+  { store, now }: Pick<Parts, 'store' | 'now'>,
+  session: Session,
+): Promise<boolean> {
+  return (await store.findSession(session.tokenDigest, now())) !== null;
+}

@@ -1,0 +1,26 @@
+// Who is asking. The hook in `api.ts` looks the session up before any route but those of signing in.
+import type { FastifyRequest } from 'fastify';
+import type { Owner } from '../gateway/ports.ts';
+import type { Session } from '../gateway/sign-in-ports.ts';
+import { ConsoleRefusal } from './refusal.ts';
+
+export interface SignedIn {
+  owner: Owner;
+  session: Session;
+}
+
+const found = new WeakMap<FastifyRequest, SignedIn>();
+
+export function rememberSignedIn(request: FastifyRequest, signedIn: SignedIn): void {
+  found.set(request, signedIn);
+}
+
+export function signedIn(request: FastifyRequest): SignedIn {
+  const known = found.get(request);
+  if (known === undefined) throw new ConsoleRefusal('signed_out', 'Sign in first.');
+  return known;
+}
+
+export function ownerOf(request: FastifyRequest): Owner {
+  return signedIn(request).owner;
+}

@@ -1,0 +1,42 @@
+// Links that work once: from the first run, the command line, the console, and mails. Only the digest of what is in
+// them is stored, and it stands behind the #, which browsers do not send and proxies do not log.
+import { randomBytes } from 'node:crypto';
+import { digestOf } from '../core/key-format.ts';
+import type { OneTimeLink, SignInStore } from './sign-in-ports.ts';
+
+const minuteMs = 60_000;
+
+export const linkLifetimes = {
+  firstRun: 24 * 60 * minuteMs,
+  commandLine: 15 * minuteMs,
+  phone: 5 * minuteMs,
+  mail: 15 * minuteMs,
+  /** To somebody who does not wait for it. */
+  invitation: 24 * 60 * minuteMs,
+  confirmation: 24 * 60 * minuteMs,
+} as const;
+
+export interface MadeLink {
+  url: string;
+  expiresAt: number;
+}
+
+/** `consoleUrl` is without a path. */
+export async function makeLink(
+  store: Pick<SignInStore, 'createOneTimeLink'>,
+  wanted: Pick<OneTimeLink, 'ownerId' | 'method'> & { confirms?: string; lifetimeMs: number; now: number },
+  consoleUrl: string,
+): Promise<MadeLink> {
+  const token = randomBytes(32).toString('base64url');
+  const expiresAt = wanted.now + wanted.lifetimeMs;
+  await store.createOneTimeLink({
+    tokenDigest: digestOf(token),
+    ownerId: wanted.ownerId,
+    purpose: wanted.confirms === undefined ? 'sign_in' : 'confirm_email',
+    method: wanted.method,
+    email: wanted.confirms ?? null,
+    createdAt: wanted.now,
+    expiresAt,
+  });
+  return { url: `${consoleUrl}/sign-in#${token}`, expiresAt };
+}

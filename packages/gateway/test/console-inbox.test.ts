@@ -1,0 +1,265 @@
+// The inbox over the console's API, as the app of its owner uses it, against the running service.
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type {
+  ConsoleError,
+  DeliveryEntry,
+  InboxDetail,
+  InboxEntry,
+  InboxListing,
+  UnreadCount,
+} from '@tocsin/contract/console';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import { makeLink } from '../src/gateway/one-time-links.ts';
+import { createKey, systemMakers } from '../src/gateway/registration.ts';
+import { ConsoleClient, signInAtFirstRun } from './support/console-client.ts';
+import { search } from './support/console-streams.ts';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { findFreePort, Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { serverText, startMailServer, type TestMailServer } from './support/smtp-server.ts';
+import { withStore } from './support/stored-notifications.ts';
+
+const nobodys = '01890000-0000-7000-8000-000000000000';
+const ids = (entries: readonly InboxEntry[]): string[] => entries.map(({ id }) => id);
+const titles = (entries: readonly InboxEntry[]): string[] => entries.map(({ title }) => title);
+
+suite('The inbox', () => {
+  let installation: Installation;
+  let gateway: GatewayProcess;
+  let mail: TestMailServer;
+  /** null where there is none on this machine. */
+  let mosquitto: Mosquitto | null = null;
+  let ann: ConsoleClient;
+  let bob: { id: string; client: ConsoleClient; api: string; key: string };
+
+  before(async () => {
+    mail = await startMailServer();
+    if (mosquittoObstacle() === null) mosquitto = await Mosquitto.start();
+    const brokerPort = mosquitto?.port ?? (await findFreePort());
+    installation = await Installation.create({
+      TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${brokerPort}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    });
+    gateway = await installation.serve();
+    ann = await signInAtFirstRun(gateway);
+    bob = { api: gateway.api, ...(await makeOwner('Bob')) };
+  });
+
+  after(async () => {
+    await installation.remove();
+    await mail.kill();
+    await mosquitto?.stop();
+  });
+
+  async function makeOwner(name: string): Promise<{ id: string; client: ConsoleClient; key: string }> {
+    const { id } = (await ann.post<{ id: string }>('/api/operator/owners', { name, email: null })).body;
+    const client = new ConsoleClient(ann.origin);
+    return withStore(installation.dataDir, async (store) => {
+      const { value: key } = await createKey(store, systemMakers, { ownerId: id, type: 'public_client' });
+      const wanted = { ownerId: id, method: 'link', lifetimeMs: 60_000, now: Date.now() } as const;
+      await client.useLink((await makeLink(store, wanted, ann.origin)).url);
+      return { id, client, key };
+    });
+  }
+
+  async function list(client: ConsoleClient, query = ''): Promise<InboxListing> {
+    const { status, body } = await client.get<InboxListing>(`/api/notifications?${query}`);
+    assert.equal(status, 200);
+    return body;
+  }
+
+  /** To Bob, who has no device: nobody else is told. */
+  async function tellBob(...wanted: object[]): Promise<string[]> {
+    for (const each of wanted) assert.equal((await notify(bob, each)).body.stored, true);
+    return ids((await list(bob.client, `limit=${wanted.length}`)).notifications).reverse();
+  }
+
+  test('lists what came, newest first, in pages, and takes nothing in it for anything but text', async () => {
+    const hostile = {
+      title: '<script>alert(1)</script>',
+      body: '"><img src=x onerror=alert(1)>\u2028{{constructor}}',
+      source: 'javascript:alert(1)',
+      severity: 'critical',
+      data: { '<b>': ['</script>', { href: 'javascript:alert(1)', __proto__x: null }] },
+    };
+    const sent = await tellBob({ title: 'one' }, { title: 'two' }, hostile);
+    const { status, headers, body } = await bob.client.get<InboxListing>('/api/notifications?limit=2');
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /^application\/json/);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    const [newest, older] = body.notifications;
+    assert.ok(newest && older);
+    const { id, createdAt, ...told } = newest;
+    assert.equal(id, sent[2]);
+    assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
+    assert.deepEqual(told, { ...hostile, category: 'info', isRead: false });
+    assert.equal(older.title, 'two');
+    assert.equal(body.next, older.id);
+    assert.equal(body.damaged, 0);
+    const rest = await list(bob.client, `limit=2&before=${body.next}`);
+    assert.deepEqual([titles(rest.notifications), rest.next], [['one'], null]);
+    const detail = await bob.client.get<InboxDetail>(`/api/notifications/${id}`);
+    assert.deepEqual(detail.body, { notification: newest, deliveries: [] }, 'Bob has nothing to be told on');
+  });
+
+  test('counts what is unread, as things are read, unread, and read all at once', async () => {
+    const [first = '', second = '', third = ''] = await tellBob({ title: 'a' }, { title: 'b' }, { title: 'c' });
+    await readAll(bob.client, third);
+    const unread = async (): Promise<number> =>
+      (await bob.client.get<UnreadCount>('/api/notifications/unread')).body.count;
+    assert.equal(await unread(), 0);
+    const mark = async (marked: string[], isRead: boolean): Promise<void> => {
+      const { status, body } = await bob.client.post('/api/notifications/read', { ids: marked, isRead });
+      assert.deepEqual([status, body], [204, null]);
+    };
+    await mark([first, second, nobodys], false);
+    assert.equal(await unread(), 2);
+    const { notifications, unread: counted } = await list(bob.client, 'unread=1');
+    assert.deepEqual([ids(notifications), counted.count], [[second, first], 2]);
+    assert.deepEqual(ids((await search(bob.client, { unread: '1' })).matches), [second, first]);
+    await mark([second], true);
+    assert.equal(await unread(), 1);
+    await readAll(bob.client, second);
+    assert.equal(await unread(), 0);
+  });
+
+  test('takes away what is deleted at once, and gives it back as it was', async () => {
+    const [kept = '', gone = ''] = await tellBob({ title: 'kept' }, { title: 'gone' });
+    await bob.client.post('/api/notifications/read', { ids: [gone], isRead: true });
+    const remove = () => bob.client.post<{ count: number }>('/api/notifications/delete', { ids: [gone, nobodys] });
+    assert.deepEqual((await remove()).body, { count: 1 });
+    assert.deepEqual((await remove()).body, { count: 0 }, 'once');
+    assert.deepEqual(ids((await list(bob.client, 'limit=1')).notifications), [kept]);
+    assert.equal((await bob.client.get(`/api/notifications/${gone}`)).status, 404);
+    assert.equal((await search(bob.client, { q: 'gone' })).matches.length, 0);
+    const { body } = await bob.client.post('/api/notifications/restore', { ids: [gone, kept, nobodys] });
+    assert.deepEqual(body, { count: 1 });
+    const [back] = (await list(bob.client, 'limit=1')).notifications;
+    assert.deepEqual([back?.id, back?.isRead], [gone, true]);
+  });
+
+  test('stops counting unread ones at a thousand', async () => {
+    const { id: ownerId, client: busy } = await makeOwner('Busy');
+    const newId = createUuidV7Source(Date.now, () => crypto.randomUUID());
+    const content = { title: 't', body: '', source: 's', category: 'info', severity: null, data: {} } as const;
+    const fill = (count: number): Promise<unknown> =>
+      withStore(installation.dataDir, (store) =>
+        Promise.all(
+          Array.from({ length: count }, () => store.save({ id: newId(), ownerId, createdAt: Date.now(), ...content })),
+        ),
+      );
+    await fill(999);
+    assert.deepEqual((await list(busy, 'limit=1')).unread, { count: 999, atMost: 1000 });
+    await fill(5);
+    assert.deepEqual((await list(busy, 'limit=1')).unread, { count: 1000, atMost: 1000 });
+  });
+
+  test("treats another owner's ids as ids of nothing, in every call", async () => {
+    const [mine = ''] = await tellBob({ title: 'private' });
+    await notify(gateway, { title: 'hers' });
+    const hers = (await list(ann)).notifications;
+    for (const [method, path, body] of [
+      ['GET', `/api/notifications/${mine}`],
+      ['POST', `/api/notifications/${mine}/retry`, {}],
+    ] as const) {
+      const answer = await ann.ask<ConsoleError>(method, path, body);
+      const never = await ann.ask<ConsoleError>(method, path.replace(mine, nobodys), body);
+      assert.equal(answer.status, 404);
+      assert.deepEqual(answer.body, never.body, 'exactly as one that never was');
+      assert.equal(answer.body.code, 'not_found');
+    }
+    const before = await list(bob.client, 'limit=100');
+    assert.equal((await ann.post('/api/notifications/read', { ids: [mine], isRead: true })).status, 204);
+    assert.equal((await ann.post('/api/notifications/read-all', { through: mine })).status, 204);
+    assert.deepEqual((await ann.post('/api/notifications/delete', { ids: [mine] })).body, { count: 0 });
+    await bob.client.post('/api/notifications/delete', { ids: [mine] });
+    assert.deepEqual((await ann.post('/api/notifications/restore', { ids: [mine] })).body, { count: 0 });
+    await bob.client.post('/api/notifications/restore', { ids: [mine] });
+    assert.deepEqual(await list(bob.client, 'limit=100'), before);
+    // As a place to go on from it says no more than a time does.
+    for (const query of [`before=${mine}`, 'limit=100']) {
+      const seen = [...(await list(ann, query)).notifications, ...(await search(ann, { q: 'private' })).matches];
+      assert.ok(!ids(seen).includes(mine));
+    }
+    assert.deepEqual((await list(ann)).notifications, hers);
+  });
+
+  test('refuses what cannot be, and says what is wrong with it', async () => {
+    for (const id of ['x', '..', '%00', `${nobodys}'`, nobodys.toUpperCase().replace('0189', 'ABCD'), '1'.repeat(99)]) {
+      const { status } = await ann.get(`/api/notifications/${encodeURIComponent(id)}`);
+      assert.equal(status, 404, id);
+      assert.equal((await ann.post(`/api/notifications/${encodeURIComponent(id)}/retry`, {})).status, 404, id);
+    }
+    const many = Array.from({ length: 501 }, () => nobodys);
+    const refused = await Promise.all([
+      ...['limit=0', 'limit=101', 'limit=x', 'before=x', 'unread=yes', 'before=a&before=b'].map((query) =>
+        ann.get<ConsoleError>(`/api/notifications?${query}`),
+      ),
+      ...[`q=${'x'.repeat(201)}`, 'severity=fatal', 'category=info,', 'limit=1000'].map((query) =>
+        ann.get<ConsoleError>(`/api/notifications/search?${query}`),
+      ),
+      ...[{}, { ids: [] }, { ids: many }, { ids: ['x'] }, { ids: nobodys, more: 1 }, null, [[]]].map((body) =>
+        ann.post<ConsoleError>('/api/notifications/delete', body),
+      ),
+      ann.post<ConsoleError>('/api/notifications/read', { ids: [nobodys], isRead: 'perhaps' }),
+      ann.post<ConsoleError>('/api/notifications/read-all', { through: 7 }),
+    ]);
+    for (const { status, body } of refused) {
+      assert.deepEqual([status, body.code], [400, 'invalid_body'], JSON.stringify(body));
+    }
+    const { status, body } = await new ConsoleClient(ann.origin).get('/api/events');
+    assert.deepEqual([status, body.code], [401, 'signed_out']);
+  });
+
+  test('shows what became of each target: mail refused and then retried, a device that waits for its broker', async (t) => {
+    if (!canRun(t, mosquittoObstacle())) return;
+    await mosquitto?.kill();
+    const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
+    await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+    mail.faults.rcpt = 550;
+    const told = () => notify(gateway, { title: 'Disk full' });
+    await eventually('mail is on', 2000, told, ({ body }) => body.warnings.includes('email_send_failed'));
+    const [{ id } = { id: '' }] = (await list(ann, 'limit=1')).notifications;
+    const look = async (): Promise<{ email: DeliveryEntry; mqtt: DeliveryEntry }> => {
+      const { deliveries } = (await ann.get<InboxDetail>(`/api/notifications/${id}`)).body;
+      assert.deepEqual(
+        deliveries.map(({ channel, target, name }) => ({ channel, target, name })),
+        [
+          { channel: 'email', target: '', name: 'ann@example.com' },
+          { channel: 'mqtt', target: device.id, name: 'First device' },
+        ],
+      );
+      return { email: deliveries[0] as DeliveryEntry, mqtt: deliveries[1] as DeliveryEntry };
+    };
+    const { email, mqtt } = await look();
+    assert.deepEqual([email.state, email.retries, email.nextAt], ['rejected', 0, null]);
+    assert.match(email.error ?? '', /550/);
+    assert.ok(!email.error?.includes(serverText));
+    assert.ok(email.endedAt);
+    assert.deepEqual([mqtt.state, mqtt.endedAt], ['waiting', null]);
+    assert.ok(mqtt.nextAt, 'it says when it is tried again');
+    assert.notEqual(mqtt.error, null);
+
+    mail.resume();
+    const retry = (wanted: object) => ann.post<{ count: number }>(`/api/notifications/${id}/retry`, wanted);
+    assert.equal((await retry({ channel: 'push' })).body.count, 0, 'nothing was pushed');
+    assert.equal((await retry({ channel: 'email', target: device.id })).body.count, 0);
+    assert.equal((await retry({ channel: 'email' })).body.count, 1);
+    const mailed = await eventually('it is mailed', 3000, look, ({ email: { state } }) => state === 'sent');
+    assert.deepEqual([mailed.email.retries, mailed.email.nextAt], [1, null]);
+    assert.equal(mail.mails.length, 1);
+
+    assert.equal((await retry({})).body.count, 1, 'what was sent is not sent again');
+    await mosquitto?.run();
+    await eventually('it is published', 30_000, look, (now) => now.mqtt.state === 'sent');
+    assert.equal(mail.mails.length, 1);
+  });
+});
+
+async function readAll(client: ConsoleClient, through: string): Promise<void> {
+  assert.equal((await client.post('/api/notifications/read-all', { through })).status, 204);
+}

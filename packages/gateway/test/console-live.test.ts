@@ -1,0 +1,267 @@
+// Live events of the console: what comes is told at once, to everybody who looks and to nobody else.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SessionInfo } from '@tocsin/contract/console';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import { SealBroken, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
+import { createOwner, systemMakers } from '../src/gateway/registration.ts';
+import { type ConsoleClient, signInAs, signInAtFirstRun } from './support/console-client.ts';
+import { beginSearch, EventListener } from './support/console-streams.ts';
+import { eventually } from './support/eventually.ts';
+import { Installation } from './support/gateway-process.ts';
+import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
+import { notify } from './support/requests.ts';
+
+/** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
+const promisedMs = 5000;
+
+test('A notification is in the open inbox within a second of the POST, until the service stops', async (t) => {
+  const installation = await Installation.create();
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { id: bobsId } = await installation.json<{ id: string }>('owner', 'create', '--name', 'Bob');
+  const ann = await EventListener.open(await signInAtFirstRun(gateway));
+  const bob = await EventListener.open(await signInAs(installation, gateway, bobsId));
+
+  for (const title of ['<img src=x onerror=alert(1)>\n\ndata: {}', 'second']) {
+    const sentAt = performance.now();
+    assert.equal((await notify(gateway, { title, body: 'line\n\nevent: signed-out\ndata: {}\n\nend' })).status, 200);
+    const arrived = await ann.waitFor('it arrives', promisedMs, (event) => event.id !== undefined);
+    t.diagnostic(`arrived ${(arrived.at - sentAt).toFixed()} ms after the POST began`);
+    assert.ok(arrived.event === 'arrived');
+    const { notification, unread } = arrived.data;
+    assert.equal(arrived.id, notification.id);
+    assert.equal(notification.body, 'line\n\nevent: signed-out\ndata: {}\n\nend');
+    assert.deepEqual(unread, { count: title === 'second' ? 2 : 1, atMost: 1000 });
+    ann.events.length = 0;
+  }
+
+  assert.deepEqual(bob.events, [], 'nothing of it is for Bob');
+  const stopsAt = performance.now();
+  assert.equal(await gateway.stop(), 0);
+  assert.ok(performance.now() - stopsAt < 3000, 'those who listen do not hold it up');
+  await eventually('both are told', 1000, () => ann.isOver && bob.isOver, Boolean);
+  assert.doesNotMatch(gateway.log, /late|failed/i);
+});
+
+suite('Live events', () => {
+  let local: LocalConsole;
+  let client: ConsoleClient;
+  let isStoreAway = false;
+  let damagedId = '';
+  let clockOff = 0;
+  const calls = { looks: 0, opened: [] as string[] };
+
+  const watched = (store: Store): Store => ({
+    ...store,
+    readInboxNews: async (...args) => {
+      calls.looks += 1;
+      if (isStoreAway) throw new StoreUnavailable('away');
+      return store.readInboxNews(...args);
+    },
+    findInboxItem: async (ownerId, id) => {
+      calls.opened.push(id);
+      if (id === damagedId) throw new SealBroken('altered');
+      return store.findInboxItem(ownerId, id);
+    },
+    // An inbox without an end.
+    listInbox: async () => delay(300, { items: [], damaged: [], next: newId() }),
+    findSession: async (...args) => {
+      if (isStoreAway) throw new StoreUnavailable('away');
+      return store.findSession(...args);
+    },
+  });
+
+  const newId = createUuidV7Source(Date.now, randomUUID);
+  async function arrive(title: string, id = newId(), data = {}): Promise<string> {
+    const content = { body: '', source: 's', category: 'info', severity: null } as const;
+    await local.store.save({ id, ownerId: local.owner.id, createdAt: Date.now(), title, data, ...content });
+    return id;
+  }
+  const hasTold = (listener: EventListener, title: string): Promise<unknown> =>
+    eventually(
+      `${title} is told`,
+      promisedMs,
+      () => listener.arrivedTitles,
+      (titles) => titles.includes(title),
+    );
+
+  before(async () => {
+    local = await startLocalConsole({ wrapStore: watched, parts: { now: () => Date.now() + clockOff } });
+    client = await local.signIn();
+  });
+  after(() => local.stop());
+
+  test('come to every open page, each opened once however many look, and only while somebody does', async () => {
+    const listeners = await Promise.all(Array.from({ length: 3 }, () => EventListener.open(client)));
+    const id = await arrive('for all three');
+    await Promise.all(listeners.map((listener) => hasTold(listener, 'for all three')));
+    assert.deepEqual(calls.opened, [id]);
+    await client.post('/api/notifications/read', { ids: [id], isRead: true });
+    for (const listener of listeners) {
+      const changed = await listener.waitFor(
+        'a page elsewhere read it',
+        promisedMs,
+        ({ event }) => event === 'changed',
+      );
+      assert.deepEqual(changed.data, { unread: { count: 0, atMost: 1000 } });
+      listener.close();
+    }
+    const looks = async (): Promise<number> => {
+      const since = calls.looks;
+      await delay(900);
+      return calls.looks - since;
+    };
+    await eventually('nobody looks any more', 5000, looks, (count) => count === 0);
+  });
+
+  test('tell of a notification from a node whose clock is behind, and of each only once', async (t) => {
+    const listener = await EventListener.open(client);
+    t.after(() => listener.close());
+    const slow = createUuidV7Source(() => Date.now() - 4000, randomUUID);
+    await arrive('ahead');
+    await hasTold(listener, 'ahead');
+    await arrive('behind', slow());
+    await hasTold(listener, 'behind');
+    await arrive('after that');
+    await hasTold(listener, 'after that');
+    assert.deepEqual(listener.arrivedTitles, ['ahead', 'behind', 'after that']);
+  });
+
+  test('do not tell of old ones again when the clock is put back', async (t) => {
+    const old = createUuidV7Source(() => Date.now() - 60_000, randomUUID);
+    for (const title of ['old', 'older']) await arrive(title, old());
+    const listener = await EventListener.open(client);
+    t.after(() => {
+      listener.close();
+      clockOff = 0;
+    });
+    clockOff = -3_600_000;
+    await listener.waitFor('the list is to be read again', 2 * promisedMs, ({ event }) => event === 'changed');
+    await arrive('new');
+    await hasTold(listener, 'new');
+    assert.deepEqual(listener.arrivedTitles, ['new']);
+  });
+
+  test('that were missed are told to whoever comes back, or the list is to be read again', async (t) => {
+    const before = await EventListener.open(client);
+    await eventually(
+      'it knows where it is',
+      promisedMs,
+      () => before.lastEventId,
+      (id) => id !== '',
+    );
+    before.close();
+    const missed = Array.from({ length: 100 }, (_, count) => `missed ${count}`);
+    for (const title of missed) await arrive(title);
+    const back = await EventListener.open(client, before.lastEventId);
+    t.after(() => back.close());
+    await back.waitFor('it is through', 3000, ({ event }) => event === 'changed');
+    assert.deepEqual(back.arrivedTitles, missed);
+    await arrive('one too many');
+    await hasTold(back, 'one too many');
+    assert.equal(new Set(back.arrivedTitles).size, back.arrivedTitles.length, 'nothing twice');
+    for (const lastId of [before.lastEventId, 'no id at all']) {
+      const late = await EventListener.open(client, lastId);
+      await late.waitFor('it is told to read', 3000, ({ event }) => event === 'changed');
+      assert.deepEqual(late.arrivedTitles, []);
+      late.close();
+    }
+  });
+
+  test('pass over one that does not open, whether it comes now or was missed', async () => {
+    const listener = await EventListener.open(client);
+    await eventually(
+      'it knows where it is',
+      promisedMs,
+      () => listener.lastEventId,
+      (id) => id !== '',
+    );
+    const since = listener.lastEventId;
+    damagedId = newId();
+    await arrive('damaged', damagedId);
+    await listener.waitFor('the list is to be read again', promisedMs, ({ event }) => event === 'changed');
+    await arrive('whole');
+    await hasTold(listener, 'whole');
+    const back = await EventListener.open(client, since);
+    await back.waitFor('it is through', 3000, ({ event }) => event === 'changed');
+    assert.deepEqual([listener.arrivedTitles, back.arrivedTitles], [['whole'], ['whole']]);
+    assert.equal((await client.get(`/api/notifications/${damagedId}`)).status, 404);
+    assert.deepEqual(local.failures, []);
+    listener.close();
+    back.close();
+  });
+
+  test('go on after the store was away, over the same connection', async (t) => {
+    const listener = await EventListener.open(client);
+    t.after(() => listener.close());
+    isStoreAway = true;
+    const since = calls.looks;
+    await eventually(
+      'it has tried',
+      5000,
+      () => calls.looks - since,
+      (count) => count >= 2,
+    );
+    await arrive('meanwhile');
+    isStoreAway = false;
+    await eventually(
+      'it is told',
+      3000,
+      () => listener.arrivedTitles,
+      (titles) => titles.includes('meanwhile'),
+    );
+    assert.deepEqual(local.failures, []);
+  });
+
+  test('end within five seconds once the session is revoked, or its owner is gone', async () => {
+    const browser = await local.signIn();
+    const revoked = (await browser.get<SessionInfo>('/api/session')).body.sessionId;
+    const other = await createOwner(local.store, systemMakers, { name: 'Gone', email: null, emailAlerts: false });
+    const gone = await local.signIn(other.id);
+    const stays = await EventListener.open(client);
+    const listeners = [await EventListener.open(browser), await EventListener.open(gone)];
+    const searching = await beginSearch(browser, { q: 'nothing has this' });
+    await local.store.deleteSession(local.owner.id, revoked);
+    await local.store.deleteOwner(other.id);
+    for (const listener of listeners) {
+      await listener.waitFor('it is told', 5000, ({ event }) => event === 'signed-out');
+      await eventually('it ends', promisedMs, () => listener.isOver, Boolean);
+    }
+    const { last } = await searching.result();
+    assert.deepEqual(last, { kind: 'failed', error: 'You are no longer signed in.' }, 'a search under way ends too');
+    await assert.rejects(EventListener.open(browser), /401/);
+    assert.equal(stays.isOver, false);
+    stays.close();
+  });
+
+  test('go over no more than twenty connections of an owner: the oldest makes room', async () => {
+    const listeners: EventListener[] = [];
+    for (let count = 0; count < 21; count += 1) listeners.push(await EventListener.open(client));
+    const [oldest, ...others] = listeners as [EventListener, ...EventListener[]];
+    await eventually('it ends', promisedMs, () => oldest.isOver, Boolean);
+    assert.equal(oldest.retryMs, 60_000, 'and does not push out another at once');
+    assert.ok(others.every(({ isOver }) => !isOver));
+    for (const listener of others) listener.close();
+  });
+
+  test('of a heavy flood become a hint to read the list, and nobody is cut off for it', async (t) => {
+    const listener = await EventListener.open(client);
+    t.after(() => listener.close());
+    await Promise.all(
+      Array.from({ length: 40 }, (_, count) => arrive(`heavy ${count}`, newId(), { x: 'x'.repeat(200_000) })),
+    );
+    await listener.waitFor('a hint comes', 3000, ({ event }) => event === 'changed');
+    await Promise.all(Array.from({ length: 700 }, (_, count) => arrive(`light ${count}`)));
+    await arrive('the last');
+    await eventually(
+      'it goes on',
+      5000,
+      () => arrive('afterwards').then(() => listener.arrivedTitles),
+      (titles) => titles.includes('afterwards'),
+    );
+    assert.equal(listener.isOver, false);
+  });
+});

@@ -1,0 +1,262 @@
+// Preferences, addresses and the operator's view in the console, against the running service and a real mail server.
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type {
+  ConsoleError,
+  CreatedKeyEntry,
+  DeviceWithSettings,
+  InboxListing,
+  OwnerOverview,
+  Preferences,
+  SessionEntry,
+  SessionInfo,
+  TestResult,
+} from '@tocsin/contract/console';
+import Fastify from 'fastify';
+import { addApi } from '../src/console/api.ts';
+import type { ConsoleApiParts } from '../src/console/parts.ts';
+import { ConsoleClient, signInAs, signInAtFirstRun } from './support/console-client.ts';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { notify } from './support/requests.ts';
+import { parseMessage } from './support/smtp-message.ts';
+import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+
+const plainKey = { type: 'public_client', allowedDomains: [], requireSignature: false };
+/** What one route or another wants in its body. */
+const wantedByAny = { name: 'x', email: null, channel: 'mqtt', token: 'x', count: 1, ...plainKey };
+
+/** Every route under /api, as the service itself registers them. */
+async function routesOfApi(): Promise<{ method: string; path: string }[]> {
+  const app = Fastify();
+  const routes: { method: string; path: string }[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) if (each !== 'HEAD') routes.push({ method: each, path: url });
+  });
+  // Nothing is asked here, so that hardly any of its parts are needed.
+  const service = { version: '0', webPushKey: '', retentionDays: 0, knowsLastSeen: true };
+  addApi(app, { stopping: new AbortController().signal, service } as unknown as ConsoleApiParts);
+  await app.ready();
+  return routes;
+}
+
+const markup = '<script>alert(1)</script>';
+
+suite('With a mail server', () => {
+  let mailServer: TestMailServer;
+  let installation: Installation;
+  let gateway: GatewayProcess;
+  /** The first owner is an operator. */
+  let ann: ConsoleClient;
+  let ben: ConsoleClient;
+  let benId: string;
+
+  before(async () => {
+    mailServer = await startMailServer();
+    installation = await Installation.create({
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
+      TOCSIN_EMAIL_FROM: 'Tocsin <tocsin@example.com>',
+      TOCSIN_RETENTION_DAYS: '30',
+    });
+    gateway = await installation.serve();
+    ann = await signInAtFirstRun(gateway);
+    ({ id: benId } = (await installation.json('owner', 'create', '--name', 'Ben')) as { id: string });
+    ben = await signInAs(installation, gateway, benId);
+  });
+  after(async () => {
+    await installation.remove();
+    await mailServer.kill();
+  });
+
+  /** The link in the newest mail to that address. */
+  async function linkMailedTo(address: string): Promise<string> {
+    const mail = await eventually(
+      `a mail to ${address}`,
+      5000,
+      () => mailServer.mails.findLast(({ recipients }) => recipients.includes(address)),
+      (found) => found !== undefined,
+    );
+    const [link] = /http:\S+\/sign-in#[\w-]+/.exec(parseMessage(mail?.raw ?? '').text) ?? [];
+    assert.ok(link, 'the mail has a link');
+    return link;
+  }
+
+  async function emailOf(client: ConsoleClient): Promise<string | null> {
+    return (await client.get<SessionInfo>('/api/session')).body.owner.email;
+  }
+
+  test('preferences are kept as they were given, and hold for callers within a second', async () => {
+    const { body: before } = await ann.get<Preferences>('/api/preferences');
+    assert.deepEqual([before.quietHours, before.retentionDays], [null, null]);
+    // From an hour ago until in an hour, by a clock that is nine hours ahead.
+    const hour = (offset: number): string =>
+      new Date(Date.now() + (9 + offset) * 3_600_000).toISOString().slice(11, 16);
+    const wanted: Preferences = {
+      name: markup,
+      emailAlerts: false,
+      quietHours: { timeZone: 'Asia/Tokyo', push: null, email: null, mqtt: { from: hour(-1), to: hour(1) } },
+      retentionDays: 30,
+    };
+    const { status, body } = await ann.put<Preferences>('/api/preferences', wanted);
+    assert.deepEqual({ status, body }, { status: 200, body: wanted });
+    assert.deepEqual((await ann.get('/api/preferences')).body, wanted);
+    const ring = (severity: string) => notify(gateway, { title: 'Ring', severity });
+    await eventually(
+      'MQTT is silent',
+      2000,
+      () => ring('error'),
+      (answer) => answer.body.mqttSkipReason === 'quiet_hours',
+    );
+    assert.equal((await ring('critical')).body.mqttPublishedCount, 1);
+    await ann.put('/api/preferences', { ...wanted, quietHours: null });
+  });
+
+  test('preferences that cannot be are refused, each by its name', async () => {
+    const wrong = {
+      name: 'x'.repeat(101),
+      emailAlerts: true,
+      quietHours: {
+        timeZone: 'Mars/Olympus',
+        push: { from: '22:00', to: '22:00' },
+        email: { from: '24:00', to: '7:00' },
+        mqtt: 'night',
+      },
+      retentionDays: 31,
+    };
+    const { status, body } = await ann.put<ConsoleError>('/api/preferences', wrong);
+    assert.deepEqual([status, body.code], [400, 'invalid_body']);
+    assert.deepEqual(
+      new Set(body.details?.map(({ field }) => field)),
+      new Set([
+        'name',
+        'emailAlerts',
+        'quietHours.timeZone',
+        'quietHours.push',
+        'quietHours.email',
+        'quietHours.mqtt',
+        'retentionDays',
+      ]),
+    );
+    for (const retentionDays of [0, -1, 1.5, '7', 36_501]) {
+      const { body: current } = await ann.get<Preferences>('/api/preferences');
+      assert.equal((await ann.put('/api/preferences', { ...current, retentionDays })).status, 400);
+    }
+  });
+
+  test('a new address holds once the link that was mailed to it is opened, and is removed at once', async () => {
+    const refused = await ben.post<ConsoleError>('/api/preferences/test-mail');
+    assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+    assert.match(refused.body.error, /Enter one first/);
+
+    const { body } = await ben.post('/api/preferences/email', { email: 'ben@example.com' });
+    assert.deepEqual(body, { email: 'ben@example.com', confirmation: true });
+    assert.equal(await emailOf(ben), null);
+    await ben.useLink(await linkMailedTo('ben@example.com'));
+    assert.equal(await emailOf(ben), 'ben@example.com');
+
+    const sent = await ben.post<TestResult>('/api/preferences/test-mail');
+    assert.deepEqual([sent.body.isSent, sent.body.error], [true, null]);
+    assert.match(mailServer.mails.at(-1)?.raw ?? '', /Test from Tocsin/);
+    mailServer.faults.rcpt = 451;
+    const failed = await ben.post<TestResult>('/api/preferences/test-mail');
+    assert.equal(failed.body.isSent, false);
+    assert.match(failed.body.error ?? '', /451.*It will be tried again/);
+    const unconfirmed = await ben.post<ConsoleError>('/api/preferences/email', { email: 'other@example.com' });
+    assert.deepEqual([unconfirmed.status, unconfirmed.body.code], [503, 'unavailable']);
+    mailServer.resume();
+
+    const removed = await ben.post('/api/preferences/email', { email: null });
+    assert.deepEqual(removed.body, { email: null, confirmation: false });
+    assert.equal(await emailOf(ben), null);
+    assert.equal((await ben.get<Preferences>('/api/preferences')).body.emailAlerts, false);
+  });
+
+  test('an operator sees owners in numbers and invites them by mail; the link is in the mail alone', async () => {
+    const wanted = { name: markup, email: 'Cem@example.com' };
+    const created = await ann.post<OwnerOverview>('/api/operator/owners', wanted);
+    assert.equal(created.status, 201, JSON.stringify(created.body));
+    const { id, createdAt } = created.body;
+    const none = { keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null };
+    assert.deepEqual(created.body, { id, ...wanted, role: 'owner', createdAt, ...none });
+    const first = await linkMailedTo('Cem@example.com');
+    const invited = await ann.post(`/api/operator/owners/${id}/invite`);
+    assert.deepEqual([invited.status, invited.body], [202, { ok: true }]);
+    const second = await linkMailedTo('Cem@example.com');
+    assert.notEqual(first, second);
+    const cem = new ConsoleClient(gateway.line.console);
+    await cem.useLink(second);
+    await cem.post('/api/devices', { name: 'Phone' });
+
+    const { body } = await ann.get<{ owners: OwnerOverview[] }>('/api/operator/owners');
+    assert.deepEqual(
+      body.owners.find((owner) => owner.id === id),
+      { ...created.body, devices: 1 },
+    );
+    const own = body.owners.find((owner) => owner.role === 'operator');
+    assert.deepEqual([own?.keys, own?.devices, typeof own?.newestAt], [1, 1, 'number']);
+
+    assert.equal((await ann.post('/api/operator/owners', { ...wanted, email: 'cem@EXAMPLE.com' })).status, 409);
+    assert.equal((await ann.post('/api/operator/owners', { name: ' ', email: 'x' })).status, 400);
+    assert.equal((await ann.post('/api/operator/owners/own_0000000000000000/invite')).status, 404);
+    assert.equal((await ann.post(`/api/operator/owners/${benId}/invite`)).status, 409, 'Ben has no address');
+  });
+
+  test('no route gives an operator what another owner is told, nor a way in', async () => {
+    const secret = 'canary-4711';
+    await ben.put('/api/preferences', { name: 'Ben', emailAlerts: false, quietHours: null, retentionDays: null });
+    await installation.json('owner', 'set', benId, '--email', 'ben@example.com');
+    const device = await ben.post<DeviceWithSettings>('/api/devices', { name: `${secret} phone` });
+    const key = await ben.post<CreatedKeyEntry>('/api/keys', { ...plainKey, label: `${secret} key` });
+    const told = await notify({ api: gateway.api, key: key.body.value }, { title: secret, data: { [secret]: secret } });
+    const sessions = await ben.get<{ sessions: SessionEntry[] }>('/api/sessions');
+    const ids = [benId, device.body.device.id, key.body.key.id, told.body.id, sessions.body.sessions[0]?.id as string];
+    const look = async () => [
+      (await ben.get<InboxListing>('/api/notifications')).body,
+      (await ben.get('/api/devices')).body,
+      (await ben.get('/api/keys')).body,
+    ];
+    const before = await look();
+
+    const answers: string[] = [];
+    const ask = async (method: string, path: string): Promise<void> => {
+      const body = { ids: [told.body.id], id: told.body.id, through: told.body.id, isRead: true, ...wantedByAny };
+      const response = await ann.fetch(path, {
+        method,
+        ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+        // One of them goes on for ever.
+        ...(path.startsWith('/api/events') && { signal: AbortSignal.timeout(300) }),
+      });
+      const text = await response.text().catch(() => '');
+      assert.ok(response.status < 500, `${method} ${path} ended with ${response.status}: ${text}`);
+      answers.push(JSON.stringify([...response.headers]) + text);
+    };
+    const routes = (await routesOfApi()).filter(({ path }) => path !== '/api/sign-out');
+    assert.ok(routes.length > 40, `only ${routes.length} routes`);
+    for (const { method, path } of routes) {
+      const query = `?owner=${benId}&ownerId=${benId}&q=${secret}&before=&limit=50`;
+      if (!path.includes('/:')) await ask(method, path + (method === 'GET' ? query : ''));
+      else for (const id of ids) await ask(method, path.replace(/:\w+/, id));
+    }
+    const mailedTokens = mailServer.mails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
+    assert.ok(mailedTokens.length > 0, 'Ben was invited on the way');
+    for (const hidden of [secret, key.body.value, device.body.mqtt.password, ...mailedTokens]) {
+      assert.deepEqual(
+        answers.filter((answer) => answer.includes(hidden)),
+        [],
+      );
+    }
+    assert.deepEqual(await look(), before, 'and nothing of his was changed');
+    assert.equal((await ann.get('/api/session')).status, 200, 'she was signed in all the time');
+  });
+
+  test('whoever is no operator is refused, and sees nobody', async () => {
+    for (const answer of [
+      await ben.get<ConsoleError>('/api/operator/owners'),
+      await ben.post<ConsoleError>('/api/operator/owners', { name: 'x', email: null }),
+      await ben.post<ConsoleError>(`/api/operator/owners/${benId}/invite`),
+    ]) {
+      assert.deepEqual([answer.status, answer.body.code], [403, 'operators_only']);
+      assert.deepEqual(Object.keys(answer.body), ['ok', 'error', 'code']);
+    }
+  });
+});

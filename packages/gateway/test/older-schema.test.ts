@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import type { Owner } from '../src/gateway/ports.ts';
+import { databaseFileName, masterKeyFileName, openStore } from '../src/store/open-store.ts';
+import { SqliteRows } from '../src/store/sqlite/rows.ts';
+import { openSqliteSnapshot } from '../src/store/sqlite/snapshot.ts';
+import { copyRows } from '../src/store/transfer.ts';
+import { createSchema, knownMigrations, transferTables } from '../src/store/transfer-tables.ts';
+import { plainOwner } from './support/plain-owner.ts';
+import { withStore } from './support/stored-notifications.ts';
+
+test('A database from before there was an inbox opens with all that it holds, unread and undeleted', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-older-'));
+  t.after(() => rm(dataDir, { recursive: true }));
+  const [recent, old] = [join(dataDir, 'recent'), join(dataDir, 'old')];
+  const id = createUuidV7Source(Date.now, randomUUID)();
+  const store = await openStore({ dataDir: recent, masterKey: null }, 'create');
+  await store.createOwner(plainOwner('own_ann', 1));
+  const { role: _, quietHours: __, retentionDays: ___, ...asBefore } = plainOwner('own_ann', 1, { name: 'Ann' });
+  await store.updateOwner(asBefore as Owner);
+  const device = { id: 'dev_1', ownerId: 'own_ann', name: 'Phone', state: 'active', paused: false } as const;
+  await store.createDevice({ ...device, createdAt: 1, seenAt: null }, 'digest');
+  const content = { title: 'Old', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
+  await store.save({ id, ownerId: 'own_ann', createdAt: 1, ...content });
+  await store.close();
+
+  const steps = knownMigrations.filter((name) => name < '0006');
+  await mkdir(old, { mode: 0o700 });
+  await copyFile(join(recent, masterKeyFileName), join(old, masterKeyFileName));
+  const db = new DatabaseSync(join(old, databaseFileName));
+  createSchema(db, steps);
+  const source = openSqliteSnapshot(join(recent, databaseFileName));
+  await copyRows(transferTables(steps), source, new SqliteRows(db), () => undefined);
+  await source.close();
+  db.close();
+
+  await withStore(old, async (opened) => {
+    assert.deepEqual(await opened.listOwners(), [plainOwner('own_ann', 1, { name: 'Ann' })]);
+    assert.deepEqual(await opened.listDevices('own_ann'), [{ ...device, createdAt: 1, seenAt: null }]);
+    const { items } = await opened.listInbox('own_ann', { limit: 5 });
+    assert.deepEqual(items, [{ id, ownerId: 'own_ann', createdAt: 1, ...content, isRead: false }]);
+    await opened.markAllRead('own_ann', id);
+    assert.equal(await opened.countUnread('own_ann', 5), 0);
+    assert.deepEqual(await opened.verify(), []);
+  });
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import { startRetention } from '../src/gateway/retention.ts';
+import { openStore } from '../src/store/open-store.ts';
+import { plainOwner } from './support/plain-owner.ts';
+import { RowTamperer } from './support/sealed-rows.ts';
+
+const dayMs = 86_400_000;
+const now = 1_800_000_000_000;
+
+test('What owners deleted goes for good after a minute, and what they keep for less than the others goes earlier', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-retention-'));
+  const store = await openStore({ dataDir, masterKey: null }, 'create');
+  t.after(async () => {
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  });
+  async function save(ownerId: string, daysAgo: number): Promise<string> {
+    const createdAt = now - daysAgo * dayMs;
+    const id = createUuidV7Source(() => createdAt, randomUUID)();
+    const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
+    await store.save({ id, ownerId, createdAt, ...content });
+    return id;
+  }
+  const titles = async (ownerId: string): Promise<string[]> =>
+    (await store.listNotifications(ownerId, { limit: 10 })).notifications.map(({ id }) => id);
+
+  // The key of the first is lost: that must not keep the others from what they chose.
+  await store.createOwner(plainOwner('own_lost', 0));
+  const rows = new RowTamperer(dataDir);
+  rows.remove('data_keys', { owner_id: 'own_lost' });
+  rows.close();
+  await store.createOwner(plainOwner('own_ann', 1, { retentionDays: 10 }));
+  await store.createOwner(plainOwner('own_bob', 2));
+  await store.createOwner(plainOwner('own_cat', 3, { retentionDays: 99 }));
+  const kept = { ann: await save('own_ann', 9), bob: await save('own_bob', 20), cat: await save('own_cat', 29) };
+  for (const [ownerId, daysAgo] of [
+    ['own_ann', 11],
+    ['own_bob', 31],
+    ['own_cat', 31],
+  ] as const) {
+    await save(ownerId, daysAgo);
+  }
+  const [gone, restorable] = [await save('own_bob', 1), await save('own_bob', 2)];
+  await store.deleteFromInbox('own_bob', [gone], now - 61_000);
+  await store.deleteFromInbox('own_bob', [restorable], now - 59_000);
+
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const end = startRetention({ store, retentionDays: 30, now: () => now, onPurged: resolve, onFailed: reject });
+  t.after(end);
+  assert.equal(await promise, 4);
+  assert.deepEqual(await titles('own_ann'), [kept.ann]);
+  assert.deepEqual(await titles('own_cat'), [kept.cat]);
+  assert.equal(await store.restoreToInbox('own_bob', [gone, restorable]), 1);
+  assert.deepEqual(await titles('own_bob'), [restorable, kept.bob]);
+});

@@ -1,0 +1,73 @@
+// Rows that let somebody in, behind the back of the store: they tell nothing, and cannot be made to let in anybody else.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Store } from '../src/gateway/ports.ts';
+import { openStore } from '../src/store/open-store.ts';
+import { findTraces } from './support/find-traces.ts';
+import { plainOwner } from './support/plain-owner.ts';
+import { RowTamperer } from './support/sealed-rows.ts';
+import { addSignInRows, signInCanaries } from './support/sign-in-rows.ts';
+
+const [ann, bob] = ['own_ann', 'own_bob'];
+
+suite('The rows of signing in', () => {
+  let dataDir: string;
+  let store: Store;
+  let rows: RowTamperer;
+  const now = Date.now();
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'tocsin-sign-in-'));
+    store = await openStore({ dataDir, masterKey: null }, 'create');
+    for (const id of [ann, bob]) {
+      await store.createOwner(plainOwner(id, now));
+      await addSignInRows(store, id, randomUUID());
+    }
+    rows = new RowTamperer(dataDir);
+  });
+  after(async () => {
+    rows.close();
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  test('hold nothing in the clear that a person or a browser brought', async () => {
+    for (const name of await readdir(dataDir)) {
+      const bytes = await readFile(join(dataDir, name));
+      assert.deepEqual(findTraces(bytes, signInCanaries), [], `traces in ${name}`);
+      if (name === 'tocsin.db-wal') assert.deepEqual(findTraces(bytes, { ann }), ['ann'], 'what lies open is found');
+    }
+  });
+
+  const finders = {
+    sessions: ['token_digest', (digest: string) => store.findSession(digest, now)],
+    passkeys: ['credential_digest', (digest: string) => store.findPasskey(digest)],
+    oidc_identities: ['subject_digest', (digest: string) => store.findIdentity(digest)],
+    one_time_links: ['token_digest', (digest: string) => store.findOneTimeLink(digest, now)],
+  } as const;
+
+  for (const [table, [column, find]] of Object.entries(finders)) {
+    test(`let nobody in by a digest that was written into ${table}`, async () => {
+      const word = column.split('_')[0];
+      assert.equal((await find(`${ann} ${word}`))?.ownerId, ann);
+      rows.update(table, { [column]: 'a digest of somebody else' }, { owner_id: ann });
+      assert.equal(await find('a digest of somebody else'), null);
+      rows.update(table, { [column]: `${ann} ${word}` }, { owner_id: ann });
+      const foreign = rows.read(table, 'sealed', { owner_id: bob });
+      const own = rows.read(table, 'sealed', { owner_id: ann });
+      rows.update(table, { sealed: foreign }, { owner_id: ann });
+      assert.equal(await find(`${ann} ${word}`), null);
+      rows.update(table, { sealed: own }, { owner_id: ann });
+      assert.equal((await find(`${ann} ${word}`))?.ownerId, ann);
+    });
+  }
+
+  test('do not make a link live longer than it was to', async () => {
+    rows.update('one_time_links', { expires_at: now + 9_000_000 }, { owner_id: ann });
+    assert.equal(await store.takeOneTimeLink(`${ann} token`, now), null);
+  });
+});

@@ -1,0 +1,347 @@
+// What every store must do for an owner who reads: see gateway/inbox-ports.ts. Each backend runs this suite.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, suite, test } from 'node:test';
+import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import type { InboxItem } from '../src/gateway/inbox-ports.ts';
+import type { ApiKey, Delivery, Notification, Store } from '../src/gateway/ports.ts';
+import type { StoreFixture } from './store-contract.ts';
+import { plainOwner } from './support/plain-owner.ts';
+
+const [ann, bob] = ['own_ann', 'own_bob'];
+
+export function runInboxContract(name: string, createFixture: () => Promise<StoreFixture>): void {
+  suite(`An inbox in the ${name} store`, () => {
+    let fixture: StoreFixture;
+    let store: Store;
+    let time: number;
+    let newId: () => string;
+
+    beforeEach(async () => {
+      fixture = await createFixture();
+      store = await fixture.open();
+      time = 1_800_000_000_000;
+      newId = createUuidV7Source(() => time, randomUUID);
+      for (const id of [ann, bob]) await store.createOwner(plainOwner(id, time));
+    });
+    afterEach(async () => {
+      await store.close();
+      await fixture.remove();
+    });
+
+    /** Ids, oldest first. */
+    async function fill(ownerId: string, count: number): Promise<string[]> {
+      const ids: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        ids.push(newId());
+        await store.save({
+          id: ids.at(-1) as string,
+          ownerId,
+          createdAt: time,
+          title: `Number ${index}`,
+          body: 'Body',
+          source: 'test',
+          category: 'task',
+          severity: 'critical',
+          data: { list: [1, null] },
+        });
+      }
+      return ids;
+    }
+
+    async function pages(ownerId: string, limit: number, unreadOnly = false): Promise<InboxItem[][]> {
+      const found: InboxItem[][] = [];
+      for (let before: string | undefined; ; ) {
+        const page = await store.listInbox(ownerId, { limit, unreadOnly, ...(before !== undefined && { before }) });
+        assert.deepEqual(page.damaged, []);
+        found.push(page.items);
+        before = page.next;
+        if (before === undefined) return found;
+      }
+    }
+
+    const listed = async (ownerId: string, unreadOnly = false): Promise<string[]> =>
+      (await pages(ownerId, 100, unreadOnly)).flat().map(({ id }) => id);
+
+    async function generationOf(ownerId: string): Promise<number> {
+      const [news] = await store.readInboxNews([{ ownerId, after: '' }], 0);
+      return news?.generation as number;
+    }
+
+    /** Every promise about another owner's ids comes down to this. */
+    async function leaves(ownerId: string, act: () => Promise<unknown>): Promise<void> {
+      const before = [await pages(ownerId, 100), await store.countUnread(ownerId, 100), await generationOf(ownerId)];
+      await act();
+      assert.deepEqual(
+        [await pages(ownerId, 100), await store.countUnread(ownerId, 100), await generationOf(ownerId)],
+        before,
+      );
+    }
+
+    test('lists what came, newest first, page by page, unread at first', async () => {
+      const ids = await fill(ann, 7);
+      await fill(bob, 2);
+      const [first, second, third, ...rest] = await pages(ann, 3);
+      assert.deepEqual(
+        [first, second, third].map((page) => page?.map(({ id }) => id)),
+        [ids.slice(4).toReversed(), ids.slice(1, 4).toReversed(), ids.slice(0, 1)],
+      );
+      assert.deepEqual(rest, []);
+      const [oldest] = third as [InboxItem];
+      const { isRead, ...notification } = oldest;
+      assert.equal(isRead, false);
+      assert.deepEqual(notification, await store.findNotification(ann, ids[0] as string));
+      assert.deepEqual(await store.findInboxItem(ann, ids[0] as string), oldest);
+      assert.equal(await store.countUnread(ann, 100), 7);
+      assert.equal(await store.countUnread(ann, 5), 5);
+    });
+
+    test('keeps what is read and unread across pages, and filters by it over several', async () => {
+      const ids = await fill(ann, 30);
+      const at = (index: number): string => ids[index] as string;
+      await store.markRead(ann, [at(3), at(5), at(29)], true);
+      await store.markAllRead(ann, at(14));
+      // On both sides of how far everything is read.
+      await store.markRead(ann, [at(0), at(2), at(4), at(9), at(14)], false);
+      await store.markRead(ann, [at(16), at(20), at(21)], true);
+      await store.markRead(ann, [at(21), at(25)], false);
+      await store.deleteFromInbox(ann, [at(2), at(18), at(29)], time);
+      const unread = ids.filter((_, index) => {
+        if ([2, 18, 29].includes(index)) return false;
+        return index <= 14 ? [0, 4, 9, 14].includes(index) : ![16, 20].includes(index);
+      });
+      const inPages = await pages(ann, 4, true);
+      assert.deepEqual(
+        inPages.flat().map(({ id }) => id),
+        unread.toReversed(),
+      );
+      assert.ok(inPages.length > 3 && inPages.every((page) => page.every(({ isRead }) => !isRead)));
+      assert.equal(await store.countUnread(ann, 100), unread.length);
+      assert.equal(await store.countUnread(ann, 3), 3);
+      const readOnes = (await pages(ann, 7)).flat().filter(({ isRead }) => isRead);
+      assert.equal(readOnes.length, 27 - unread.length);
+      assert.equal((await store.findInboxItem(ann, at(9)))?.isRead, false);
+      assert.equal((await store.findInboxItem(ann, at(10)))?.isRead, true);
+    });
+
+    test('reads all that is older, never less than before, and nothing that came later', async () => {
+      const ids = await fill(ann, 6);
+      const [first, , third, , fifth, last] = ids as [string, string, string, string, string, string];
+      await store.markAllRead(ann, fifth);
+      assert.deepEqual(await listed(ann, true), [last]);
+      await store.markRead(ann, [first, third], false);
+      await store.markAllRead(ann, first);
+      assert.deepEqual(await listed(ann, true), [last, third]);
+      await store.markAllRead(ann, third);
+      assert.deepEqual(await listed(ann, true), [last]);
+      await leaves(ann, () => store.markAllRead(bob, last));
+      await store.markAllRead(ann, newId());
+      assert.deepEqual(await listed(ann, true), [last], 'what is not there is passed over');
+      const [late] = await fill(ann, 1);
+      assert.deepEqual(await listed(ann, true), [late, last]);
+    });
+
+    test('puts what is deleted out of sight at once, and restores it as it was', async () => {
+      const ids = await fill(ann, 5);
+      const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];
+      await store.markRead(ann, [second], true);
+      assert.equal(await store.deleteFromInbox(ann, [second, third, newId()], time), 2);
+      assert.equal(await store.deleteFromInbox(ann, [third, fourth], time + 1), 1, 'what was deleted is not again');
+      assert.deepEqual(await listed(ann), [fifth, first]);
+      assert.deepEqual(await listed(ann, true), [fifth, first]);
+      assert.equal(await store.countUnread(ann, 100), 2);
+      assert.equal(await store.findInboxItem(ann, third), null);
+      assert.equal(await store.restoreToInbox(ann, [first, second, third]), 2);
+      assert.equal(await store.restoreToInbox(ann, [second, third]), 0);
+      assert.deepEqual(await listed(ann), [fifth, third, second, first]);
+      assert.equal((await store.findInboxItem(ann, second))?.isRead, true);
+      assert.equal((await store.findInboxItem(ann, third))?.isRead, false);
+    });
+
+    test('restores as read what was deleted when all was read', async () => {
+      const [first, second] = (await fill(ann, 2)) as [string, string];
+      await store.markRead(ann, [first], false);
+      await store.deleteFromInbox(ann, [first], time);
+      await store.markAllRead(ann, second);
+      await store.restoreToInbox(ann, [first]);
+      assert.equal((await store.findInboxItem(ann, first))?.isRead, true);
+      assert.equal(await store.countUnread(ann, 10), 0);
+    });
+
+    test('does nothing with the ids of another owner', async () => {
+      const ids = await fill(ann, 3);
+      await store.deleteFromInbox(ann, ids.slice(0, 1), time);
+      await leaves(ann, async () => {
+        await store.markRead(bob, ids, true);
+        await store.markAllRead(bob, ids[2] as string);
+        assert.equal(await store.deleteFromInbox(bob, ids, time), 0);
+        assert.equal(await store.restoreToInbox(bob, ids), 0);
+        assert.equal(await store.findInboxItem(bob, ids[1] as string), null);
+      });
+      assert.deepEqual(await listed(bob), []);
+      await fill(bob, 1);
+      assert.equal(await store.countUnread(bob, 10), 1);
+    });
+
+    test('does nothing without ids', async () => {
+      await fill(ann, 1);
+      await leaves(ann, async () => {
+        await store.markRead(ann, [], true);
+        assert.equal(await store.deleteFromInbox(ann, [], time), 0);
+        assert.equal(await store.restoreToInbox(ann, []), 0);
+        assert.deepEqual(await store.readInboxNews([], 5), []);
+      });
+    });
+
+    test('tells of several inboxes at once what came and whether anything changed', async () => {
+      const annIds = await fill(ann, 5);
+      const bobIds = await fill(bob, 2);
+      const after = annIds[1] as string;
+      const questions = [
+        { ownerId: ann, after },
+        { ownerId: bob, after: '' },
+        { ownerId: 'own_nobody', after: '' },
+      ];
+      const news = await store.readInboxNews(questions, 2);
+      assert.deepEqual(
+        news.toSorted((a, b) => (a.ownerId < b.ownerId ? -1 : 1)),
+        [
+          { ownerId: ann, generation: 0, arrived: annIds.slice(2, 4) },
+          { ownerId: bob, generation: 0, arrived: bobIds },
+          { ownerId: 'own_nobody', generation: 0, arrived: [] },
+        ],
+      );
+      let last = 0;
+      const grows = async (change: () => Promise<unknown>): Promise<void> => {
+        await change();
+        const generation = await generationOf(ann);
+        assert.ok(generation > last, change.toString());
+        last = generation;
+      };
+      await grows(() => store.markRead(ann, annIds.slice(0, 1), true));
+      await grows(() => store.markRead(ann, annIds.slice(0, 1), false));
+      await grows(() => store.markAllRead(ann, after));
+      await grows(() => store.deleteFromInbox(ann, [after], time));
+      await grows(() => store.restoreToInbox(ann, [after]));
+      assert.equal(await generationOf(bob), 0);
+    });
+
+    test('lets several people and pages change one inbox at the same moment', async () => {
+      const ids = await fill(ann, 20);
+      const other = await fixture.open();
+      try {
+        await Promise.all(
+          Array.from({ length: 10 }, (_, index) => {
+            const each = index % 2 === 0 ? store : other;
+            return each.markRead(ann, index % 3 === 0 ? ids : ids.toReversed(), true);
+          }),
+        );
+        assert.equal(await store.countUnread(ann, 100), 0);
+        assert.equal(await generationOf(ann), 10);
+      } finally {
+        await other.close();
+      }
+    });
+
+    const delivery = (notificationId: string): Delivery => ({
+      ownerId: ann,
+      notificationId,
+      channel: 'email',
+      target: '',
+      state: 'waiting',
+      attempts: 0,
+      qos: 1,
+      createdAt: time,
+      nextAt: time,
+      notBefore: 0,
+      expiresAt: time + 1000,
+      endedAt: null,
+      error: 'Error',
+    });
+    const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
+
+    test('purges for good what was deleted before, with what was known of its delivery, and nothing else', async () => {
+      const ids = await fill(ann, 1210);
+      const [kept, told] = [ids.at(-1) as string, newId()];
+      const notification = await store.findNotification(ann, kept);
+      assert.ok(notification);
+      await store.save({ ...notification, id: told }, { dispatch, idempotency: null, leaseUntil: time });
+      const results = { push: [], email: ['retry'], mqtt: [] } as const;
+      await store.settleDispatches([{ ownerId: ann, notificationId: told, results, failed: [delivery(told)] }]);
+      await store.deleteFromInbox(ann, [...ids.slice(0, 1205), told], time);
+      await store.deleteFromInbox(ann, [ids[1206] as string], time + 10);
+      assert.equal(await store.purgeDeleted(time), 0);
+      assert.equal(await store.purgeDeleted(time + 1), 1206);
+      assert.equal(await store.purgeDeleted(time + 1), 0);
+      assert.equal(await store.findNotification(ann, told), null);
+      assert.equal(await store.findDispatch(ann, told), null);
+      assert.deepEqual(await store.listDeliveries({ ownerId: ann, limit: 10 }), []);
+      assert.equal(await store.restoreToInbox(ann, [told, ids[0] as string, ids[1206] as string]), 1);
+      assert.deepEqual(await listed(ann), ids.slice(1205).toReversed());
+      assert.deepEqual(await store.verify(), []);
+    });
+
+    test('purges what one owner has from before, and marks with it', async () => {
+      const old = await fill(ann, 3);
+      await fill(bob, 1);
+      await store.markRead(ann, old, true);
+      await store.deleteFromInbox(ann, old.slice(0, 1), time);
+      time += 1000;
+      const [fresh] = await fill(ann, 1);
+      assert.equal(await store.purgeInbox(ann, time), 3);
+      assert.equal(await store.purgeInbox(ann, time), 0);
+      assert.deepEqual(await listed(ann), [fresh]);
+      assert.equal((await listed(bob)).length, 1);
+      assert.equal(await store.restoreToInbox(ann, old), 0, 'no mark is left');
+    });
+
+    test('counts what belongs to each owner', async () => {
+      assert.deepEqual(await store.ownerTotals(), [
+        { ownerId: ann, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
+        { ownerId: bob, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
+      ]);
+      const key: Omit<ApiKey, 'id' | 'digest'> = {
+        ownerId: ann,
+        type: 'internal_service',
+        label: null,
+        allowedDomains: [],
+        requireSignature: false,
+        rateLimit: null,
+        createdAt: time,
+        expiresAt: null,
+        revokedAt: null,
+        irregular: false,
+      };
+      for (const id of ['key_1', 'key_2', 'key_3']) await store.createKey({ ...key, id, digest: `digest of ${id}` });
+      await store.revokeKey('key_2', time);
+      const device = { id: 'dev_1', ownerId: ann, name: 'Phone', state: 'active', paused: false } as const;
+      await store.createDevice({ ...device, createdAt: time, seenAt: null }, 'digest');
+      const target = { ownerId: ann, provider: 'fcm', token: 'token', label: null, disabledAt: null } as const;
+      await store.createPushTarget({ ...target, id: 'push_1', createdAt: time });
+      const [first] = await fill(ann, 1);
+      const template = (await store.findNotification(ann, first as string)) as Notification;
+      for (const state of ['waiting', 'dead', 'dead'] as const) {
+        time += 5;
+        const id = newId();
+        await store.save({ ...template, id, createdAt: time }, { dispatch, idempotency: null, leaseUntil: time });
+        const failed = [{ ...delivery(id), state, nextAt: state === 'dead' ? null : time }];
+        const results = { push: [], email: ['retry'], mqtt: [] } as const;
+        await store.settleDispatches([{ ownerId: ann, notificationId: id, results, failed }]);
+      }
+      assert.deepEqual(await store.ownerTotals(), [
+        { ownerId: ann, keys: 2, devices: 1, pushTargets: 1, waiting: 1, dead: 2, newestAt: time },
+        { ownerId: bob, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
+      ]);
+    });
+
+    test('leaves nothing of an inbox behind when its owner is deleted', async () => {
+      const ids = await fill(ann, 3);
+      await store.markAllRead(ann, ids[0] as string);
+      await store.deleteFromInbox(ann, ids.slice(1), time);
+      await store.deleteOwner(ann);
+      assert.equal(await generationOf(ann), 0);
+      assert.equal(await store.restoreToInbox(ann, ids), 0);
+      assert.equal(await generationOf(ann), 0, 'nor does anything begin anew');
+    });
+  });
+}

@@ -1,0 +1,111 @@
+// A browser that is signed in, without the browser: keeps the cookies, and says where its requests come from.
+import assert from 'node:assert/strict';
+import type { GatewayProcess, Installation } from './gateway-process.ts';
+
+export interface ConsoleAnswer<T> {
+  status: number;
+  headers: Headers;
+  /** null where there is none. */
+  body: T;
+}
+
+type Json = Record<string, unknown>;
+
+export class ConsoleClient {
+  /** Without a slash at the end. */
+  readonly origin: string;
+  readonly cookies = new Map<string, string>();
+
+  constructor(consoleUrl: string) {
+    this.origin = new URL(consoleUrl).origin;
+  }
+
+  get<T = Json>(path: string, headers?: Record<string, string>): Promise<ConsoleAnswer<T>> {
+    return this.ask('GET', path, undefined, headers);
+  }
+
+  post<T = Json>(path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleAnswer<T>> {
+    return this.ask('POST', path, body, headers);
+  }
+
+  put<T = Json>(path: string, body?: unknown): Promise<ConsoleAnswer<T>> {
+    return this.ask('PUT', path, body);
+  }
+
+  delete<T = Json>(path: string): Promise<ConsoleAnswer<T>> {
+    return this.ask('DELETE', path);
+  }
+
+  async ask<T = Json>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<ConsoleAnswer<T>> {
+    const response = await this.fetch(path, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  /** For answers that stream; `path` begins with a slash. Redirects are not followed. */
+  async fetch(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+    const response = await fetch(this.origin + path, {
+      redirect: 'manual',
+      ...init,
+      headers: { ...this.headers, ...init.headers },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return response;
+  }
+
+  /** What every request of the page carries. */
+  get headers(): Record<string, string> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return { origin: this.origin, ...(cookie !== '' && { cookie }) };
+  }
+
+  async useLink(url: string): Promise<void> {
+    const { status, body } = await this.post('/api/sign-in/link', { token: tokenIn(url) });
+    assert.deepEqual({ status, body }, { status: 200, body: { ok: true } });
+  }
+}
+
+/** What stands behind the # of a sign-in link. */
+export function tokenIn(url: string): string {
+  return new URL(url).hash.slice(1);
+}
+
+/** Signed in with the link that the first run printed, which works once. */
+export async function signInAtFirstRun({ line }: GatewayProcess): Promise<ConsoleClient> {
+  assert.ok(line.firstRun, 'this was not a first run');
+  const client = new ConsoleClient(line.console);
+  await client.useLink(line.firstRun.signIn);
+  return client;
+}
+
+/** Signed in as any owner, with a link from the command line. */
+export async function signInAs(
+  installation: Installation,
+  gateway: GatewayProcess,
+  ownerId: string,
+): Promise<ConsoleClient> {
+  const client = new ConsoleClient(gateway.line.console);
+  await client.useLink(await linkFor(installation, client.origin, ownerId));
+  return client;
+}
+
+export async function linkFor(installation: Installation, origin: string, ownerId: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await installation.run(['owner', 'sign-in', ownerId, '--json'], {
+    TOCSIN_CONSOLE_URL: origin,
+  });
+  assert.equal(exitCode, 0, stderr);
+  return (JSON.parse(stdout) as { url: string }).url;
+}

@@ -1,0 +1,86 @@
+// The one way to the console's API.
+import type { ConsoleError, ConsoleErrorCode } from '@tocsin/contract/console';
+
+/** What the console refused, or that it could not be reached. `message` is for people. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ConsoleErrorCode | 'offline';
+  readonly details: NonNullable<ConsoleError['details']>;
+
+  constructor(code: ConsoleErrorCode | 'offline', message: string, details: ConsoleError['details'] = []) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type SignedOutListener = () => void;
+let tellSignedOut: SignedOutListener = () => undefined;
+
+/** Called when the console says that nobody is signed in any more. */
+export function onSignedOut(listener: SignedOutListener): void {
+  tellSignedOut = listener;
+}
+
+let tellReachable: (isReachable: boolean) => void = () => undefined;
+
+/** Called with every answer, and with every request that got none. */
+export function onReachable(listener: (isReachable: boolean) => void): void {
+  tellReachable = listener;
+}
+
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return request<T>('GET', path, undefined, signal);
+}
+
+export function post<T = void>(path: string, body?: unknown): Promise<T> {
+  return request<T>('POST', path, body);
+}
+
+export function put<T = void>(path: string, body: unknown): Promise<T> {
+  return request<T>('PUT', path, body);
+}
+
+export function remove<T = void>(path: string): Promise<T> {
+  return request<T>('DELETE', path);
+}
+
+async function request<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await send(`/api${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    ...(signal !== undefined && { signal }),
+  });
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** For answers that are read as they come. */
+export async function open(path: string, signal: AbortSignal): Promise<Response> {
+  return send(`/api${path}`, { signal });
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    tellReachable(false);
+    throw new ApiError('offline', 'Tocsin cannot be reached.');
+  }
+  tellReachable(true);
+  if (response.ok) return response;
+  const { code = 'internal', error = response.statusText, details } = await readError(response);
+  if (code === 'signed_out') tellSignedOut();
+  throw new ApiError(code, error, details);
+}
+
+/** A proxy in between may answer with something else than our JSON. */
+async function readError(response: Response): Promise<Partial<ConsoleError>> {
+  try {
+    return (await response.json()) as ConsoleError;
+  } catch {
+    return { code: response.status >= 500 ? 'unavailable' : 'internal' };
+  }
+}

@@ -1,0 +1,51 @@
+// The public API, as any caller meets it: another origin, a key, no cookies.
+import type { ErrorAnswer, NotificationRequest, SuccessAnswer } from '@tocsin/contract/types';
+
+export interface PublicAnswer {
+  status: number;
+  /** null: what came was not of Tocsin. */
+  answer: SuccessAnswer | ErrorAnswer | null;
+}
+
+/** The request did not get there, or this page cannot make it. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+  readonly reason: 'unreachable' | 'cannot_sign';
+
+  constructor(reason: NotSent['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+export async function notify(
+  { apiUrl, key, isSigned }: { apiUrl: string; key: string; isSigned: boolean },
+  notification: NotificationRequest,
+): Promise<PublicAnswer> {
+  const body = JSON.stringify(notification);
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    'Content-Type': 'application/json',
+    ...(isSigned && (await signatureHeaders(key, body))),
+  };
+  let response: Response;
+  try {
+    response = await fetch(apiUrl, { method: 'POST', headers, body, credentials: 'omit' });
+  } catch {
+    throw new NotSent('unreachable');
+  }
+  const answer = await response.json().catch(() => null);
+  return { status: response.status, answer: answer as PublicAnswer['answer'] };
+}
+
+async function signatureHeaders(key: string, body: string): Promise<Record<string, string>> {
+  // Absent on pages that did not come over HTTPS, except from this machine.
+  if (crypto.subtle === undefined) throw new NotSent('cannot_sign');
+  const timestamp = String(Date.now());
+  const encoder = new TextEncoder();
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const secret = await crypto.subtle.importKey('raw', encoder.encode(key), algorithm, false, ['sign']);
+  const bytes = await crypto.subtle.sign('HMAC', secret, encoder.encode(timestamp + body));
+  const signature = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return { 'X-Timestamp': timestamp, 'X-Signature': signature };
+}

@@ -1,0 +1,41 @@
+import { useState } from 'preact/hooks';
+import { text } from '../text/index.ts';
+import { Button } from './button.tsx';
+import { showError } from './toast.tsx';
+
+/** `what` names the thing for those who cannot see it. */
+export function CopyButton({ value, what, wordy = false }: { value: string; what: string; wordy?: boolean }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    try {
+      await writeClipboard(value);
+      setCopied(true);
+      setTimeout(setCopied, 2000, false);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const label = isCopied ? text.common.copied : text.common.copyOf(what);
+  return (
+    <span class="copy">
+      <Button kind={wordy ? 'plain' : 'quiet'} small icon={isCopied ? 'check' : 'copy'} label={label} onClick={copy}>
+        {wordy ? label : undefined}
+      </Button>
+      <span class="visually-hidden" role="status">
+        {isCopied ? text.common.copied : ''}
+      </span>
+    </span>
+  );
+}
+
+/** The clipboard interface is for secure origins alone; at home people also open http://192.168.… */
+async function writeClipboard(value: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(value);
+  const area = document.createElement('textarea');
+  area.value = value;
+  (document.querySelector('dialog[open]') ?? document.body).append(area);
+  area.select();
+  const isDone = document.execCommand('copy');
+  area.remove();
+  if (!isDone) throw new Error('The browser did not copy.');
+}

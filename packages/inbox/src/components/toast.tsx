@@ -1,0 +1,61 @@
+// Short messages at the foot of the page, said by screen readers too.
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError } from '../api/client.ts';
+import { text } from '../text/index.ts';
+import { Button } from './button.tsx';
+
+interface Toast {
+  id: number;
+  message: string;
+  action: { label: string; run: () => unknown } | null;
+}
+
+const lifetimeMs = 8000;
+let count = 0;
+let add: (toast: Toast) => void = () => undefined;
+
+export function showToast(message: string, action: Toast['action'] = null): void {
+  count += 1;
+  add({ id: count, message, action });
+}
+
+/** What went wrong, in the console's own words. */
+export function showError(error: unknown): void {
+  if (error instanceof DOMException && error.name === 'AbortError') return;
+  showToast(error instanceof ApiError ? error.message : text.common.failed);
+}
+
+export function Toasts() {
+  const [toasts, setToasts] = useState<Toast[]>([]);
+  const drop = (id: number): void => setToasts((present) => present.filter((toast) => toast.id !== id));
+  useEffect(() => {
+    add = (toast) => {
+      setToasts((present) => [...present.slice(-2), toast]);
+      setTimeout(drop, lifetimeMs, toast.id);
+    };
+    return () => {
+      add = () => undefined;
+    };
+  }, []);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.map(({ id, message, action }) => (
+        <div class="toast" key={id}>
+          <span class="grow">{message}</span>
+          {action !== null && (
+            <Button
+              small
+              onClick={() => {
+                drop(id);
+                return action.run();
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
+          <Button small icon="close" label={text.common.close} onClick={() => drop(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+// What people see of a page that broke or could not be fetched, instead of nothing.
+import { Button } from '../components/button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { text } from '../text/index.ts';
+
+export function BrokenPage() {
+  return (
+    <EmptyState icon="warning" title={text.common.brokenTitle} level={1}>
+      <p>{text.common.broken}</p>
+      <Button kind="primary" icon="refresh" onClick={() => location.reload()}>
+        {text.common.reload}
+      </Button>
+    </EmptyState>
+  );
+}

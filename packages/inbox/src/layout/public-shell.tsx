@@ -1,0 +1,21 @@
+// What surrounds a page that people see without being signed in.
+import type { ComponentChildren } from 'preact';
+import { Link } from '../router.tsx';
+import { text } from '../text/index.ts';
+import { Brand } from './brand.tsx';
+
+export function PublicShell({ children }: { children: ComponentChildren }) {
+  return (
+    <>
+      <header class="public-head">
+        <Brand />
+        <Link class="button small" href="/sign-in">
+          {text.common.signIn}
+        </Link>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,46 @@
+// What this browser keeps, by name, in IndexedDB: there for pages and for the service worker.
+const storeName = 'values';
+
+export async function keep(name: string, value: unknown): Promise<void> {
+  await inStore('readwrite', (store) => store.put(value, name));
+}
+
+export async function kept<T>(name: string): Promise<T | undefined> {
+  return (await inStore('readonly', (store) => store.get(name))) as T | undefined;
+}
+
+export async function discard(name: string): Promise<void> {
+  await inStore('readwrite', (store) => store.delete(name));
+}
+
+async function inStore(mode: IDBTransactionMode, ask: (store: IDBObjectStore) => IDBRequest): Promise<unknown> {
+  const database = await openDatabase();
+  try {
+    const transaction = database.transaction(storeName, mode);
+    const result = await outcome(ask(transaction.objectStore(storeName)));
+    if (mode === 'readwrite') await committed(transaction);
+    return result;
+  } finally {
+    database.close();
+  }
+}
+
+function openDatabase(): Promise<IDBDatabase> {
+  const request = indexedDB.open('tocsin', 1);
+  request.onupgradeneeded = () => request.result.createObjectStore(storeName);
+  return outcome(request);
+}
+
+function outcome<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+function committed(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  });
+}

@@ -1,0 +1,16 @@
+import { Icon } from '../../components/icon.tsx';
+import type { TestOutcome } from './use-test.ts';
+
+/** Always there, so that screen readers say what comes into it. */
+export function TestLine({ outcome }: { outcome: TestOutcome | null }) {
+  return (
+    <div class="devices-outcome small" role="status">
+      {outcome !== null && (
+        <p class={outcome.isGood ? 'good' : 'bad'}>
+          <Icon name={outcome.isGood ? 'check' : 'warning'} />
+          <span>{outcome.message}</span>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import './docs.css';
+import '../keys/keys.css';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { LoadProblem } from '../../components/load-problem.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { text } from '../../text/index.ts';
+import { Authentication } from './authentication.tsx';
+import type { OpenApiDocument } from './open-api.ts';
+import { OperationSection } from './operation-section.tsx';
+import { Prose } from './prose.tsx';
+import { TryIt } from './try-it.tsx';
+
+const words = text.docs;
+/** What people come for first. */
+const order = ['post', 'get', 'head', 'options'];
+
+export function DocsPage() {
+  const { value: document, error, reload } = useLoaded<OpenApiDocument>('/openapi.json');
+  return (
+    <div class="page docs">
+      <div class="page-head">
+        <div>
+          <h1>{words.title}</h1>
+          <p>{words.lead}</p>
+        </div>
+      </div>
+      {error !== null && <LoadProblem error={error} onRetry={reload} />}
+      {document === undefined && error === null && <Loading />}
+      {document !== undefined && <Documentation document={document} />}
+    </div>
+  );
+}
+
+function Documentation({ document }: { document: OpenApiDocument }) {
+  const apiUrl = document.servers[0]?.url ?? '/';
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    order.flatMap((method) => {
+      const operation = methods[method];
+      return operation === undefined ? [] : [{ method, path, operation }];
+    }),
+  );
+  return (
+    <>
+      <div class="docs-address">
+        <span class="soft">{words.address}</span>
+        <code class="grow">{apiUrl}</code>
+        <CopyButton value={apiUrl} what={words.addressName} />
+      </div>
+      <nav class="docs-contents" aria-label={words.contents}>
+        <a href="#authentication">{words.authentication}</a>
+        <a href="#try">{words.tryIt}</a>
+        {operations.map(({ method, operation }) => (
+          <a key={method} href={`#${method}`}>
+            {operation.summary}
+          </a>
+        ))}
+        <a href="/api/openapi.json" target="_blank" rel="noopener noreferrer">
+          {words.rawDocument}
+        </a>
+      </nav>
+      <Prose>{document.info.description}</Prose>
+      <Authentication document={document} />
+      <TryIt apiUrl={apiUrl} />
+      {operations.map((each) => (
+        <OperationSection key={each.method} document={document} {...each} />
+      ))}
+    </>
+  );
+}

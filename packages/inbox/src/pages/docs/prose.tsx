@@ -1,0 +1,23 @@
+/** A description of the document: paragraphs, and `code` between backticks. No more of Markdown is in it. */
+export function Prose({ children }: { children: string }) {
+  return (
+    <>
+      {children.split('\n\n').map((paragraph) => (
+        <p key={paragraph}>
+          <Inline>{paragraph}</Inline>
+        </p>
+      ))}
+    </>
+  );
+}
+
+export function Inline({ children }: { children: string }) {
+  return (
+    <>
+      {children.split('`').map((part, index) => {
+        const key = `${index} ${part}`;
+        return index % 2 === 1 ? <code key={key}>{part}</code> : <span key={key}>{part}</span>;
+      })}
+    </>
+  );
+}

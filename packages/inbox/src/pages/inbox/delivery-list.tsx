@@ -1,0 +1,60 @@
+import type { DeliveryEntry } from '@tocsin/contract/console';
+import { Button } from '../../components/button.tsx';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { clockTime, fullTime } from '../../components/time.tsx';
+import { type DeliveryWords, deliveryWords } from '../../inbox/delivery-words.ts';
+import { text } from '../../text/index.ts';
+
+const channelIcons = { push: 'device', email: 'mail', mqtt: 'mqtt' } as const satisfies Record<
+  DeliveryEntry['channel'],
+  IconName
+>;
+const toneIcons = { good: 'check', busy: 'send', warning: 'clock', error: 'warning' } as const satisfies Record<
+  DeliveryWords['tone'],
+  IconName
+>;
+const dayMs = 24 * 3600 * 1000;
+
+interface DeliveryListProps {
+  deliveries: readonly DeliveryEntry[];
+  isOffline: boolean;
+  onRetry: (delivery: DeliveryEntry) => Promise<void>;
+}
+
+export function DeliveryList({ deliveries, isOffline, onRetry }: DeliveryListProps) {
+  if (deliveries.length === 0) return <p class="soft">{text.inbox.noDeliveries}</p>;
+  const now = Date.now();
+  // A time of day alone would mislead about what is further away.
+  const clock = (at: number): string => (at - now < dayMs ? clockTime(at) : fullTime(at));
+  return (
+    <ul class="inbox-deliveries">
+      {deliveries.map((delivery) => {
+        const { target, outcome, tone, canRetry } = deliveryWords(delivery, now, clock);
+        return (
+          <li key={`${delivery.channel} ${delivery.target}`} class={tone}>
+            <Icon name={channelIcons[delivery.channel]} />
+            <span class="grow">
+              <strong dir="auto">{target}</strong>
+              <span class="visually-hidden">: </span>
+              <span class="inbox-outcome" dir="auto">
+                <Icon name={toneIcons[tone]} />
+                <span>{outcome}</span>
+              </span>
+            </span>
+            {canRetry && (
+              <Button
+                small
+                icon="refresh"
+                aria-label={text.inbox.retryOf(target)}
+                disabled={isOffline}
+                onClick={() => onRetry(delivery)}
+              >
+                {text.inbox.retry}
+              </Button>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,114 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { showError } from '../../components/toast.tsx';
+import { createDayGroups } from '../../inbox/day-groups.ts';
+import { writeFilters } from '../../inbox/filters.ts';
+import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
+import { text } from '../../text/index.ts';
+import { InboxRow } from './inbox-row.tsx';
+import { useToday } from './use-today.ts';
+
+const groupByDay = createDayGroups(undefined);
+/** As far down as this still counts as the top. */
+const topPixels = 40;
+
+interface ListProps {
+  openId: string | null;
+  cursorId: string | null;
+  /** What stands in the place of rows. */
+  children: ComponentChildren;
+}
+
+export function InboxList({ openId, cursorId, children }: ListProps) {
+  const store = useInbox();
+  const { feed, held, fresh, filters, search, isLoadingMore } = useInboxState();
+  const today = useToday();
+  const groups = useMemo(() => groupByDay(feed.entries, today), [feed.entries, today]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const query = writeFilters(filters);
+  const tabStop = openId ?? cursorId ?? feed.entries[0]?.id;
+  // The list begins at its top whenever it is shown, whatever it was left with.
+  useEffect(() => store.atTop(true), [store]);
+  const showHeld = (): void => {
+    scroller.current?.scrollTo({ top: 0 });
+    store.atTop(true);
+  };
+  return (
+    <div
+      ref={scroller}
+      class="inbox-scroller"
+      onScroll={(event) => store.atTop(event.currentTarget.scrollTop <= topPixels)}
+    >
+      {held.length > 0 && (
+        <Button kind="primary" small class="button primary small inbox-pill" onClick={showHeld}>
+          {text.inbox.pill(held.length)}
+        </Button>
+      )}
+      {feed.damaged > 0 && (
+        <p class="notice warning inbox-notice">
+          <Icon name="warning" />
+          {text.inbox.damaged(feed.damaged)}
+        </p>
+      )}
+      {children}
+      {groups.map(({ day, label, items }) => (
+        <section key={day} class="inbox-day" aria-label={label}>
+          <h2>{label}</h2>
+          <ul>
+            {items.map((entry) => (
+              <InboxRow
+                key={entry.id}
+                entry={entry}
+                href={`/inbox/${entry.id}${query}`}
+                query={filters.q}
+                isOpen={entry.id === openId}
+                isCursor={entry.id === tabStop}
+                isFresh={fresh.has(entry.id)}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {search === null && feed.next !== null && <MoreButton isLoading={isLoadingMore} more={store.loadMore} />}
+      {search === null && feed.next === null && feed.entries.length > 0 && (
+        <p class="inbox-end small">{text.inbox.allLoaded}</p>
+      )}
+      {search !== null && search.phase !== 'running' && search.next !== null && (
+        <div class="inbox-more">
+          <Button onClick={() => store.loadMore()}>{text.inbox.furtherBack}</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Loads by itself a little before it comes into view; keyboards and screen readers press it. */
+function MoreButton({ isLoading, more }: { isLoading: boolean; more: () => Promise<void> }) {
+  const element = useRef<HTMLDivElement>(null);
+  // After a failure it waits to be pressed, or it would ask again and again.
+  const [isAutomatic, setAutomatic] = useState(true);
+  useEffect(() => {
+    if (element.current === null || isLoading || !isAutomatic) return;
+    // Watched anew after each page: one that does not fill the list leaves the button where it was.
+    const observer = new IntersectionObserver(
+      (seen) => {
+        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+        observer.disconnect();
+        more().catch(() => setAutomatic(false));
+      },
+      { root: element.current.parentElement, rootMargin: '0px 0px 600px 0px' },
+    );
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [isLoading, isAutomatic, more]);
+  const press = (): Promise<void> => more().then(() => setAutomatic(true), showError);
+  return (
+    <div ref={element} class="inbox-more">
+      <Button onClick={press} disabled={isLoading}>
+        {text.inbox.loadMore}
+      </Button>
+    </div>
+  );
+}

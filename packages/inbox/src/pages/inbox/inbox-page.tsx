@@ -1,0 +1,151 @@
+import './inbox.css';
+import './inbox-detail.css';
+import type { InboxEntry } from '@tocsin/contract/console';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { showError, showToast } from '../../components/toast.tsx';
+import { neighbour } from '../../inbox/feed.ts';
+import { noFilters, readFilters, writeFilters } from '../../inbox/filters.ts';
+import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
+import { navigate, useQuery } from '../../router.tsx';
+import { text } from '../../text/index.ts';
+import { InboxDetailView } from './inbox-detail.tsx';
+import { InboxEmpty } from './inbox-empty.tsx';
+import { InboxList } from './inbox-list.tsx';
+import { rowId } from './inbox-row.tsx';
+import { InboxToolbar, searchBoxId } from './inbox-toolbar.tsx';
+import { KeysDialog } from './keys-dialog.tsx';
+import { useInboxKeys } from './use-inbox-keys.ts';
+
+/** From here on the detail stands beside the list; as in inbox.css. */
+const besides = matchMedia('(min-width: 64rem)');
+
+export function InboxPage({ id }: { id: string | null }) {
+  const store = useInbox();
+  const { feed } = useInboxState();
+  const query = useQuery();
+  const filters = useMemo(() => readFilters(query), [query]);
+  useEffect(() => store.show(filters), [store, filters]);
+  const [cursorId, setCursorId] = useState<string | null>(null);
+  const [isHelpShown, setHelpShown] = useState(false);
+  const { entries } = feed;
+  const here = writeFilters(filters);
+  const currentId = id ?? cursorId;
+
+  // A row takes the focus once it is drawn: after a key, after its neighbour was deleted, after its detail was closed.
+  const focusNext = useRef<string | null>(null);
+  useLayoutEffect(() => {
+    const row = focusNext.current === null ? null : document.getElementById(rowId(focusNext.current));
+    if (row === null) return;
+    row.focus();
+    row.scrollIntoView({ block: 'nearest' });
+    focusNext.current = null;
+  });
+  useEffect(() => {
+    if (id !== null) setCursorId(id);
+  }, [id]);
+
+  const show = (entry: InboxEntry, replace = false): void => navigate(`/inbox/${entry.id}${here}`, { replace });
+  const backToList = (): void => {
+    focusNext.current = id;
+    navigate(`/${here}`);
+  };
+  const move = (side: 'newer' | 'older'): void => {
+    const next = currentId === null ? entries[0] : neighbour(entries, currentId, side);
+    if (next === undefined || next === null) {
+      if (side === 'older') store.loadMore().catch(showError);
+      return;
+    }
+    if (besides.matches || id === null) focusNext.current = next.id;
+    if (id === null) setCursorId(next.id);
+    else show(next, true);
+  };
+  const setRead = (entry: InboxEntry, isRead: boolean): void => {
+    store.markRead(entry.id, isRead).catch(showError);
+  };
+  const undo = async (undoneId?: string): Promise<void> => {
+    try {
+      if (await store.undo(undoneId)) showToast(text.inbox.restored);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const remove = (entry: InboxEntry): void => {
+    const next = neighbour(entries, entry.id, 'older') ?? neighbour(entries, entry.id, 'newer');
+    focusNext.current = next?.id ?? null;
+    setCursorId(next?.id ?? null);
+    if (id === entry.id) {
+      if (next !== null && besides.matches) show(next, true);
+      else navigate(`/${here}`, { replace: true });
+    }
+    store
+      .remove(entry)
+      .then(() => showToast(text.inbox.deleted, { label: text.common.undo, run: () => undo(entry.id) }), showError);
+  };
+  const withCurrent = (act: (entry: InboxEntry) => void) => (): void => {
+    const entry = entries.find((listed) => listed.id === currentId);
+    if (entry !== undefined) act(entry);
+  };
+  const setFilters = (wanted: typeof filters, replace: boolean): void =>
+    navigate(`${location.pathname}${writeFilters(wanted)}`, { replace });
+
+  useInboxKeys({
+    next: () => move('older'),
+    previous: () => move('newer'),
+    open: withCurrent((entry) => show(entry)),
+    toggleRead: withCurrent((entry) => setRead(entry, !entry.isRead)),
+    remove: withCurrent(remove),
+    undo: () => void undo(),
+    search: () => document.getElementById(searchBoxId)?.focus(),
+    close: () => {
+      if (id !== null) backToList();
+      else if (here !== '') setFilters(noFilters, false);
+    },
+    help: () => setHelpShown(true),
+  });
+
+  const lead = (side: 'newer' | 'older'): (() => void) | null =>
+    id === null || neighbour(entries, id, side) === null ? null : () => move(side);
+
+  return (
+    <div class={id === null ? 'inbox' : 'inbox has-detail'}>
+      <div class="inbox-list-pane">
+        <InboxToolbar filters={filters} onFilters={setFilters} onShowKeys={() => setHelpShown(true)} />
+        <InboxList openId={id} cursorId={cursorId}>
+          {entries.length === 0 && <InboxEmpty onClear={() => setFilters(noFilters, false)} />}
+        </InboxList>
+        <Announcer />
+      </div>
+      <div class="inbox-detail-pane">
+        {id === null ? (
+          <EmptyState icon="inbox" title={text.inbox.pickTitle}>
+            <p>{text.inbox.pick}</p>
+            <p class="small">{text.inbox.pickKeys}</p>
+          </EmptyState>
+        ) : (
+          <InboxDetailView
+            key={id}
+            id={id}
+            newer={lead('newer')}
+            older={lead('older')}
+            onBack={backToList}
+            onRead={setRead}
+            onDelete={remove}
+          />
+        )}
+      </div>
+      {isHelpShown && <KeysDialog onClose={() => setHelpShown(false)} />}
+    </div>
+  );
+}
+
+/** Says what came in while the page was open. */
+function Announcer() {
+  const { feed, held, fresh } = useInboxState();
+  const newest = held[0] ?? feed.entries.find(({ id }) => fresh.has(id));
+  return (
+    <span class="visually-hidden" role="status">
+      {newest === undefined || (held.length === 0 && !fresh.has(newest.id)) ? '' : text.inbox.arrived(newest.title)}
+    </span>
+  );
+}

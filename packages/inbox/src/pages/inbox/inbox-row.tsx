@@ -1,0 +1,84 @@
+import './inbox-row.css';
+import type { InboxEntry } from '@tocsin/contract/console';
+import { memo } from 'preact/compat';
+import { clockTime, fullTime } from '../../components/time.tsx';
+import { summarize } from '../../inbox/data-rows.ts';
+import { highlight } from '../../inbox/highlight.ts';
+import { Link } from '../../router.tsx';
+import { text } from '../../text/index.ts';
+import { SeverityMark } from './severity-mark.tsx';
+
+interface RowProps {
+  entry: InboxEntry;
+  /** With the filters, so that going back finds them. */
+  href: string;
+  /** The words looked for. */
+  query: string;
+  isOpen: boolean;
+  /** The one row that the Tab key reaches; arrows do the rest. */
+  isCursor: boolean;
+  isFresh: boolean;
+}
+
+/** Of a long text only as much as a line can show. */
+const previewCharacters = 200;
+
+// Thousands of rows: each is drawn again only when something of its own changed.
+export const InboxRow = memo(function InboxRow({ entry, href, query, isOpen, isCursor, isFresh }: RowProps) {
+  const { id, title, body, source, category, severity, data, createdAt, isRead } = entry;
+  const classes = ['inbox-row', severity ?? 'none', !isRead && 'unread', isFresh && 'fresh'];
+  const preview = body.trimStart().split('\n', 1)[0]?.slice(0, previewCharacters) || summarize(data);
+  return (
+    <li class={classes.filter(Boolean).join(' ')}>
+      <Link
+        id={rowId(id)}
+        href={href}
+        tabIndex={isCursor ? 0 : -1}
+        {...(isOpen && { 'aria-current': 'true' as const })}
+      >
+        <SeverityMark severity={severity} />
+        <span class="inbox-row-main">
+          <span class="inbox-row-top">
+            {!isRead && (
+              <span class="inbox-dot">
+                <span class="visually-hidden">{text.inbox.unreadMark}</span>
+              </span>
+            )}
+            <span class="inbox-row-title" dir="auto">
+              <Highlighted content={title} query={query} />
+            </span>
+            <time dateTime={new Date(createdAt).toISOString()} title={fullTime(createdAt)}>
+              {clockTime(createdAt)}
+            </time>
+          </span>
+          {preview !== '' && (
+            <span class="inbox-row-preview" dir="auto">
+              <Highlighted content={preview} query={query} />
+            </span>
+          )}
+          <span class="inbox-row-foot">
+            <span class="inbox-row-source" dir="auto">
+              <Highlighted content={source} query={query} />
+            </span>
+            {category !== 'info' && <span class="badge accent">{text.inbox.category[category]}</span>}
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+});
+
+export function rowId(id: string): string {
+  return `row-${id}`;
+}
+
+function Highlighted({ content, query }: { content: string; query: string }) {
+  if (query === '') return <>{content}</>;
+  return (
+    <>
+      {highlight(content, query).map((piece, index) =>
+        piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text,
+      )}
+    </>
+  );
+}

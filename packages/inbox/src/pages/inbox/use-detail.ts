@@ -1,0 +1,91 @@
+// One notification with what became of it at its targets.
+import type { DeliveryEntry, InboxDetail } from '@tocsin/contract/console';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, get, post } from '../../api/client.ts';
+
+export type DetailProblem = 'gone' | 'offline' | 'failed';
+
+export interface DetailState {
+  detail: InboxDetail | null;
+  problem: DetailProblem | null;
+  retry(delivery: DeliveryEntry): Promise<number>;
+}
+
+/** Nobody is told when a delivery moves on: looks again after so long, while something is under way. */
+const lookAgainMs = [300, 700, 1500, 3000, 5000, 10_000];
+
+/** `version` changes when something may have happened to the notification. */
+export function useDetail(id: string, version: unknown): DetailState {
+  const [detail, setDetail] = useState<InboxDetail | null>(null);
+  const [problem, setProblem] = useState<DetailProblem | null>(null);
+  const [looks, setLooks] = useState<number | null>(null);
+  const retried = useRef('');
+
+  const load = useCallback(
+    async (signal?: AbortSignal): Promise<InboxDetail | null> => {
+      try {
+        const loaded = await get<InboxDetail>(`/notifications/${encodeURIComponent(id)}`, signal);
+        setDetail(loaded);
+        setProblem(null);
+        return loaded;
+      } catch (error) {
+        if (signal?.aborted !== true) setProblem(problemOf(error));
+        return null;
+      }
+    },
+    [id],
+  );
+
+  useEffect(() => {
+    const stop = new AbortController();
+    void load(stop.signal).then((loaded) => {
+      if (loaded?.deliveries.some(({ state }) => state === 'sending')) setLooks(0);
+    });
+    return () => stop.abort();
+  }, [load, version]);
+
+  useEffect(() => {
+    const delay = looks === null ? undefined : lookAgainMs[looks];
+    if (looks === null || delay === undefined) return;
+    const timer = setTimeout(async () => {
+      const loaded = await load();
+      const isMoving = loaded === null || isUnderWay(loaded, retried.current);
+      setLooks(isMoving ? looks + 1 : null);
+    }, delay);
+    return () => clearTimeout(timer);
+  }, [load, looks]);
+
+  const retry = async (delivery: DeliveryEntry): Promise<number> => {
+    const { channel, target } = delivery;
+    const { count } = await post<{ count: number }>(`/notifications/${encodeURIComponent(id)}/retry`, {
+      channel,
+      target,
+    });
+    retried.current = keyOf(delivery);
+    await load();
+    setLooks(0);
+    return count;
+  };
+
+  return { detail, problem, retry };
+}
+
+function isUnderWay({ deliveries }: InboxDetail, retried: string): boolean {
+  return deliveries.some(
+    (delivery) =>
+      delivery.state === 'sending' || (delivery.state === 'waiting' && keyOf(delivery) === retried && isDue(delivery)),
+  );
+}
+
+function isDue({ nextAt }: DeliveryEntry): boolean {
+  return nextAt === null || nextAt <= Date.now() + 1000;
+}
+
+function keyOf({ channel, target }: DeliveryEntry): string {
+  return `${channel} ${target}`;
+}
+
+function problemOf(error: unknown): DetailProblem {
+  if (!(error instanceof ApiError)) return 'failed';
+  return error.code === 'not_found' ? 'gone' : error.code === 'offline' ? 'offline' : 'failed';
+}

@@ -1,0 +1,107 @@
+import type { CreatedKeyEntry } from '@tocsin/contract/console';
+import { useState } from 'preact/hooks';
+import { post } from '../../api/client.ts';
+import { problemBeside, problemOf } from '../../api/problems.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectField, Switch, TextArea, TextField } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { text } from '../../text/index.ts';
+import { emptyKeyForm, expiryChoices, type KeyForm, rateUnits, readKeyForm } from './key-form.ts';
+
+const words = text.keys;
+const types = ['public_client', 'internal_service'] as const;
+const fields = ['label', 'type', 'allowedDomains', 'expiresAt', 'requireSignature', 'rateLimit'];
+
+interface NewKeyDialogProps {
+  onCreated: (made: CreatedKeyEntry) => Promise<void>;
+  onClose: () => void;
+}
+
+export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
+  const [form, setForm] = useState<KeyForm>(emptyKeyForm);
+  const [error, setError] = useState<unknown>(null);
+  const set = (change: Partial<KeyForm>): void => setForm((present) => ({ ...present, ...change }));
+  const create = async (): Promise<void> => {
+    try {
+      await onCreated(await post<CreatedKeyEntry>('/keys', readKeyForm(form, Date.now())));
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  const general = problemBeside(error, fields);
+  return (
+    <Dialog title={words.createTitle} onClose={onClose}>
+      <Form submit={words.createAction} onSubmit={create}>
+        <TextField
+          label={words.label}
+          hint={words.labelHint}
+          problem={problemOf(error, 'label')}
+          value={form.label}
+          autoFocus
+          autoComplete="off"
+          maxLength={100}
+          onInput={(label) => set({ label })}
+        />
+        <SelectField
+          label={words.type}
+          hint={words.typeHints[form.type]}
+          problem={problemOf(error, 'type')}
+          value={form.type}
+          options={types.map((value) => ({ value, label: words.types[value] }))}
+          onChange={(type) => set({ type })}
+        />
+        <TextArea
+          label={words.allowedDomains}
+          hint={words.allowedDomainsHint}
+          problem={problemOf(error, 'allowedDomains')}
+          value={form.domains}
+          rows={2}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(domains) => set({ domains })}
+        />
+        <SelectField
+          label={words.expiry}
+          problem={form.expiry === 'date' ? null : problemOf(error, 'expiresAt')}
+          value={form.expiry}
+          options={expiryChoices.map((value) => ({ value, label: words.expiries[value] }))}
+          onChange={(expiry) => set({ expiry })}
+        />
+        {form.expiry === 'date' && (
+          <TextField
+            label={words.expiresAt}
+            problem={problemOf(error, 'expiresAt') && words.expiresAtWrong}
+            type="datetime-local"
+            value={form.expiresAt}
+            onInput={(expiresAt) => set({ expiresAt })}
+          />
+        )}
+        <div class="keys-rate">
+          <TextField
+            label={words.rateLimit}
+            hint={words.rateLimitHint}
+            problem={problemOf(error, 'rateLimit') && words.rateLimitWrong}
+            type="number"
+            min="1"
+            value={form.rateCount}
+            onInput={(rateCount) => set({ rateCount })}
+          />
+          <SelectField
+            label={words.rateLimitPer}
+            value={form.rateUnit}
+            options={rateUnits.map((value) => ({ value, label: words.units[value] }))}
+            onChange={(rateUnit) => set({ rateUnit })}
+          />
+        </div>
+        <Switch
+          label={words.requireSignature}
+          hint={words.requireSignatureHint}
+          checked={form.requireSignature}
+          onChange={(requireSignature) => set({ requireSignature })}
+        />
+        {general !== null && <Notice kind="error">{general}</Notice>}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,63 @@
+import type { OwnerOverview } from '@tocsin/contract/console';
+import { useState } from 'preact/hooks';
+import { post } from '../../api/client.ts';
+import { problemBeside, problemOf } from '../../api/problems.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { TextField } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { useSession } from '../../session.tsx';
+import { text } from '../../text/index.ts';
+
+const words = text.operator;
+
+interface NewOwnerDialogProps {
+  onCreated: (owner: OwnerOverview) => Promise<void>;
+  /** The owner may be there though the invitation could not be mailed. */
+  onMaybeCreated: () => Promise<void>;
+  onClose: () => void;
+}
+
+export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerDialogProps) {
+  const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const { mail } = useSession().service;
+  const create = async (): Promise<void> => {
+    try {
+      await onCreated(await post<OwnerOverview>('/operator/owners', { name, email: email.trim() || null }));
+    } catch (problem) {
+      setError(problem);
+      await onMaybeCreated();
+    }
+  };
+  const general = problemBeside(error, ['name', 'email']);
+  return (
+    <Dialog title={words.createTitle} onClose={onClose}>
+      <Form submit={words.createAction} onSubmit={create}>
+        <TextField
+          label={words.name}
+          hint={words.nameHint}
+          problem={problemOf(error, 'name')}
+          value={name}
+          required
+          autoFocus
+          autoComplete="off"
+          maxLength={100}
+          onInput={setName}
+        />
+        <TextField
+          label={words.email}
+          hint={mail ? words.emailHintMail : words.emailHintNoMail}
+          problem={problemOf(error, 'email')}
+          type="email"
+          value={email}
+          autoComplete="off"
+          maxLength={254}
+          onInput={setEmail}
+        />
+        {general !== null && <Notice kind="error">{general}</Notice>}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,44 @@
+import './owners.css';
+import type { OwnerOverview } from '@tocsin/contract/console';
+import { useState } from 'preact/hooks';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { Button } from '../../components/button.tsx';
+import { LoadProblem } from '../../components/load-problem.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { useSession } from '../../session.tsx';
+import { text } from '../../text/index.ts';
+import { NewOwnerDialog } from './new-owner-dialog.tsx';
+import { OwnersTable } from './owners-table.tsx';
+
+const words = text.operator;
+
+export function OwnersPage() {
+  const { value, error, reload } = useLoaded<{ owners: OwnerOverview[] }>('/operator/owners');
+  const [isCreating, setCreating] = useState(false);
+  const { mail } = useSession().service;
+  const announce = async ({ name, email }: OwnerOverview): Promise<void> => {
+    setCreating(false);
+    showToast(mail && email !== null ? words.createdInvited(name, email) : words.created(name));
+    await reload();
+  };
+  return (
+    <div class="page owners">
+      <div class="page-head">
+        <div>
+          <h1>{words.title}</h1>
+          <p>{words.lead}</p>
+        </div>
+        <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+          {words.create}
+        </Button>
+      </div>
+      <div class="stack">
+        <Notice>{words.privacy}</Notice>
+        {error !== null && <LoadProblem error={error} onRetry={reload} />}
+        {value !== undefined && <OwnersTable owners={value.owners} />}
+      </div>
+      {isCreating && <NewOwnerDialog onCreated={announce} onMaybeCreated={reload} onClose={() => setCreating(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+import type { PasskeyEntry } from '@tocsin/contract/console';
+import { useState } from 'preact/hooks';
+import { ApiError, remove } from '../../api/client.ts';
+import { useAttempt } from '../../api/use-attempt.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { TextField } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Ago, fullTime } from '../../components/time.tsx';
+import { showError } from '../../components/toast.tsx';
+import { isChangeOfMind, knowsPasskeys, registerPasskey } from '../../passkeys.ts';
+import { useSession } from '../../session.tsx';
+import { text } from '../../text/index.ts';
+import { browserInWords } from './browser-in-words.ts';
+import { EntryList } from './entry-list.tsx';
+
+const words = text.settings.passkeys;
+
+export function PasskeyList() {
+  const { service } = useSession();
+  const passkeys = useLoaded<{ passkeys: PasskeyEntry[] }>('/passkeys');
+  const [doomed, setDoomed] = useState<PasskeyEntry | null>(null);
+  if (!service.passkeys) return <Block note={words.needName} />;
+  if (!knowsPasskeys()) return <Block note={words.needSecure} />;
+  return (
+    <div class="settings-block">
+      <div>
+        <h3>{words.title}</h3>
+        <p class="soft small">{words.intro}</p>
+      </div>
+      <EntryList
+        loaded={passkeys}
+        entries={passkeys.value?.passkeys}
+        icon="passkey"
+        nameOf={({ name }) => name}
+        detailOf={({ createdAt, usedAt }) => (
+          <>
+            {words.added(fullTime(createdAt))} {words.used} <Ago at={usedAt} />
+          </>
+        )}
+        actionOf={(passkey) => (
+          <Button
+            kind="quiet"
+            small
+            icon="trash"
+            label={words.delete(passkey.name)}
+            onClick={() => setDoomed(passkey)}
+          />
+        )}
+      />
+      <AddPasskey onAdded={passkeys.reload} />
+      {doomed !== null && (
+        <ConfirmDialog
+          title={words.deleteTitle(doomed.name)}
+          message={words.deleteMessage}
+          action={text.common.delete}
+          onClose={() => setDoomed(null)}
+          onConfirm={async () => {
+            await remove(`/passkeys/${doomed.id}`).catch(showError);
+            setDoomed(null);
+            await passkeys.reload();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function Block({ note }: { note: string }) {
+  return (
+    <div class="settings-block">
+      <h3>{words.title}</h3>
+      <p class="soft small">{note}</p>
+    </div>
+  );
+}
+
+function AddPasskey({ onAdded }: { onAdded: () => Promise<void> }) {
+  const [name, setName] = useState(() => browserInWords(navigator.userAgent));
+  const { error, attempt } = useAttempt();
+  const add = async (): Promise<void> => {
+    await registerPasskey(name);
+    await onAdded();
+  };
+  return (
+    <>
+      <Form class="settings-line long" submit={words.add} kind="plain" onSubmit={() => attempt(add)}>
+        <TextField label={words.name} value={name} maxLength={100} required onInput={setName} />
+      </Form>
+      {error !== null && !isChangeOfMind(error) && <Notice kind="error">{whyNot(error)}</Notice>}
+    </>
+  );
+}
+
+function whyNot(error: unknown): string {
+  if (error instanceof DOMException && error.name === 'InvalidStateError') return words.isThere;
+  return error instanceof ApiError ? error.message : words.failed;
+}

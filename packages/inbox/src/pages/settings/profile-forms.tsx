@@ -1,0 +1,57 @@
+import type { Preferences } from '@tocsin/contract/console';
+import { useEffect, useState } from 'preact/hooks';
+import { problemBeside, problemOf } from '../../api/problems.ts';
+import { useAttempt } from '../../api/use-attempt.ts';
+import { Button } from '../../components/button.tsx';
+import { Switch, TextField } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { showError, showToast } from '../../components/toast.tsx';
+import { useSession } from '../../session.tsx';
+import { text } from '../../text/index.ts';
+import { EmailForm } from './email-form.tsx';
+import { sendTestMail } from './send-test-mail.ts';
+import type { SavePreferences } from './use-preferences.ts';
+
+const words = text.settings.profile;
+
+export function ProfileForms({ preferences, save }: { preferences: Preferences; save: SavePreferences }) {
+  const { owner, service, reload } = useSession();
+  const [name, setName] = useState(preferences.name);
+  const { error, attempt } = useAttempt();
+  useEffect(() => setName(preferences.name), [preferences.name]);
+  const canMail = service.mail && owner.email !== null;
+  const saveName = async (): Promise<void> => {
+    await save({ name });
+    await reload();
+  };
+  return (
+    <>
+      <Form class="settings-line" submit={text.common.save} kind="plain" onSubmit={() => attempt(saveName)}>
+        <TextField
+          label={words.name}
+          value={name}
+          maxLength={100}
+          autoComplete="name"
+          required
+          problem={problemOf(error, 'name') ?? problemBeside(error, ['name'])}
+          onInput={setName}
+        />
+      </Form>
+      <EmailForm />
+      <div class="settings-group">
+        <Switch
+          label={words.emailAlerts}
+          hint={canMail ? words.emailAlertsHint : service.mail ? words.needsAddress : words.needsMailServer}
+          checked={preferences.emailAlerts}
+          disabled={!canMail && !preferences.emailAlerts}
+          onChange={(emailAlerts) => void save({ emailAlerts }).catch(showError)}
+        />
+        {canMail && (
+          <Button small icon="send" onClick={() => sendTestMail().then(showToast, showError)}>
+            {words.testMail}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}

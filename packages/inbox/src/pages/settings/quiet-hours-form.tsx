@@ -1,0 +1,98 @@
+import type { Preferences, QuietSpanEntry } from '@tocsin/contract/console';
+import { useEffect, useState } from 'preact/hooks';
+import { problemBeside, problemOf } from '../../api/problems.ts';
+import { useAttempt } from '../../api/use-attempt.ts';
+import { SelectField, Switch, TextField } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { text } from '../../text/index.ts';
+import type { SavePreferences } from './use-preferences.ts';
+
+const words = text.settings.quietHours;
+const channels = ['push', 'email', 'mqtt'] as const;
+const night: QuietSpanEntry = { from: '22:00', to: '07:00' };
+
+type QuietHours = NonNullable<Preferences['quietHours']>;
+
+export function QuietHoursForm({ preferences, save }: { preferences: Preferences; save: SavePreferences }) {
+  const [hours, setHours] = useState<QuietHours>(preferences.quietHours ?? noQuietHours);
+  const { error, attempt } = useAttempt();
+  useEffect(() => setHours(preferences.quietHours ?? noQuietHours()), [preferences.quietHours]);
+  const isQuietAtAll = channels.some((channel) => hours[channel] !== null);
+  const problem = problemBeside(
+    error,
+    channels.map((channel) => `quietHours.${channel}`),
+  );
+  return (
+    <Form
+      class="stack settings-quiet"
+      submit={words.save}
+      kind="plain"
+      onSubmit={() => attempt(() => save({ quietHours: isQuietAtAll ? hours : null }))}
+    >
+      <div>
+        <h3>{words.title}</h3>
+        <p class="soft small">{words.intro}</p>
+      </div>
+      {channels.map((channel) => {
+        const span = hours[channel];
+        return (
+          <fieldset key={channel} class="settings-channel">
+            <legend class="visually-hidden">{words.channels[channel]}</legend>
+            <Switch
+              label={words.channels[channel]}
+              checked={span !== null}
+              onChange={(isQuiet) => setHours({ ...hours, [channel]: isQuiet ? night : null })}
+            />
+            {span !== null && (
+              <div class="settings-span">
+                <TextField
+                  label={words.from}
+                  type="time"
+                  value={span.from}
+                  required
+                  onInput={(from) => setHours({ ...hours, [channel]: { ...span, from } })}
+                />
+                <TextField
+                  label={words.to}
+                  type="time"
+                  value={span.to}
+                  required
+                  onInput={(to) => setHours({ ...hours, [channel]: { ...span, to } })}
+                />
+              </div>
+            )}
+            {problemOf(error, `quietHours.${channel}`) && (
+              <p class="settings-problem" role="alert">
+                {problemOf(error, `quietHours.${channel}`)}
+              </p>
+            )}
+          </fieldset>
+        );
+      })}
+      {isQuietAtAll && (
+        <SelectField
+          label={words.timeZone}
+          value={hours.timeZone}
+          options={zonesWith(hours.timeZone)}
+          onChange={(timeZone) => setHours({ ...hours, timeZone })}
+        />
+      )}
+      {problem !== null && <Notice kind="error">{problem}</Notice>}
+    </Form>
+  );
+}
+
+function noQuietHours(): QuietHours {
+  return { timeZone: ownZone(), push: null, email: null, mqtt: null };
+}
+
+function ownZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** Browsers leave UTC out of their list, and may know a zone under another name than the service does. */
+function zonesWith(present: string): { value: string; label: string }[] {
+  const zones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', ownZone(), present]);
+  return [...zones].sort().map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
+}

@@ -1,0 +1,25 @@
+import type { ComponentChildren } from 'preact';
+import { text } from '../../text/index.ts';
+
+export const sectionIds = ['profile', 'ringing', 'history', 'sign-in', 'phone', 'appearance', 'about'] as const;
+
+interface SectionProps {
+  id: (typeof sectionIds)[number];
+  intro?: string;
+  children: ComponentChildren;
+}
+
+/** The id is its address behind the #. */
+export function Section({ id, intro, children }: SectionProps) {
+  return (
+    <section id={id} class="settings-section" aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{text.settings.sections[id]}</h2>
+      {intro !== undefined && <p class="soft">{intro}</p>}
+      {children}
+    </section>
+  );
+}
+
+export function Card({ children }: { children: ComponentChildren }) {
+  return <div class="card settings-card">{children}</div>;
+}

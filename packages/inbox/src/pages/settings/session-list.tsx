@@ -1,0 +1,66 @@
+import type { SessionEntry } from '@tocsin/contract/console';
+import { post, remove } from '../../api/client.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { Button } from '../../components/button.tsx';
+import { Ago } from '../../components/time.tsx';
+import { showError, showToast } from '../../components/toast.tsx';
+import { text } from '../../text/index.ts';
+import { browserInWords } from './browser-in-words.ts';
+import { EntryList } from './entry-list.tsx';
+
+const words = text.settings.sessions;
+
+export function SessionList() {
+  const sessions = useLoaded<{ sessions: SessionEntry[] }>('/sessions');
+  const entries = sessions.value?.sessions;
+  const end = async (session: SessionEntry): Promise<void> => {
+    await remove(`/sessions/${session.id}`).catch(showError);
+    await sessions.reload();
+  };
+  const endOthers = async (): Promise<void> => {
+    try {
+      const { count } = await post<{ count: number }>('/sessions/sign-out-others');
+      showToast(words.ended(count));
+    } catch (error) {
+      showError(error);
+    }
+    await sessions.reload();
+  };
+  return (
+    <div class="settings-block">
+      <div>
+        <h3>{words.title}</h3>
+        <p class="soft small">{words.intro}</p>
+      </div>
+      <EntryList
+        loaded={sessions}
+        entries={entries}
+        icon="globe"
+        nameOf={({ userAgent, isThisOne }) => (
+          <>
+            {browserInWords(userAgent)} {isThisOne && <span class="badge good">{words.thisOne}</span>}
+          </>
+        )}
+        detailOf={({ method, address, seenAt }) => (
+          <>
+            {words.from(words.methods[method], address)} {words.seen} <Ago at={seenAt} />
+          </>
+        )}
+        actionOf={(session) =>
+          !session.isThisOne && (
+            <Button small aria-label={words.endOf(browserInWords(session.userAgent))} onClick={() => end(session)}>
+              {words.end}
+            </Button>
+          )
+        }
+      />
+      {entries !== undefined && entries.length > 1 && (
+        <div>
+          <Button small danger onClick={endOthers}>
+            {words.endOthers}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

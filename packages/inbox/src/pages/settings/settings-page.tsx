@@ -1,0 +1,83 @@
+// What owners decide for themselves.
+import './settings.css';
+import { Button } from '../../components/button.tsx';
+import { LoadProblem } from '../../components/load-problem.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { showError } from '../../components/toast.tsx';
+import { RingPanel } from '../../push/ring-panel.tsx';
+import { useSession } from '../../session.tsx';
+import { text } from '../../text/index.ts';
+import { About } from './about.tsx';
+import { PasskeyList } from './passkey-list.tsx';
+import { PhoneLinkPanel } from './phone-link-panel.tsx';
+import { ProfileForms } from './profile-forms.tsx';
+import { QuietHoursForm } from './quiet-hours-form.tsx';
+import { RetentionForm } from './retention-form.tsx';
+import { Card, Section, sectionIds } from './section.tsx';
+import { SessionList } from './session-list.tsx';
+import { ThemeChoice } from './theme-choice.tsx';
+import { usePreferences } from './use-preferences.ts';
+
+const words = text.settings;
+
+export function SettingsPage() {
+  const { signOut } = useSession();
+  const { value: preferences, error, save, reload } = usePreferences();
+  return (
+    <div class="page settings">
+      <header class="page-head">
+        <h1>{words.title}</h1>
+      </header>
+      <nav class="settings-nav" aria-label={words.sectionNavigation}>
+        {sectionIds.map((id) => (
+          <a key={id} href={`#${id}`}>
+            {words.sections[id]}
+          </a>
+        ))}
+      </nav>
+      <div class="settings-sections">
+        {error !== null && <LoadProblem error={error} onRetry={reload} />}
+        <Section id="profile">
+          <Card>
+            {preferences === undefined ? <Loading /> : <ProfileForms preferences={preferences} save={save} />}
+          </Card>
+        </Section>
+        <Section id="ringing" intro={words.ringing.intro}>
+          <RingPanel />
+          <Card>
+            {preferences === undefined ? <Loading /> : <QuietHoursForm preferences={preferences} save={save} />}
+          </Card>
+        </Section>
+        <Section id="history">
+          <Card>
+            {preferences === undefined ? <Loading /> : <RetentionForm preferences={preferences} save={save} />}
+          </Card>
+        </Section>
+        <Section id="sign-in">
+          <Card>
+            <PasskeyList />
+            <SessionList />
+          </Card>
+        </Section>
+        <Section id="phone" intro={words.phone.intro}>
+          <Card>
+            <PhoneLinkPanel />
+          </Card>
+        </Section>
+        <Section id="appearance">
+          <Card>
+            <ThemeChoice />
+          </Card>
+        </Section>
+        <Section id="about">
+          <Card>
+            <About />
+          </Card>
+        </Section>
+        <Button icon="signOut" onClick={() => signOut().catch(showError)}>
+          {text.common.signOut}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+import type { Preferences } from '@tocsin/contract/console';
+import { useCallback } from 'preact/hooks';
+import { get, put } from '../../api/client.ts';
+import { type Loaded, useLoaded } from '../../api/use-loaded.ts';
+import { showToast } from '../../components/toast.tsx';
+import { text } from '../../text/index.ts';
+
+export type SavePreferences = (changes: Partial<Preferences>) => Promise<void>;
+
+export function usePreferences(): Loaded<Preferences> & { save: SavePreferences } {
+  const preferences = useLoaded<Preferences>('/preferences');
+  const { reload } = preferences;
+  const save = useCallback<SavePreferences>(
+    async (changes) => {
+      // What another device changed meanwhile stays as it is there.
+      const present = await get<Preferences>('/preferences');
+      await put('/preferences', { ...present, ...changes });
+      showToast(text.settings.saved);
+      await reload();
+    },
+    [reload],
+  );
+  return { ...preferences, save };
+}

@@ -1,0 +1,48 @@
+// A link that makes an address the owner's. It lets nobody in: whoever got it by mistake must not get the inbox too.
+import type { LinkPreview } from '@tocsin/contract/console';
+import { ApiError, post } from '../../api/client.ts';
+import { useAttempt } from '../../api/use-attempt.ts';
+import { Button } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { navigate } from '../../router.tsx';
+import { text } from '../../text/index.ts';
+import { SignInWays } from './sign-in-ways.tsx';
+
+const words = text.signIn.confirm;
+
+interface ConfirmEmailProps {
+  token: string;
+  preview: LinkPreview;
+  reload: () => Promise<void>;
+}
+
+export function ConfirmEmail({ token, preview: { email, ownerName }, reload }: ConfirmEmailProps) {
+  const { error, attempt } = useAttempt();
+  const confirm = async (): Promise<void> => {
+    await post('/sign-in/link', { token });
+    await reload();
+    showToast(words.done(email ?? ''));
+    navigate('/settings', { replace: true });
+  };
+  if (error instanceof ApiError && error.code === 'signed_out')
+    return (
+      <SignInWays
+        heading={words.signInFirst(ownerName)}
+        onSignedIn={async () => {
+          await reload();
+          await attempt(confirm);
+        }}
+      />
+    );
+  return (
+    <>
+      <h1>{words.title}</h1>
+      <p class="soft">{words.intro(email ?? '', ownerName)}</p>
+      {error !== null && <Notice kind="error">{error instanceof ApiError ? error.message : text.common.failed}</Notice>}
+      <Button kind="primary" onClick={() => attempt(confirm)}>
+        {words.go}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+// Whoever followed a link that works once. Looking does not use it up: mail scanners open links, too.
+import type { LinkPreview } from '@tocsin/contract/console';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { ApiError, post } from '../../api/client.ts';
+import { useAttempt } from '../../api/use-attempt.ts';
+import { Button } from '../../components/button.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Link } from '../../router.tsx';
+import { text } from '../../text/index.ts';
+import { ConfirmEmail } from './confirm-email.tsx';
+
+const words = text.signIn.link;
+
+interface LinkSignInProps {
+  token: string;
+  onSignedIn: () => Promise<void>;
+  /** Asks the console again who is signed in, and stays here. */
+  reload: () => Promise<void>;
+}
+
+export function LinkSignIn({ token, onSignedIn, reload }: LinkSignInProps) {
+  const [preview, setPreview] = useState<LinkPreview | null>(null);
+  const { error, attempt } = useAttempt();
+  const look = useCallback(
+    () => attempt(async () => setPreview(await post<LinkPreview>('/sign-in/link/look', { token }))),
+    [attempt, token],
+  );
+  useEffect(() => {
+    void look();
+  }, [look]);
+
+  if (error instanceof ApiError && error.code === 'link_not_valid') return <UsedLink />;
+  if (error !== null)
+    return (
+      <>
+        <h1>{words.failedTitle}</h1>
+        <Notice kind="error">{error instanceof ApiError ? error.message : text.common.failed}</Notice>
+        <Button kind="primary" onClick={look}>
+          {text.common.retry}
+        </Button>
+      </>
+    );
+  if (preview === null) return <Loading />;
+
+  if (preview.purpose === 'confirm_email') return <ConfirmEmail token={token} preview={preview} reload={reload} />;
+  return (
+    <>
+      <h1>{words.title(preview.ownerName)}</h1>
+      <p class="soft">{words.intro}</p>
+      <Button
+        kind="primary"
+        onClick={() =>
+          attempt(async () => {
+            await post('/sign-in/link', { token });
+            await onSignedIn();
+          })
+        }
+      >
+        {words.go}
+      </Button>
+    </>
+  );
+}
+
+function UsedLink() {
+  return (
+    <>
+      <h1>{words.usedTitle}</h1>
+      <p class="soft">{words.used}</p>
+      <p class="soft small">{text.signIn.fromServer}</p>
+      <code class="sign-in-command">{text.signIn.command}</code>
+      <Link class="button" href="/sign-in">
+        {words.otherWays}
+      </Link>
+    </>
+  );
+}

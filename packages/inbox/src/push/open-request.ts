@@ -1,0 +1,5 @@
+/** From the service worker to a window: show this page. */
+export interface OpenRequest {
+  kind: 'open';
+  path: string;
+}

@@ -1,0 +1,237 @@
+// The devices page, and what is paired there.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, suite } from 'node:test';
+import type { SessionInfo } from '@tocsin/contract/console';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import type { Page } from 'playwright-core';
+import { eventually } from '../../gateway/test/support/eventually.ts';
+import type { ReceivedPush } from '../../gateway/test/support/push-web-push-stand-in.ts';
+import { notify } from '../../gateway/test/support/requests.ts';
+import { canRun, obstacleIn } from '../../gateway/test/support/requires.ts';
+import { openInbox, phone } from './support/browser.ts';
+import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+import { type PushService, startPushService } from './support/push-service.ts';
+
+suite('The devices page', () => {
+  let push: PushService | undefined;
+  const inbox = openInbox(async () => {
+    push = await startPushService();
+    return push.environment;
+  });
+  after(() => push?.stop());
+
+  /** A browser that rings, as the push service knows it. Whoever came before is gone then. */
+  async function addBrowser(label: string): Promise<ReceivedPush[]> {
+    const owner = await inbox.owner();
+    const { body: session } = await owner.get<SessionInfo>('/api/session');
+    assert.ok(push);
+    const { subscription, received } = push.subscribe(session.service.webPushKey);
+    const { status } = await owner.post('/api/push-targets', { label, subscription });
+    assert.equal(status, 201);
+    return received;
+  }
+
+  inbox.test('pairs a device that receives over MQTT with the settings it shows', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/devices');
+    await addDevice(page, 'Kitchen display');
+    const [credentials, plain, webSocket] = await shownSettings(page);
+
+    for (const place of [plain, webSocket]) {
+      const client = await connect(place, credentials);
+      t.after(() => client.endAsync(true));
+      const received = new Promise<[string, Buffer]>((resolve) => {
+        client.once('message', (topic, payload) => resolve([topic, payload]));
+      });
+      await client.subscribeAsync(credentials?.Topic ?? '', { qos: 1 });
+      const { id } = await inbox.post({ title: 'To the kitchen' });
+      const [topic, message] = await received;
+      assert.equal(topic, credentials?.Topic);
+      assert.equal(JSON.parse(message.toString()).id, id);
+      await client.endAsync();
+    }
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('heading', { name: 'Kitchen display' }).waitFor();
+    // It is noted in the background.
+    const lastSeen = item(page, 'Kitchen display').getByText('Last seen');
+    const look = async (): Promise<number> => {
+      await page.reload();
+      await item(page, 'Kitchen display').waitFor();
+      return lastSeen.count();
+    };
+    await eventually('the device was seen', 10_000, look, (count) => count === 1);
+  });
+
+  inbox.test('shows a mosquitto_sub line that prints notifications when pasted', async (t) => {
+    if (!canRun(t, obstacleIn('sh', ['-c', 'command -v mosquitto_sub']))) return;
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/devices');
+    await addDevice(page, 'Terminal');
+    const line = await page.getByRole('region', { name: 'the mosquitto_sub command' }).innerText();
+    const child = spawn('bash', ['-c', `exec ${line} -C 1`], { stdio: ['ignore', 'pipe', 'inherit'] });
+    t.after(() => child.kill());
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    // Nothing is kept for it before it has subscribed, and it does not say when that is.
+    const printed = await eventually(
+      'a line of mosquitto_sub',
+      10_000,
+      async () => {
+        await inbox.post({ title: 'To the terminal' });
+        return output;
+      },
+      (text) => text !== '',
+    );
+    assert.match(printed, /"title":"To the terminal"/);
+  });
+
+  inbox.test('sends a test and says what became of it; pauses and resumes', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 409/ });
+    await page.goto('/devices');
+    await addDevice(page, 'Siren');
+    const [credentials] = await shownSettings(page);
+    const deviceId = credentials?.['User name'] ?? '';
+    await page.getByRole('button', { name: 'Done' }).click();
+    const send = (): Promise<{ status: number }> => notify(inbox.gateway, { title: 'To the siren', deviceId });
+
+    await page.getByRole('button', { name: 'Send a test: Siren' }).click();
+    await item(page, 'Siren').getByText('The broker took it.').waitFor();
+
+    await page.getByRole('button', { name: 'Pause: Siren' }).click();
+    await item(page, 'Siren').getByText('Paused', { exact: true }).waitFor();
+    await eventually('a refusal', 3000, send, ({ status }) => status === 409);
+
+    await page.getByRole('button', { name: 'Resume: Siren' }).click();
+    await item(page, 'Siren').getByText('Active', { exact: true }).waitFor();
+    await eventually('a success', 3000, send, ({ status }) => status === 200);
+
+    await page.getByRole('button', { name: 'More for Siren' }).click();
+    await page.getByRole('button', { name: 'Switch off: Siren' }).click();
+    await item(page, 'Siren').getByText('Switched off', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Switch on: Siren' }).click();
+    await item(page, 'Siren').getByText('Active', { exact: true }).waitFor();
+  });
+
+  inbox.test('a new password makes the old one useless; renaming and deleting show at once', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/devices');
+    await addDevice(page, 'Lamp');
+    const [before, place] = await shownSettings(page);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'More for Lamp' }).click();
+    await page.getByRole('button', { name: 'New password: Lamp' }).click();
+    await page.getByRole('button', { name: 'Make a new password' }).click();
+    await page.getByRole('heading', { name: 'Connect Lamp' }).waitFor();
+    const [after] = await shownSettings(page);
+    assert.notEqual(after?.Password, before?.Password);
+    await assert.rejects(connect(place, before), /Not authorized|Bad username or password/i);
+    await (await connect(place, after)).endAsync();
+
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Rename: Lamp' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('<b>Desk</b> lamp');
+    await page.getByRole('button', { name: 'Rename', exact: true }).click();
+    await item(page, '<b>Desk</b> lamp').waitFor();
+
+    await page.getByRole('button', { name: 'Delete: <b>Desk</b> lamp' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await item(page, '<b>Desk</b> lamp').waitFor({ state: 'detached' });
+    await assert.rejects(connect(place, after), /Not authorized|Bad username or password/i);
+  });
+
+  inbox.test('lists the browsers that ring, tests them, explains one that is gone, and removes it', async (t) => {
+    await addBrowser('Old phone');
+    const received = await addBrowser('New phone');
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/devices');
+    await page.getByRole('button', { name: 'Send a test to New phone' }).click();
+    await item(page, 'New phone').getByText('The push service took it.').waitFor();
+    assert.equal(JSON.parse(received[0]?.text ?? '').title, 'Test from Tocsin');
+
+    await page.getByRole('button', { name: 'Send a test to Old phone' }).click();
+    await item(page, 'Old phone').getByText('It was not sent.').waitFor();
+    await item(page, 'Old phone').getByText('No longer rings').waitFor();
+    await item(page, 'Old phone').getByText('Its push service says that it is gone').waitFor();
+    await page.getByRole('button', { name: 'Remove Old phone' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await item(page, 'Old phone').waitFor({ state: 'detached' });
+    await item(page, 'New phone').waitFor();
+  });
+
+  inbox.test('says what is wrong with a name at its field', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
+    await page.goto('/devices');
+    await page.getByRole('button', { name: 'Add a device' }).click();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    assert.equal(await name.evaluate((input) => input === document.activeElement), true);
+    await name.fill('   ');
+    await name.press('Enter');
+    await page.getByRole('alert').getByText('This must be text of 1 to 200 characters.').waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    inbox.test(`is accessible and fits a phone, ${colorScheme}`, async (t) => {
+      const page = await inbox.newPage(t, { signedIn: true, viewport: phone, colorScheme });
+      await page.goto('/devices');
+      await page
+        .getByRole('button', { name: /^More for/ })
+        .first()
+        .click();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+      await addDevice(page, `Phone, ${colorScheme}`);
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    });
+  }
+});
+
+type Shown = Record<string, string>;
+
+/** Leaves the dialog with the settings open. */
+async function addDevice(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add a device' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill(name);
+  await page.getByRole('button', { name: 'Add and show settings' }).click();
+  await page.getByRole('heading', { name: `Connect ${name}` }).waitFor();
+}
+
+/** As a person reads them off the dialog: credentials, then one block per address. */
+function shownSettings(page: Page): Promise<Shown[]> {
+  return page
+    .getByRole('dialog')
+    .locator('dl')
+    .evaluateAll((lists) =>
+      lists.map((list) =>
+        Object.fromEntries(
+          [...list.querySelectorAll('div')].map((row) => [
+            row.querySelector('dt')?.textContent ?? '',
+            (row.querySelector('dd code') ?? row.querySelector('dd'))?.textContent ?? '',
+          ]),
+        ),
+      ),
+    );
+}
+
+function connect(place: Shown = {}, credentials: Shown = {}): Promise<MqttClient> {
+  const path = place['WebSocket path'];
+  const [plain, encrypted] = path === undefined ? (['mqtt', 'mqtts'] as const) : (['ws', 'wss'] as const);
+  const options: IClientOptions = {
+    protocol: place.Encryption === 'None' ? plain : encrypted,
+    host: place.Host ?? '',
+    port: Number(place.Port),
+    ...(path !== undefined && { path }),
+    username: credentials['User name'] ?? '',
+    password: credentials.Password ?? '',
+    reconnectPeriod: 0,
+  };
+  return mqtt.connectAsync(options);
+}
+
+function item(page: Page, name: string) {
+  return page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+}

@@ -1,0 +1,162 @@
+// How the inbox words what it was given: days, links, matches, deliveries.
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { DeliveryEntry } from '@tocsin/contract/console';
+import { createDayGroups } from '../src/inbox/day-groups.ts';
+import { deliveryWords } from '../src/inbox/delivery-words.ts';
+import { highlight } from '../src/inbox/highlight.ts';
+import { splitLinks } from '../src/inbox/text-links.ts';
+
+suite('Days', () => {
+  const labels = (zone: string, now: string, ...times: string[]): string[] =>
+    createDayGroups('en-GB', zone)(
+      times.map((time) => ({ createdAt: Date.parse(time) })),
+      Date.parse(now),
+    ).map(({ label, items }) => `${label}: ${items.length}`);
+
+  test('are today, yesterday, a weekday within the week, and then a date', () => {
+    assert.deepEqual(
+      labels(
+        'UTC',
+        '2026-03-11T12:00:00Z',
+        '2026-03-11T11:00:00Z',
+        '2026-03-11T00:00:00Z',
+        '2026-03-10T23:59:59Z',
+        '2026-03-06T08:00:00Z',
+        '2026-03-04T08:00:00Z',
+        '2025-12-31T08:00:00Z',
+      ),
+      ['Today: 2', 'Yesterday: 1', 'Friday: 1', 'Wed 4 March: 1', '31 December 2025: 1'],
+    );
+  });
+
+  test('begin where the reader is', () => {
+    const times = ['2026-03-11T22:30:00Z', '2026-03-11T21:30:00Z'];
+    assert.deepEqual(labels('UTC', '2026-03-11T23:00:00Z', ...times), ['Today: 2']);
+    assert.deepEqual(labels('Europe/Helsinki', '2026-03-11T23:00:00Z', ...times), ['Today: 1', 'Yesterday: 1']);
+  });
+
+  test('are counted by the calendar when the clock is changed', () => {
+    // Berlin skips an hour on 29 March 2026: that day has 23 hours.
+    assert.deepEqual(labels('Europe/Berlin', '2026-03-29T22:30:00Z', '2026-03-28T23:30:00Z', '2026-03-28T22:30:00Z'), [
+      'Yesterday: 1',
+      'Saturday: 1',
+    ]);
+  });
+});
+
+suite('Links', () => {
+  const links = (content: string): (string | null)[] =>
+    splitLinks(content).flatMap(({ text, href }) => (href === null ? [] : [text]));
+
+  test('are http and https addresses, without what belongs to the sentence', () => {
+    assert.deepEqual(
+      links('See https://a.example/x?y=1#z, (http://b.example/(c)) or "https://d.example". Then https://e.example!'),
+      ['https://a.example/x?y=1#z', 'http://b.example/(c)', 'https://d.example', 'https://e.example'],
+    );
+  });
+
+  test('are nothing else', () => {
+    for (const content of [
+      'javascript:alert(1)',
+      'data:text/html,<script>alert(1)</script>',
+      'ftp://a.example',
+      '//a.example',
+      'https://',
+      'https://bank.example@evil.example/',
+      'https://user:secret@evil.example/',
+      'JaVaScRiPt://https',
+    ]) {
+      assert.deepEqual(links(content), [], content);
+    }
+  });
+
+  test('show the address that opens, also with characters that turn the writing round', () => {
+    assert.deepEqual(links('https://a.example/\u202egpj.exe'), ['https://a.example/']);
+  });
+
+  test('lose nothing of the text', () => {
+    for (const content of [
+      '',
+      'no link',
+      'https://a.example',
+      'a https://a.example, b https://x@y c',
+      '\ud800 https://a.example/\udfff',
+    ]) {
+      assert.equal(
+        splitLinks(content)
+          .map(({ text }) => text)
+          .join(''),
+        content,
+      );
+    }
+  });
+});
+
+suite('Matches', () => {
+  const marked = (content: string, query: string): string =>
+    highlight(content, query)
+      .map(({ text, isMatch }) => (isMatch ? `[${text}]` : text))
+      .join('');
+
+  test('are marked wherever a word occurs, in any case, with or without accents', () => {
+    assert.equal(marked('Backup of Köln, backup of koln', 'BACKUP kol'), '[Backup] of [Köl]n, [backup] of [kol]n');
+    assert.equal(marked('Straße 🚲 ﬁle', 'strasse file'), '[Straße] 🚲 [ﬁle]');
+    assert.equal(marked('Ko\u0308ln', 'oln'), 'K[o\u0308ln]');
+  });
+
+  test('leave the text as it is', () => {
+    assert.equal(marked('<b>.*</b>', '.*'), '<b>[.*]</b>');
+    assert.equal(marked('a', ''), 'a');
+    assert.equal(marked('', 'a'), '');
+    assert.equal(marked('\ud800x', 'x'), '\ud800[x]');
+  });
+});
+
+suite('Deliveries', () => {
+  const words = (delivery: Partial<DeliveryEntry>): string => {
+    const entry: DeliveryEntry = {
+      channel: 'mqtt',
+      target: 'd1',
+      name: 'Kitchen',
+      state: 'sent',
+      retries: 0,
+      nextAt: null,
+      endedAt: null,
+      error: null,
+      ...delivery,
+    };
+    const { target, outcome, canRetry } = deliveryWords(entry, 1000, () => '14:05');
+    return `${target}: ${outcome}${canRetry ? ' [retry]' : ''}`;
+  };
+
+  test('are told in words, with what was tried and why it failed', () => {
+    assert.equal(words({ channel: 'push', name: 'Pixel 8' }), 'Push · Pixel 8: sent');
+    assert.equal(
+      words({ channel: 'push', name: 'Pixel 8', retries: 1, error: 'busy' }),
+      'Push · Pixel 8: sent after 1 further try',
+    );
+    assert.equal(
+      words({
+        channel: 'email',
+        name: null,
+        state: 'waiting',
+        retries: 2,
+        nextAt: 2000,
+        error: 'mail server unreachable',
+      }),
+      'Mail: tried again 2 times, next at 14:05: mail server unreachable [retry]',
+    );
+    assert.equal(
+      words({ state: 'waiting', nextAt: 900, error: 'refused' }),
+      'MQTT · Kitchen: waiting, next any moment: refused [retry]',
+    );
+    assert.equal(
+      words({ state: 'dead', retries: 9, error: 'timed out' }),
+      'MQTT · Kitchen: given up after 9 further tries: timed out [retry]',
+    );
+    assert.equal(words({ state: 'gone', name: null }), 'MQTT · no longer registered: the target is gone');
+    assert.equal(words({ state: 'rejected', error: 'too large' }), 'MQTT · Kitchen: refused: too large');
+    assert.equal(words({ state: 'sending' }), 'MQTT · Kitchen: being sent');
+  });
+});

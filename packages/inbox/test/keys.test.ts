@@ -1,0 +1,148 @@
+// The keys page, and what is made there.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { suite } from 'node:test';
+import { promisify } from 'node:util';
+import type { Locator, Page } from 'playwright-core';
+import { eventually } from '../../gateway/test/support/eventually.ts';
+import { notify } from '../../gateway/test/support/requests.ts';
+import { openInbox, phone } from './support/browser.ts';
+import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+
+const execute = promisify(execFile);
+
+suite('The keys page', () => {
+  const inbox = openInbox();
+
+  /** Runs what the page shows, as it stands. */
+  async function paste(line: string): Promise<{ ok: boolean; code?: string }> {
+    const { stdout } = await execute('bash', ['-c', line]);
+    return JSON.parse(stdout);
+  }
+
+  inbox.test('makes a key whose curl line works when pasted, and revokes it', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/keys');
+    await openForm(page);
+    await page.getByRole('textbox', { name: 'Label' }).fill(`Ann's "backup" $HOME`);
+    await create(page);
+    const line = await snippet(page).innerText();
+    const key = await shownKey(page);
+    assert.match(key, /^svc_/);
+    assert.ok(line.includes(key));
+    assert.equal((await paste(line)).ok, true);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('link', { name: /^Inbox/ }).click();
+    await page.getByText('Hello from curl').first().waitFor();
+
+    await page.goto('/keys');
+    assert.equal(await page.getByText(key).count(), 0);
+    await page.getByRole('button', { name: `Revoke Ann's "backup" $HOME` }).click();
+    await page.getByRole('dialog').getByText('Callers that use it are refused within a second.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await item(page, `Ann's "backup" $HOME`).getByText('Revoked').waitFor();
+    const send = () => notify({ api: inbox.gateway.api, key }, { title: 'Too late' });
+    await eventually('the key is refused', 1500, send, ({ status }) => status === 401);
+  });
+
+  inbox.test(
+    'a key that requires a signature gets a curl line that signs, and a test that is signed too',
+    async (t) => {
+      const page = await inbox.newPage(t, { signedIn: true });
+      await page.goto('/keys');
+      await openForm(page);
+      await page.getByRole('textbox', { name: 'Label' }).fill('Signed');
+      await page.getByRole('switch', { name: /Require a signature/ }).check();
+      await page.getByRole('combobox', { name: 'Expires' }).selectOption('90');
+      await page.getByRole('spinbutton', { name: 'Rate limit' }).fill('100');
+      await create(page);
+      assert.equal((await paste(await snippet(page).innerText())).ok, true);
+      const unsigned = await notify({ api: inbox.gateway.api, key: await shownKey(page) }, { title: 'Unsigned' });
+      assert.equal(unsigned.body.code, 'invalid_signature');
+
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.getByText('The key works: the notification was accepted.').waitFor();
+      await page.getByText('MQTT: published to one device.').waitFor();
+      await page.getByRole('button', { name: 'Done' }).click();
+      for (const fact of ['Signed requests only', 'At most 100 a minute', /^Public client .* Expires/]) {
+        await item(page, 'Signed').getByText(fact).waitFor();
+      }
+    },
+  );
+
+  inbox.test('a key for other domains says why this page may not use it', async (t) => {
+    // Pages of localhost may use every key. A name below it is another one, and leads to this machine as well.
+    const elsewhere = inbox.origin.replace('localhost', 'inbox.localhost');
+    const { port } = new URL(inbox.gateway.api);
+    const page = await inbox.newPage(t, {
+      expectedErrors: /status of 401/,
+      otherHosts: [new URL(elsewhere).host, `inbox.localhost:${port}`],
+    });
+    const { cookies } = await inbox.owner();
+    await page
+      .context()
+      .addCookies([...cookies].map(([name, value]) => ({ name, value, url: elsewhere, httpOnly: true })));
+    await page.goto(`${elsewhere}/keys`);
+    await openForm(page);
+    await page.getByRole('textbox', { name: 'Label' }).fill('For the shop');
+    await page.getByRole('textbox', { name: 'Allowed domains' }).fill('example.com, *.shop.example');
+    await create(page);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('It was refused (401): Origin is not allowed for this API key.').waitFor();
+    await page.getByText('This page is not of a domain that the key allows.').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await item(page, 'For the shop').getByText('Only pages of example.com, *.shop.example').waitFor();
+  });
+
+  inbox.test('shows what is wrong at the field', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
+    await page.goto('/keys');
+    await openForm(page);
+    await page.getByRole('textbox', { name: 'Allowed domains' }).fill('example.com\nnot/a/domain');
+    await page.getByRole('combobox', { name: 'Expires' }).selectOption('date');
+    await page.getByLabel('Expires at').fill('2001-01-01T00:00');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('This must be a domain such as example.com or *.example.com.').waitFor();
+    await page.getByText('Choose a time to come.').waitFor();
+    assert.equal(await page.getByLabel('Expires at').getAttribute('aria-invalid'), 'true');
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    inbox.test(`is accessible and fits a phone, ${colorScheme}`, async (t) => {
+      const page = await inbox.newPage(t, { signedIn: true, viewport: phone, colorScheme });
+      await page.goto('/keys');
+      await page.getByRole('list', { name: 'Keys' }).waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+      await openForm(page);
+      await expectAccessible(page);
+      await create(page);
+      await page.getByRole('tab', { name: 'curl' }).press('ArrowLeft');
+      await snippet(page, 'GitHub Actions').getByText('secrets.TOCSIN_KEY').waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    });
+  }
+});
+
+function openForm(page: Page): Promise<void> {
+  return page.getByRole('button', { name: 'Create a key' }).click();
+}
+
+/** Leaves the dialog with the new key open. */
+async function create(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+}
+
+function snippet(page: Page, language = 'curl'): Locator {
+  return page.getByRole('region', { name: `the ${language} snippet` });
+}
+
+function shownKey(page: Page): Promise<string> {
+  return page.getByRole('dialog').locator('code').first().innerText();
+}
+
+function item(page: Page, name: string): Locator {
+  return page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+}

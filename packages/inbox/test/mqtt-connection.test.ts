@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { mosquittoLine, qrText, readConnections } from '../src/pages/devices/mqtt-connection.ts';
+
+const device = { username: 'dev_1', password: "it's", topic: 'tocsin/own_1/dev_1/notifications' };
+const settings = (...urls: string[]) => ({ ...device, urls });
+
+suite('MQTT settings as people paste them', () => {
+  test('host, port, encryption and path are read off the address', () => {
+    const urls = [
+      'mqtt://broker.example',
+      'mqtts://[2001:db8::1]',
+      'ws://10.0.0.7:8080/mqtt',
+      'wss://example.com/x/mqtt',
+    ];
+    assert.deepEqual(
+      readConnections(settings(...urls)).map(({ host, port, isEncrypted, path }) => [host, port, isEncrypted, path]),
+      [
+        ['broker.example', 1883, false, null],
+        ['2001:db8::1', 8883, true, null],
+        ['10.0.0.7', 8080, false, '/mqtt'],
+        ['example.com', 443, true, '/x/mqtt'],
+      ],
+    );
+  });
+
+  test('the command line verifies the certificate of an encrypted address, and quotes what it is given', () => {
+    const line = mosquittoLine(settings('wss://example.com/mqtt', 'mqtts://broker.example:8884'));
+    assert.match(line ?? '', /-h 'broker\.example' -p 8884 --tls-use-os-certs/);
+    assert.match(line ?? '', /-P 'it'\\''s'/);
+  });
+
+  test('there is no command line where there is WebSocket alone', () => {
+    assert.equal(mosquittoLine(settings('wss://example.com/mqtt')), null);
+  });
+
+  test('the QR code holds an address with everything in it, or JSON where the path is taken', () => {
+    const topic = device.topic;
+    assert.equal(qrText(settings('mqtt://[::1]:1883')), `mqtt://dev_1:it's@[::1]:1883/${topic}`);
+    assert.deepEqual(JSON.parse(qrText(settings('wss://example.com/mqtt'))), {
+      url: 'wss://example.com/mqtt',
+      ...device,
+    });
+  });
+});

@@ -1,0 +1,89 @@
+// The operator's page.
+import assert from 'node:assert/strict';
+import { after, suite } from 'node:test';
+import type { OwnerOverview } from '@tocsin/contract/console';
+import type { Locator, Page } from 'playwright-core';
+import { notify } from '../../gateway/test/support/requests.ts';
+import { startMailServer, type TestMailServer } from '../../gateway/test/support/smtp-server.ts';
+import { openInbox, phone } from './support/browser.ts';
+import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+
+suite('The owners page', () => {
+  let mailServer: TestMailServer | undefined;
+  const inbox = openInbox(async () => {
+    mailServer = await startMailServer();
+    return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
+  });
+  after(() => mailServer?.kill());
+
+  inbox.test('adds an owner, mails an invitation, and shows numbers but no content', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/owners');
+    await page.getByText('They never see notifications.').waitFor();
+    await add(page, 'Ann Example', 'ann@example.com');
+    await page.getByText('Ann Example was added, and an invitation is on its way to ann@example.com').waitFor();
+    assert.deepEqual(
+      mailServer?.mails.map(({ recipients }) => recipients),
+      [['ann@example.com']],
+    );
+    await page.getByRole('button', { name: 'Send sign-in link to Ann Example' }).click();
+    await page.getByText('A sign-in link is on its way to ann@example.com').waitFor();
+    assert.equal(mailServer?.mails.length, 2);
+
+    const ann = await ownerNamed('Ann Example');
+    const { key = '' } = await inbox.installation.json('key', 'create', '--owner', ann.id);
+    const { status } = await notify({ api: inbox.gateway.api, key }, { title: 'For Ann alone', sendEmail: false });
+    assert.equal(status, 200);
+    await page.reload();
+    await row(page, 'Ann Example')
+      .getByText(/second|now/)
+      .waitFor();
+    assert.match((await row(page, 'Ann Example').innerText()).replaceAll(/\s+/g, ' '), /ann@example\.com 1 0 0 0 0 /);
+    assert.ok(!(await page.content()).includes('For Ann alone'));
+  });
+
+  inbox.test('refuses a second owner with the same address, and says so', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 409/ });
+    await page.goto('/owners');
+    await add(page, 'Bea', 'bea@example.com');
+    await row(page, 'Bea').waitFor();
+    await add(page, 'Bea again', 'BEA@example.com');
+    await page.getByRole('alert').getByText('There is an owner with this e-mail address already.').waitFor();
+  });
+
+  inbox.test('is not there for an ordinary owner', async (t) => {
+    const { id } = await inbox.installation.json('owner', 'create', '--name', 'Carl');
+    const page = await inbox.newPage(t, { signedIn: await inbox.signIn(id ?? '') });
+    await page.goto('/owners');
+    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Owners' }).count(), 0);
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    inbox.test(`is accessible and fits a phone, ${colorScheme}`, async (t) => {
+      const page = await inbox.newPage(t, { signedIn: true, viewport: phone, colorScheme });
+      await page.goto('/owners');
+      await page.getByRole('rowheader').first().waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    });
+  }
+
+  async function ownerNamed(name: string): Promise<OwnerOverview> {
+    const { body } = await (await inbox.owner()).get<{ owners: OwnerOverview[] }>('/api/operator/owners');
+    const found = body.owners.find((owner) => owner.name === name);
+    assert.ok(found);
+    return found;
+  }
+});
+
+async function add(page: Page, name: string, email: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add an owner' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill(name);
+  await page.getByRole('textbox', { name: 'E-mail' }).fill(email);
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+}
+
+function row(page: Page, name: string): Locator {
+  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
+}

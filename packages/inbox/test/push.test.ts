@@ -1,0 +1,182 @@
+// Ringing: what a push message becomes, in the real service worker of a real browser.
+import assert from 'node:assert/strict';
+import { after, suite, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { eventually } from '../../gateway/test/support/eventually.ts';
+import { openInbox, phone } from './support/browser.ts';
+import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+import { type PushService, startPushService } from './support/push-service.ts';
+import { click, controlled, pushTo, shownWith } from './support/pushed.ts';
+
+function message(more: object): string {
+  return JSON.stringify({
+    id: 'n-1',
+    type: 'external_notification',
+    title: 'Disk full',
+    body: 'On db-1.',
+    source: 'nagios',
+    category: 'info',
+    severity: null,
+    data: {},
+    createdAt: '2026-11-15T08:00:00.000Z',
+    ...more,
+  });
+}
+
+suite('Ring this device', () => {
+  let push: PushService;
+  const inbox = openInbox(async () => {
+    push = await startPushService();
+    return push.environment;
+  }, 'whole');
+  after(() => push?.stop());
+
+  async function openPage(t: TestContext, path = '/devices', options = {}): Promise<Page> {
+    const page = await inbox.newPage(t, { signedIn: true, permissions: ['notifications'], ...options });
+    await page.goto(path);
+    await controlled(page);
+    return page;
+  }
+
+  inbox.test('a push message is shown with its title, text and time, and again under its own tag', async (t) => {
+    const page = await openPage(t);
+    await pushTo(page, message({ severity: 'error' }));
+    const shown = await shownWith(page, 'n-1');
+    assert.deepEqual(
+      [shown.title, shown.body, shown.data, shown.timestamp],
+      ['Disk full', 'On db-1.', { id: 'n-1' }, Date.parse('2026-11-15T08:00:00.000Z')],
+    );
+    assert.deepEqual([shown.requireInteraction, shown.silent, shown.vibrate], [false, false, []]);
+    for (const address of [shown.icon, shown.badge]) {
+      const response = await page.request.get(address);
+      assert.equal(response.headers()['content-type'], 'image/png', address);
+    }
+  });
+
+  inbox.test('a critical one stays until it is seen, and shakes', async (t) => {
+    const page = await openPage(t);
+    await pushTo(page, message({ id: 'n-2', severity: 'critical' }));
+    const { requireInteraction, vibrate, silent } = await shownWith(page, 'n-2');
+    assert.equal(requireInteraction, true);
+    assert.ok(vibrate.length > 2);
+    assert.equal(silent, false);
+  });
+
+  inbox.test('without a text its plain values are shown, and nothing that is nested', async (t) => {
+    const page = await openPage(t);
+    const data = { host: 'db-1', usage: 97, nested: { secret: 1 }, long: 'x'.repeat(500), ok: false };
+    await pushTo(page, message({ id: 'n-3', body: '', data }));
+    const { body } = await shownWith(page, 'n-3');
+    assert.equal(body, `host: db-1\nusage: 97\nlong: ${'x'.repeat(59)}…\nok: false`);
+    await pushTo(page, message({ id: 'n-4', body: '', data: undefined, truncated: true }));
+    assert.equal((await shownWith(page, 'n-4')).body, '');
+  });
+
+  inbox.test('what cannot be read still rings, since browsers forbid to show nothing', async (t) => {
+    const page = await openPage(t);
+    for (const text of ['', 'no JSON', '[]', '{"id":7}']) {
+      await pushTo(page, text);
+      const { title, body, data } = await shownWith(page, 'unreadable');
+      assert.deepEqual([title, data], ['Tocsin', { id: null }], text);
+      assert.match(body, /Open the inbox/);
+    }
+  });
+
+  inbox.test('a click opens the notification in the window that is open, without loading it anew', async (t) => {
+    const page = await openPage(t);
+    const { id } = await inbox.post({ title: 'To be opened', body: 'Here I am.' });
+    await pushTo(page, message({ id, title: 'To be opened' }));
+    await shownWith(page, id);
+    await page.evaluate(() => Object.assign(window, { isStillHere: true }));
+    await click(page, id);
+    await page.waitForURL(`**/inbox/${id}`);
+    await page.getByText('Here I am.').first().waitFor();
+    assert.equal(await page.evaluate(() => 'isStillHere' in window), true);
+  });
+
+  inbox.test('from the switch to the ringing phone: subscribe, POST, push service, worker, notification', async (t) => {
+    const client = await inbox.owner();
+    const { body: session } = await client.get<{ service: { webPushKey: string } }>('/api/session');
+    const { subscription, received } = push.subscribe(session.service.webPushKey);
+    const page = await inbox.newPage(t, { signedIn: true, permissions: ['notifications'], viewport: phone });
+    // The push service of the browser's maker is out of reach; all else is real.
+    await page.addInitScript(
+      (json) => {
+        let current: unknown = null;
+        const unsubscribe = async (): Promise<boolean> => {
+          current = null;
+          return true;
+        };
+        const own = { ...json, toJSON: () => json, unsubscribe };
+        PushManager.prototype.getSubscription = async () => current as PushSubscription;
+        PushManager.prototype.subscribe = async (options) => {
+          if (!(options?.applicationServerKey as Uint8Array | undefined)?.length) throw new Error('no key');
+          current = own;
+          return own as unknown as PushSubscription;
+        };
+      },
+      subscription as { endpoint: string },
+    );
+    await page.goto('/devices');
+    await controlled(page);
+    const panel = page.getByRole('region', { name: 'Ring this device' });
+    await panel.getByRole('button', { name: 'Ring this device' }).click();
+    await panel.getByText('On', { exact: true }).waitFor();
+    await expectAccessible(page);
+    await expectNoSidewaysScroll(page);
+    const { body: listed } = await client.get<{ pushTargets: { label: string }[] }>('/api/push-targets');
+    assert.deepEqual(
+      listed.pushTargets.map(({ label }) => label),
+      ['Chrome on Linux'],
+    );
+
+    const answer = await inbox.post({ title: 'Backup failed', body: 'No space left.', severity: 'critical' });
+    assert.equal(answer.pushSent, true, JSON.stringify(answer));
+    await pushTo(page, received.at(-1)?.text ?? '');
+    const shown = await shownWith(page, answer.id);
+    assert.deepEqual([shown.title, shown.body, shown.requireInteraction], ['Backup failed', 'No space left.', true]);
+
+    // Info rings too, until its owner wants that quiet on this device.
+    const quiet = await inbox.post({ title: 'Backup done', severity: 'info' });
+    await pushTo(page, received.at(-1)?.text ?? '');
+    assert.equal((await shownWith(page, quiet.id)).silent, false);
+    await panel.getByRole('switch', { name: /Silent for info/ }).check();
+    const quieter = await inbox.post({ title: 'Backup done again', severity: 'info' });
+    await eventually(
+      'the choice holds',
+      5000,
+      async () => {
+        await pushTo(page, received.at(-1)?.text ?? '');
+        return (await shownWith(page, quieter.id)).silent;
+      },
+      (silent) => silent === true,
+    );
+
+    const before = received.length;
+    await panel.getByRole('button', { name: 'Send a test' }).click();
+    await eventually(
+      'the test arrives',
+      5000,
+      () => received.length,
+      (count) => count === before + 1,
+    );
+
+    await panel.getByRole('button', { name: 'Stop ringing' }).click();
+    await panel.getByText('Off', { exact: true }).waitFor();
+    const { body: left } = await client.get('/api/push-targets');
+    assert.deepEqual(left, { pushTargets: [] });
+    const ask = async (): Promise<boolean> => (await inbox.post({ title: 'Nobody rings' })).pushSent;
+    await eventually('nobody rings', 2000, ask, (pushSent) => !pushSent);
+  });
+
+  inbox.test('where the browser blocks notifications, the panel says what to do', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.addInitScript(() => {
+      Object.defineProperty(Notification, 'permission', { get: () => 'denied' });
+    });
+    await page.goto('/devices');
+    await page.getByText('This browser blocks notifications from this page.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Ring this device' }).count(), 0);
+    await expectAccessible(page);
+  });
+});

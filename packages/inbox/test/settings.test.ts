@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { suite } from 'node:test';
+import type { Page } from 'playwright-core';
+import { eventually } from '../../gateway/test/support/eventually.ts';
+import { openInbox, phone } from './support/browser.ts';
+import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+
+suite('The settings', () => {
+  const inbox = openInbox();
+
+  async function settings(page: Page): Promise<void> {
+    await page.goto('/settings');
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    await page.getByLabel('Name', { exact: true }).waitFor();
+  }
+
+  inbox.test('keep the name, which the page then shows', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await settings(page);
+    await page.getByLabel('Name', { exact: true }).fill('Night watch');
+    await page.getByLabel('Name', { exact: true }).press('Enter');
+    await page.locator('.sidebar').getByText('Night watch').waitFor();
+    await page.reload();
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Night watch');
+  });
+
+  inbox.test('keep quiet hours per channel, in the time zone of the browser unless told otherwise', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
+    await settings(page);
+    const group = page.getByRole('group', { name: 'Mail' });
+    await group.getByRole('switch').check();
+    await group.getByLabel('From').fill('21:30');
+    await group.getByLabel('Until').fill('21:30');
+    await page.getByRole('button', { name: 'Save quiet hours' }).click();
+    await group.getByText('must not end when it begins').waitFor();
+    await group.getByLabel('Until').fill('06:15');
+    await page.getByRole('button', { name: 'Save quiet hours' }).click();
+    await page.getByText('Saved').waitFor();
+
+    await page.reload();
+    await group.getByLabel('From').waitFor();
+    assert.equal(await group.getByLabel('From').inputValue(), '21:30');
+    assert.equal(await group.getByLabel('Until').inputValue(), '06:15');
+    assert.equal(await page.getByRole('group', { name: 'Push' }).getByRole('switch').isChecked(), false);
+    const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
+    assert.equal(await page.getByLabel('Time zone').inputValue(), zone);
+  });
+
+  inbox.test('ask before less is kept, and say how long the service keeps at most', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await settings(page);
+    await page.getByText('keeps nothing longer than 90 days').waitFor();
+    await page.getByLabel('Keep notifications').selectOption('7 days');
+    await page.locator('#history').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep less' }).click();
+    await page.getByText('Saved').waitFor();
+    await page.reload();
+    await page.getByLabel('Keep notifications').waitFor();
+    assert.equal(await page.getByLabel('Keep notifications').inputValue(), '7');
+  });
+
+  inbox.test('list the browsers that are signed in; one that is signed out is out at once', async (t) => {
+    const owner = inbox.gateway.line.firstRun?.owner ?? '';
+    const page = await inbox.newPage(t, { signedIn: true });
+    const other = await inbox.newPage(t, { signedIn: await inbox.signIn(owner), expectedErrors: /status of 401/ });
+    await inbox.post({ title: 'For the other browser', body: 'x' });
+    await other.goto('/');
+    await other.getByText('For the other browser').first().waitFor();
+    await settings(page);
+    const rows = page.locator('#sign-in .settings-list li');
+    await rows.nth(1).waitFor();
+    assert.equal(await rows.filter({ hasText: 'This one' }).count(), 1);
+
+    await page.getByRole('button', { name: 'Sign out all others' }).click();
+    await page.getByText(/is signed out|are signed out/).waitFor();
+    assert.equal(await rows.count(), 1);
+
+    // Its live stream told it; nobody clicked there.
+    await other.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
+    const kept = (): Promise<unknown[]> =>
+      other.evaluate(async () => {
+        const request = indexedDB.open('tocsin');
+        await new Promise((resolve) => request.addEventListener('success', resolve));
+        const keys = request.result.transaction('values').objectStore('values').getAllKeys();
+        await new Promise((resolve) => keys.addEventListener('success', resolve));
+        request.result.close();
+        return keys.result;
+      });
+    await eventually('nothing of the owner is kept there', 5000, kept, (keys) => keys.length === 0);
+  });
+
+  inbox.test('show a QR code for the phone, and that a phone cannot reach this address', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await settings(page);
+    await page.getByText(/Your phone cannot reach http:\/\/localhost/).waitFor();
+    await page.getByRole('button', { name: 'Show a QR code' }).click();
+    await page.getByRole('img', { name: 'QR code' }).waitFor();
+    await page.getByText(/Works for another [45]:\d\d/).waitFor();
+  });
+
+  inbox.test('keep the theme on this device', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, colorScheme: 'light' });
+    await settings(page);
+    const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await page.getByLabel('Dark').check();
+    const dark = await paper();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    assert.equal(await paper(), dark);
+  });
+
+  inbox.test('can be read and used by everybody, on phones as well', async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await inbox.newPage(t, { signedIn: true, viewport: phone, colorScheme });
+      await settings(page);
+      await page.getByRole('group', { name: 'MQTT' }).getByRole('switch').check();
+      await page.getByRole('button', { name: 'Show a QR code' }).click();
+      await page.getByRole('img', { name: 'QR code' }).waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    }
+  });
+
+  inbox.test('lead to the pages that have no place at the foot of a phone', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, viewport: phone });
+    await settings(page);
+    await page.getByRole('link', { name: 'API documentation' }).click();
+    await page.waitForURL('/docs');
+    const heading = page.getByRole('heading', { level: 1 });
+    await heading.waitFor();
+    assert.equal(await heading.evaluate((element) => document.activeElement === element), true);
+    assert.match(await page.title(), /^(\(\d+\) )?API · Tocsin$/);
+  });
+
+  inbox.test('sign out, after which the inbox asks who you are', async (t) => {
+    const owner = inbox.gateway.line.firstRun?.owner ?? '';
+    const page = await inbox.newPage(t, { signedIn: await inbox.signIn(owner), expectedErrors: /status of 401/ });
+    await settings(page);
+    await page.locator('.settings-sections').getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
+  });
+});

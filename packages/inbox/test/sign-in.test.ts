@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, suite } from 'node:test';
+import type { CDPSession, Page } from 'playwright-core';
+import { linkFor } from '../../gateway/test/support/console-client.ts';
+import { eventually } from '../../gateway/test/support/eventually.ts';
+import { TestOidcProvider } from '../../gateway/test/support/oidc-provider.ts';
+import { startMailServer, type TestMailServer } from '../../gateway/test/support/smtp-server.ts';
+import { openInbox, phone } from './support/browser.ts';
+import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+
+suite('The first sign-in', () => {
+  const inbox = openInbox();
+  let link: string;
+
+  inbox.test('is one click away from the link that the first run printed', async (t) => {
+    link = inbox.takeSignInLink();
+    const page = await inbox.newPage(t);
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Sign in as First owner' }).waitFor();
+    assert.equal(await page.title(), 'Sign in · Tocsin');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    assert.equal(page.url(), `${inbox.origin}/`);
+    assert.equal(await page.title(), 'Inbox · Tocsin');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  });
+
+  inbox.test('says of a link that was used that it works no more, and what to do', async (t) => {
+    const page = await inbox.newPage(t);
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+    await page.getByText('npx tocsin owner sign-in').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Other ways to sign in' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
+  });
+
+  inbox.test('leads to the page that somebody was on the way to', async (t) => {
+    const page = await inbox.newPage(t);
+    const authenticator = await signOutWithPasskey(page);
+    await page.goto('/keys');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    assert.equal(page.url(), `${inbox.origin}/keys`);
+    await authenticator.detach();
+  });
+
+  /** Makes a passkey in the settings, and signs out. */
+  async function signOutWithPasskey(page: Page): Promise<CDPSession> {
+    const authenticator = await addAuthenticator(page);
+    const owner = inbox.gateway.line.firstRun?.owner ?? '';
+    await page.goto(await linkFor(inbox.installation, inbox.origin, owner));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    await page.goto('/settings#sign-in');
+    await page.getByLabel('Name of a new passkey').fill('My laptop');
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.locator('#sign-in').getByText('My laptop').waitFor();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).last().click();
+    await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
+    return authenticator;
+  }
+
+  inbox.test('with a passkey that was deleted is refused in words', async (t) => {
+    const page = await inbox.newPage(t);
+    const authenticator = await signOutWithPasskey(page);
+    const owner = await inbox.owner();
+    const { body } = await owner.get<{ passkeys: { id: string }[] }>('/api/passkeys');
+    for (const { id } of body.passkeys) await owner.delete(`/api/passkeys/${id}`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByRole('alert').waitFor();
+    await expectAccessible(page);
+    await authenticator.detach();
+  });
+});
+
+suite('Signing in with a team', () => {
+  let provider: TestOidcProvider;
+  let mail: TestMailServer;
+  const inbox = openInbox(async () => {
+    provider = await TestOidcProvider.start({
+      ann: { email: 'ann@example.org', email_verified: true, name: 'Ann' },
+      eve: { email: 'eve@example.org', email_verified: true, name: 'Eve' },
+    });
+    mail = await startMailServer();
+    return {
+      ...provider.settings,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_EMAIL_FROM: 'tocsin@example.org',
+    };
+  });
+  after(async () => {
+    await provider?.stop();
+    await mail?.kill();
+  });
+
+  inbox.test('offers every way there is, on phones as well, and tells when the provider is down', async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await inbox.newPage(t, { viewport: phone, colorScheme });
+      await page.goto('/');
+      await page.getByRole('link', { name: 'Sign in with Team sign-in' }).waitFor();
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+      await page.getByLabel('E-mail address').waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+    }
+    const page = await inbox.newPage(t);
+    await page.goto('/sign-in');
+    await page.getByRole('link', { name: 'Sign in with Team sign-in' }).click();
+    await page.getByText('does not answer').waitFor();
+    provider.open(inbox.origin);
+    await inbox.installation.json('owner', 'create', '--name', 'Ann', '--email', 'ann@example.org');
+  });
+
+  inbox.test('lets in whom the provider vouches for and somebody here knows', async (t) => {
+    const page = await inbox.newPage(t, { otherHosts: providersHosts() });
+    await signInAtProvider(page, 'ann');
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    await page.locator('.sidebar').getByText('Ann', { exact: true }).waitFor();
+  });
+
+  inbox.test('tells whom nobody here knows so', async (t) => {
+    const page = await inbox.newPage(t, { otherHosts: providersHosts() });
+    await signInAtProvider(page, 'eve');
+    await page.getByText('nobody here has that address').waitFor();
+  });
+
+  /** Its pages bring a font along. */
+  function providersHosts(): string[] {
+    return [new URL(provider.issuer).host, 'fonts.googleapis.com'];
+  }
+
+  async function signInAtProvider(page: Page, account: string): Promise<void> {
+    await page.route('https://fonts.googleapis.com/**', (route) => route.fulfill({ contentType: 'text/css' }));
+    await page.goto('/sign-in');
+    await page.getByRole('link', { name: 'Sign in with Team sign-in' }).click();
+    await page.locator('input[name=login]').fill(account);
+    await page.locator('input[name=password]').fill('any');
+    await page.locator('[type=submit]').click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.waitForURL(`${inbox.origin}/**`);
+  }
+
+  inbox.test('mails a link to whoever asks for one, and says the same to everybody', async (t) => {
+    const page = await inbox.newPage(t);
+    await askForLink(page, 'nobody@example.org');
+    await page.getByText('If nobody@example.org is known here, a link is on its way').waitFor();
+    await page.getByRole('button', { name: 'Use another address' }).click();
+    await askForLink(page, 'ann@example.org');
+    await page.getByText('If ann@example.org is known here, a link is on its way').waitFor();
+    await page.goto(await mailedLink('ann@example.org'));
+    await page.getByRole('heading', { name: 'Sign in as Ann' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    assert.deepEqual(
+      mail.mails.flatMap(({ recipients }) => recipients),
+      ['ann@example.org'],
+    );
+  });
+
+  inbox.test('changes an address only when the mail to it was opened by its owner', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/settings#profile');
+    await page.getByLabel('E-mail address').fill('watch@example.org');
+    await page.getByLabel('E-mail address').press('Enter');
+    await page.getByText('A link is on its way to watch@example.org').waitFor();
+    const link = await mailedLink('watch@example.org');
+    const stranger = await inbox.newPage(t);
+    await stranger.goto(link);
+    await stranger.getByRole('button', { name: 'Confirm' }).click();
+    await stranger.getByRole('heading', { name: 'Sign in as First owner to confirm' }).waitFor();
+    await page.goto(link);
+    await page.getByText('watch@example.org becomes the address of First owner').waitFor();
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByText('watch@example.org is your address now.').waitFor();
+    await page.locator('.sidebar').getByText('watch@example.org').waitFor();
+
+    await page.goto('/settings');
+    await page.getByRole('switch', { name: 'Mail me each notification' }).check();
+    await page.getByText('Saved').waitFor();
+    await page.getByRole('button', { name: 'Send a test mail' }).click();
+    await page.getByText('The mail server took the test mail').waitFor();
+  });
+
+  async function askForLink(page: Page, address: string): Promise<void> {
+    if (page.url() === 'about:blank') await page.goto('/sign-in');
+    await page.getByLabel('E-mail address').fill(address);
+    await page.getByRole('button', { name: 'Mail me a link' }).click();
+  }
+
+  /** From the newest mail to that address. */
+  async function mailedLink(address: string): Promise<string> {
+    const sent = await eventually(
+      `a mail to ${address}`,
+      5000,
+      () => mail.mails.findLast(({ recipients }) => recipients.includes(address)),
+      (found) => found !== undefined,
+    );
+    const text = (sent?.raw ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=');
+    const [found] = /http:\/\/\S+\/sign-in#[\w-]+/.exec(text) ?? [];
+    assert.ok(found, text);
+    return found;
+  }
+});
+
+async function addAuthenticator(page: Page): Promise<CDPSession> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return cdp;
+}

@@ -1,0 +1,37 @@
+// Notifications that have been there for a while, put into the store as the service would have.
+import { randomBytes } from 'node:crypto';
+import type { Notification } from '../../../gateway/src/gateway/ports.ts';
+import { withStore } from '../../../gateway/test/support/stored-notifications.ts';
+import type { InboxSite } from './browser.ts';
+
+/** One per entry, a second apart, the last of them at `endsAt`; gives their ids. */
+export async function addHistory(
+  site: InboxSite,
+  contents: readonly Partial<Notification>[],
+  endsAt = Date.now() - 60_000,
+): Promise<string[]> {
+  const ownerId = site.gateway.line.firstRun?.owner ?? '';
+  const notifications = contents.map((content, index): Notification => {
+    const createdAt = endsAt - (contents.length - 1 - index) * 1000;
+    return {
+      id: idAt(createdAt),
+      ownerId,
+      createdAt,
+      title: '',
+      body: '',
+      source: 'history',
+      category: 'info',
+      severity: null,
+      data: {},
+      ...content,
+    };
+  });
+  await withStore(site.installation.dataDir, (store) => Promise.all(notifications.map((each) => store.save(each))));
+  return notifications.map(({ id }) => id);
+}
+
+/** A UUID of version 7. */
+function idAt(time: number): string {
+  const hex = time.toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
