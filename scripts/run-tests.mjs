@@ -6,7 +6,7 @@ import { globSync } from 'node:fs';
 
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
-const files = globSync('packages/*/{src,test}/**/*.test.ts').filter(
+const files = globSync(['packages/*/{src,test}/**/*.test.ts', 'wordpress/test/**/*.test.ts']).filter(
   (file) => wanted.length === 0 || wanted.some((part) => file.includes(part)),
 );
 if (files.length === 0) {

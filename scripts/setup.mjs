@@ -1,11 +1,12 @@
 // Makes a fresh clone ready to run. Plain JavaScript for any Node from 18 on: it runs before anything is installed.
 //   node scripts/setup.mjs          npm packages, the Node 26 that the scripts run on among them, and the inbox app built
-//   node scripts/setup.mjs --test   also the system programs that the tests talk to
+//   node scripts/setup.mjs --test   also the system programs that the tests talk to, and WordPress
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fetchWordPress } from './fetch-wordpress.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -19,6 +20,12 @@ const testPrograms = {
   curl: 'curl',
   jq: 'jq',
   php: 'php-cli',
+  '/usr/lib/php/*/pdo_sqlite.so': 'php-sqlite3',
+  '/usr/lib/php/*/curl.so': 'php-curl',
+  '/usr/lib/php/*/dom.so': 'php-xml',
+  '/usr/lib/php/*/mbstring.so': 'php-mbstring',
+  phpunit: 'phpunit',
+  phpcs: 'php-codesniffer',
   python3: 'python3',
   'chromium-headless-shell': 'chromium-headless-shell',
   chromium: 'chromium',
@@ -40,6 +47,7 @@ installPackages();
 buildInbox();
 if (process.argv.includes('--test')) {
   installTestPrograms();
+  fetchWordPress(say);
 }
 
 function installPackages() {
@@ -48,7 +56,7 @@ function installPackages() {
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  say('installing npm packages, Node 26 among them (once; about 325 MB) …');
+  say('installing npm packages, Node 26 among them (once; about 400 MB) …');
   run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
 }

@@ -237,6 +237,20 @@ suite('Live events', () => {
     stays.close();
   });
 
+  test('tell a session that was revoked nothing of what comes afterwards', async (t) => {
+    const browser = await local.signIn();
+    const { sessionId } = (await browser.get<SessionInfo>('/api/session')).body;
+    const listeners = [await EventListener.open(browser), await EventListener.open(client)] as const;
+    const [revoked, stays] = listeners;
+    t.after(() => stays.close());
+    await local.store.deleteSession(local.owner.id, sessionId);
+    await arrive('not for them');
+    await hasTold(stays, 'not for them');
+    await eventually('it ends', promisedMs, () => revoked.isOver, Boolean);
+    assert.deepEqual(revoked.arrivedTitles, []);
+    assert.equal(revoked.events.at(-1)?.event, 'signed-out');
+  });
+
   test('go over no more than twenty connections of an owner: the oldest makes room', async () => {
     const listeners: EventListener[] = [];
     for (let count = 0; count < 21; count += 1) listeners.push(await EventListener.open(client));

@@ -34,7 +34,8 @@ try {
         await page.screenshot({ path: `${folder}${name}-${size}-${colorScheme}.png` });
       };
       const page = await context.newPage();
-      await page.goto('/sign-in');
+      // The logo is a file of its own, which would be missing while it is on its way.
+      await page.goto('/sign-in', { waitUntil: 'networkidle' });
       await page.getByRole('heading').first().waitFor();
       await take(page, 'sign-in');
       await context.addCookies([...owner.cookies].map(([name, value]) => ({ name, value, url: site.origin })));

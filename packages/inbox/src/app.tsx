@@ -37,12 +37,13 @@ function Pages({ loader }: { loader: SessionLoader }) {
     if (loader.state === 'signed-in' && isSignIn && token === '') navigate('/', { replace: true });
   }, [loader.state, isSignIn, token]);
   // Also for those who are signed in: the link may be for another owner, or confirm an address.
-  if (isSignIn && token !== '') return <SignIn key={token} token={token} reload={reload} />;
+  if (isSignIn && token !== '')
+    return <SignIn key={token} token={token} isSignedIn={loader.state === 'signed-in'} reload={reload} />;
   if (loader.state === 'loading') return <Loading />;
   if (loader.state === 'unreachable') return <Unreachable onRetry={reload} />;
   if (loader.state === 'signed-out') {
     const place = publicPlaceAt(path);
-    return place === null ? <SignIn token={null} reload={reload} /> : <PublicPlace place={place} />;
+    return place === null ? <SignIn token={null} isSignedIn={false} reload={reload} /> : <PublicPlace place={place} />;
   }
   return (
     <SessionProvider session={{ ...loader.session, reload, signOut }}>
@@ -54,11 +55,13 @@ function Pages({ loader }: { loader: SessionLoader }) {
   );
 }
 
-function SignIn({ token, reload }: { token: string | null; reload: () => Promise<void> }) {
+function SignIn(props: { token: string | null; isSignedIn: boolean; reload: () => Promise<void> }) {
+  const { token, isSignedIn, reload } = props;
   useTitle(text.signIn.title);
   return (
     <SignInPage
       token={token}
+      isSignedIn={isSignedIn}
       reload={reload}
       onSignedIn={async () => {
         await reload();

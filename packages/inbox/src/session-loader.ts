@@ -2,7 +2,7 @@
 import type { SessionInfo } from '@tocsin/contract/console';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiError, get, onSignedOut, post } from './api/client.ts';
-import { discard, keep, kept } from './offline/kept-values.ts';
+import { discard, keep, kept, sessionName } from './offline/kept-values.ts';
 import { clearLastItems } from './offline/last-items.ts';
 import { ringState, turnOff } from './push/ring.ts';
 
@@ -15,8 +15,6 @@ type Loaded =
 
 export type SessionLoader = Loaded & { reload(): Promise<void>; signOut(): Promise<void> };
 
-const name = 'session';
-
 export function useSessionLoader(): SessionLoader {
   const [loaded, setLoaded] = useState<Loaded>({ state: 'loading' });
   const reload = useCallback(async () => {
@@ -27,7 +25,7 @@ export function useSessionLoader(): SessionLoader {
     } catch (error) {
       // The listener below knows already.
       if (error instanceof ApiError && error.code === 'signed_out') return;
-      const session = await kept<SessionInfo>(name).catch(() => undefined);
+      const session = await kept<SessionInfo>(sessionName).catch(() => undefined);
       setLoaded(session === undefined ? { state: 'unreachable' } : { state: 'signed-in', session });
     }
   }, []);
@@ -48,9 +46,9 @@ export function useSessionLoader(): SessionLoader {
 }
 
 async function remember(session: SessionInfo): Promise<void> {
-  const before = await kept<SessionInfo>(name).catch(() => undefined);
+  const before = await kept<SessionInfo>(sessionName).catch(() => undefined);
   if (before !== undefined && before.owner.id !== session.owner.id) await clearLastItems();
-  await keep(name, session).catch(() => undefined);
+  await keep(sessionName, session).catch(() => undefined);
 }
 
 /** What arrives later is not for whoever uses this browser then. */
@@ -61,6 +59,7 @@ async function stopRinging(): Promise<void> {
 
 /** Whoever comes to this browser next sees nothing of the owner before. */
 async function forget(): Promise<void> {
+  // In this order: without a session nothing is kept any more.
+  await discard(sessionName).catch(() => undefined);
   await clearLastItems();
-  await discard(name).catch(() => undefined);
 }

@@ -151,7 +151,7 @@ suite('A notification that is opened', () => {
     await delivery.filter({ hasText: /given up after 9 further tries: ./ }).waitFor();
     await expectAccessible(page);
     delete mail.faults.rcpt;
-    await delivery.getByRole('button', { name: 'Retry Mail · ann@example.com' }).click();
+    await delivery.getByRole('button', { name: 'Try again: Mail · ann@example.com' }).click();
     await delivery.filter({ hasText: /sent after \d+ further tr/ }).waitFor();
     assert.equal(mail.mails.length, 1);
     assert.equal(await delivery.getByRole('button').count(), 0);

@@ -95,13 +95,16 @@ suite('The devices page', () => {
     const [credentials] = await shownSettings(page);
     const deviceId = credentials?.['User name'] ?? '';
     await page.getByRole('button', { name: 'Done' }).click();
+    await expectFocus(page, 'Add a device');
     const send = (): Promise<{ status: number }> => notify(inbox.gateway, { title: 'To the siren', deviceId });
 
     await page.getByRole('button', { name: 'Send a test: Siren' }).click();
     await item(page, 'Siren').getByText('The broker took it.').waitFor();
+    await expectFocus(page, 'Send a test: Siren');
 
     await page.getByRole('button', { name: 'Pause: Siren' }).click();
     await item(page, 'Siren').getByText('Paused', { exact: true }).waitFor();
+    await expectFocus(page, 'Resume: Siren');
     await eventually('a refusal', 3000, send, ({ status }) => status === 409);
 
     await page.getByRole('button', { name: 'Resume: Siren' }).click();
@@ -135,6 +138,7 @@ suite('The devices page', () => {
     await page.getByRole('textbox', { name: 'Name' }).fill('<b>Desk</b> lamp');
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
     await item(page, '<b>Desk</b> lamp').waitFor();
+    await expectFocus(page, 'Rename: <b>Desk</b> lamp');
 
     await page.getByRole('button', { name: 'Delete: <b>Desk</b> lamp' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -215,6 +219,11 @@ function shownSettings(page: Page): Promise<Shown[]> {
         ),
       ),
     );
+}
+
+/** Whoever uses the keyboard goes on from there. */
+async function expectFocus(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).and(page.locator(':focus')).waitFor();
 }
 
 function connect(place: Shown = {}, credentials: Shown = {}): Promise<MqttClient> {

@@ -135,11 +135,11 @@ suite('The inbox', () => {
     assert.equal(await focused(), 'Key one');
     await page.keyboard.press('#');
     await row(page, 'Key one').waitFor({ state: 'detached' });
-    await page.getByText('Deleted', { exact: true }).waitFor();
+    await page.getByText('Deleted: Key one', { exact: true }).waitFor();
     await page.keyboard.press('z');
     await row(page, 'Key one').waitFor();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -25,6 +25,10 @@ suite('The first sign-in', () => {
     assert.equal(await page.title(), 'Inbox · Tocsin');
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+    await page.goto(link);
+    await page.getByText('You are signed in here all the same.').waitFor();
+    await page.getByRole('link', { name: 'Back to the inbox' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   });
 
   inbox.test('says of a link that was used that it works no more, and what to do', async (t) => {

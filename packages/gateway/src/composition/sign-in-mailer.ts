@@ -3,7 +3,7 @@ import type { EmailChannel } from '../channels/email/index.ts';
 import type { Letter } from '../channels/email/letter.ts';
 import { MailNotSent, type SignInMailer } from '../console/parts.ts';
 
-const ignore = 'If you did not ask for it, leave it alone and nothing happens. It works once. This is where it leads:';
+const ignore = 'If you did not expect it, leave it alone and nothing happens. The link works once.';
 
 export function createSignInMailer(channel: EmailChannel): SignInMailer {
   async function send(letter: Letter, address: string): Promise<void> {

@@ -11,6 +11,8 @@ interface Toast {
 }
 
 const lifetimeMs = 8000;
+/** Where there is something to press: time to notice, and to think again. */
+const actionLifetimeMs = 20_000;
 let count = 0;
 let add: (toast: Toast) => void = () => undefined;
 
@@ -30,8 +32,8 @@ export function Toasts() {
   const drop = (id: number): void => setToasts((present) => present.filter((toast) => toast.id !== id));
   useEffect(() => {
     add = (toast) => {
-      setToasts((present) => [...present.slice(-2), toast]);
-      setTimeout(drop, lifetimeMs, toast.id);
+      setToasts((present) => [...present.filter((old) => !isSame(old, toast)).slice(-2), toast]);
+      setTimeout(drop, toast.action === null ? lifetimeMs : actionLifetimeMs, toast.id);
     };
     return () => {
       add = () => undefined;
@@ -58,4 +60,9 @@ export function Toasts() {
       ))}
     </div>
   );
+}
+
+/** Said again, it replaces what it said before; an action belongs to its own toast. */
+function isSame(old: Toast, toast: Toast): boolean {
+  return old.action === null && toast.action === null && old.message === toast.message;
 }

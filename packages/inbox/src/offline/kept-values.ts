@@ -1,8 +1,22 @@
 // What this browser keeps, by name, in IndexedDB: there for pages and for the service worker.
 const storeName = 'values';
 
+/** Under this name it is kept who is signed in. */
+export const sessionName = 'session';
+
 export async function keep(name: string, value: unknown): Promise<void> {
   await inStore('readwrite', (store) => store.put(value, name));
+}
+
+/** Of whoever is signed in: in one step with looking whether somebody still is, since answers come in while people sign out. */
+export async function keepWhileSignedIn(name: string, value: unknown): Promise<void> {
+  await inStore('readwrite', (store) => {
+    const session = store.getKey(sessionName);
+    session.addEventListener('success', () => {
+      if (session.result !== undefined) store.put(value, name);
+    });
+    return session;
+  });
 }
 
 export async function kept<T>(name: string): Promise<T | undefined> {

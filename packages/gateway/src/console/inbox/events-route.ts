@@ -66,7 +66,12 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
     /** While it catches up, so that nothing is told twice; null otherwise. */
     let told: Set<string> | null = lastId === undefined ? null : new Set();
 
+    const session = watchSession(parts, request, () => {
+      stream.send({ event: 'signed-out', data: {} });
+      stream.end();
+    });
     const { ready, stop } = feed.watch(owner.id, {
+      isSignedIn: session.isOn,
       arrived(notification, unread) {
         if (told?.has(notification.id)) return;
         told?.add(notification.id);
@@ -77,14 +82,10 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
       failed: (error) => parts.onError(error, request),
     });
     const beat = setInterval(() => stream.beat(), beatEveryMs);
-    const endWatch = watchSession(parts, request, () => {
-      stream.send({ event: 'signed-out', data: {} });
-      stream.end();
-    });
     stream.once('close', () => {
       stop();
       clearInterval(beat);
-      endWatch();
+      session.stop();
     });
     admit(owner.id, stream);
     // A list that is read once this answer has begun and what is told here leave no gap between them.

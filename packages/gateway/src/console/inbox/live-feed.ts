@@ -21,6 +21,8 @@ const mostAnswers = 10;
 const mostArrived = 50;
 
 export interface Listener {
+  /** Asked before it is told anything. */
+  isSignedIn(): Promise<boolean>;
   arrived(notification: InboxEntry, unread: UnreadCount): void;
   changed(unread: UnreadCount): void;
   /** A fault that is not the store's being away; one of those who listen is told. */
@@ -108,7 +110,10 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
     }
     if (entries.length === 0 && !isMore) return;
     const unread = await unreadOf(store, ownerId);
-    for (const listener of listeners) {
+    const present = [...listeners];
+    // All before the first is told: should the store fail here, the next look begins anew, and nobody hears it twice.
+    const areSignedIn = await Promise.all(present.map((listener) => listener.isSignedIn()));
+    for (const listener of present.filter((_, index) => areSignedIn[index])) {
       for (const entry of entries) listener.arrived(entry, unread);
       if (isMore) listener.changed(unread);
     }

@@ -43,7 +43,7 @@ export function addSearchRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
     const end = begin(wanted.ownerId);
     const closed = new AbortController();
     const signedOut = new AbortController();
-    const endWatch = watchSession(parts, request, () => signedOut.abort());
+    const session = watchSession(parts, request, () => signedOut.abort());
     reply.raw.once('close', () => closed.abort());
     reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
 
@@ -61,7 +61,7 @@ export function addSearchRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
 
     // Read only as fast as the client takes it, line by line; it closes when the last page was read, however it ends.
     const stream = Readable.from(lines()).once('close', () => {
-      endWatch();
+      session.stop();
       end();
     });
     // Proxies are not to gather lines: nginx does unless told.

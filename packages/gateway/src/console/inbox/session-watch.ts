@@ -6,17 +6,25 @@ import { signedIn } from '../signed-in.ts';
 
 const lookEveryMs = 4000;
 
-/** For answers that go on for long: says so when the session they were begun with is over. Returns the function that ends it. */
-export function watchSession(parts: ConsoleApiParts, request: FastifyRequest, onOver: () => void): () => void {
+export interface SessionWatch {
+  /** Looks now; whoever is about to be told something must still be signed in. Rejects where the store is away. */
+  isOn(): Promise<boolean>;
+  stop(): void;
+}
+
+/** For answers that go on for long: says so when the session they were begun with is over. */
+export function watchSession(parts: ConsoleApiParts, request: FastifyRequest, onOver: () => void): SessionWatch {
   const { session } = signedIn(request);
-  const look = async (): Promise<void> => {
-    try {
-      if (!(await isStillSignedIn(parts, session))) onOver();
-    } catch (error) {
+  const isOn = async (): Promise<boolean> => {
+    const isSignedIn = await isStillSignedIn(parts, session);
+    if (!isSignedIn) onOver();
+    return isSignedIn;
+  };
+  const timer = setInterval(() => {
+    isOn().catch((error: unknown) => {
       // A store that is away decides nothing.
       if (!(error instanceof StoreUnavailable)) parts.onError(error, request);
-    }
-  };
-  const timer = setInterval(() => void look(), lookEveryMs);
-  return () => clearInterval(timer);
+    });
+  }, lookEveryMs);
+  return { isOn, stop: () => clearInterval(timer) };
 }

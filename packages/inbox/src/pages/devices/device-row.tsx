@@ -92,9 +92,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
         </span>
       </div>
       <div class="row">
-        {condition === 'active' && (
-          <RowButton icon="send" action={words.sendTest} name={name} onClick={test.send} />
-        )}
+        {condition === 'active' && <RowButton icon="send" action={words.sendTest} name={name} onClick={test.send} />}
         {/* One button in every condition, so that it keeps the focus. */}
         <RowButton
           icon={condition === 'active' ? 'pause' : 'play'}

@@ -27,7 +27,7 @@ interface DetailProps {
 export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: DetailProps) {
   const store = useInbox();
   const { feed, isOffline, isConnected, changes } = useInboxState();
-  const { detail, problem, retry } = useDetail(id, changes);
+  const { detail, problem, retry } = useDetail(id, changes, isOffline);
   // The list knows it at once, and what was done to it here before the console has answered.
   const entry = feed.entries.find((listed) => listed.id === id) ?? detail?.notification ?? null;
   const isKnown = entry !== null;

@@ -80,7 +80,10 @@ export function InboxPage({ id }: { id: string | null }) {
     }
     store
       .remove(entry)
-      .then(() => showToast(text.inbox.deleted, { label: text.common.undo, run: () => undo(entry.id) }), showError);
+      .then(
+        () => showToast(text.inbox.deleted(entry.title), { label: text.common.undo, run: () => undo(entry.id) }),
+        showError,
+      );
   };
   const withCurrent = (act: (entry: InboxEntry) => void) => (): void => {
     const entry = entries.find((listed) => listed.id === currentId);

@@ -55,7 +55,7 @@ export function InboxToolbar({ filters, onFilters, onShowKeys }: ToolbarProps) {
           kind="quiet"
           small
           onClick={onShowKeys}
-          label={words.keysButton}
+          label={words.shortcuts}
         >
           <kbd>?</kbd>
         </Button>

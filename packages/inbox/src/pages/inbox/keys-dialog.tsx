@@ -16,7 +16,7 @@ const rows: [string[], string][] = [
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title={text.inbox.keysTitle} onClose={onClose}>
+    <Dialog title={text.inbox.shortcuts} onClose={onClose}>
       <dl class="inbox-keys">
         {rows.map(([pressed, meaning]) => (
           <div key={meaning}>

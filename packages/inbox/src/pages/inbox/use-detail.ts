@@ -14,8 +14,8 @@ export interface DetailState {
 /** Nobody is told when a delivery moves on: looks again after so long, while something is under way. */
 const lookAgainMs = [300, 700, 1500, 3000, 5000, 10_000];
 
-/** `version` changes when something may have happened to the notification. */
-export function useDetail(id: string, version: unknown): DetailState {
+/** `version` changes when something may have happened to the notification. After `isOffline` it is asked for again. */
+export function useDetail(id: string, version: unknown, isOffline: boolean): DetailState {
   const [detail, setDetail] = useState<InboxDetail | null>(null);
   const [problem, setProblem] = useState<DetailProblem | null>(null);
   const [looks, setLooks] = useState<number | null>(null);
@@ -37,12 +37,16 @@ export function useDetail(id: string, version: unknown): DetailState {
   );
 
   useEffect(() => {
+    if (isOffline) {
+      setProblem('offline');
+      return;
+    }
     const stop = new AbortController();
     void load(stop.signal).then((loaded) => {
       if (loaded?.deliveries.some(({ state }) => state === 'sending')) setLooks(0);
     });
     return () => stop.abort();
-  }, [load, version]);
+  }, [load, version, isOffline]);
 
   useEffect(() => {
     const delay = looks === null ? undefined : lookAgainMs[looks];

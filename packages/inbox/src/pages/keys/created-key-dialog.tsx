@@ -19,7 +19,7 @@ export function CreatedKeyDialog({ created, onClose }: { created: CreatedKeyEntr
       <Notice kind="warning">{words.valueOnce}</Notice>
       <div class="keys-value">
         <code>{created.value}</code>
-        <CopyButton value={created.value} what={words.value} wordy />
+        <CopyButton value={created.value} what={words.valueName} wordy />
       </div>
       <section class="stack">
         <h3>{words.snippetsHeading}</h3>

@@ -14,12 +14,14 @@ const words = text.signIn.link;
 
 interface LinkSignInProps {
   token: string;
+  /** Whoever opens an old link once more is often in already. */
+  isSignedIn: boolean;
   onSignedIn: () => Promise<void>;
   /** Asks the console again who is signed in, and stays here. */
   reload: () => Promise<void>;
 }
 
-export function LinkSignIn({ token, onSignedIn, reload }: LinkSignInProps) {
+export function LinkSignIn({ token, isSignedIn, onSignedIn, reload }: LinkSignInProps) {
   const [preview, setPreview] = useState<LinkPreview | null>(null);
   const { error, attempt } = useAttempt();
   const look = useCallback(
@@ -30,7 +32,8 @@ export function LinkSignIn({ token, onSignedIn, reload }: LinkSignInProps) {
     void look();
   }, [look]);
 
-  if (error instanceof ApiError && error.code === 'link_not_valid') return <UsedLink />;
+  if (error instanceof ApiError && error.code === 'link_not_valid')
+    return isSignedIn ? <UsedLinkInside /> : <UsedLink />;
   if (error !== null)
     return (
       <>
@@ -72,6 +75,18 @@ function UsedLink() {
       <code class="sign-in-command">{text.signIn.command}</code>
       <Link class="button" href="/sign-in">
         {words.otherWays}
+      </Link>
+    </>
+  );
+}
+
+function UsedLinkInside() {
+  return (
+    <>
+      <h1>{words.usedTitle}</h1>
+      <p class="soft">{words.usedSignedIn}</p>
+      <Link class="button primary" href="/">
+        {text.common.backToInbox}
       </Link>
     </>
   );

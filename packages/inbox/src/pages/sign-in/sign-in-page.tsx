@@ -8,11 +8,12 @@ import { SignInWays } from './sign-in-ways.tsx';
 interface SignInPageProps {
   /** Of a link that works once; null where nobody followed one. */
   token: string | null;
+  isSignedIn: boolean;
   onSignedIn: () => Promise<void>;
   reload: () => Promise<void>;
 }
 
-export function SignInPage({ token, onSignedIn, reload }: SignInPageProps) {
+export function SignInPage({ token, isSignedIn, onSignedIn, reload }: SignInPageProps) {
   return (
     <div class="sign-in">
       <main class="sign-in-card">
@@ -20,7 +21,7 @@ export function SignInPage({ token, onSignedIn, reload }: SignInPageProps) {
         {token === null ? (
           <SignInWays onSignedIn={onSignedIn} />
         ) : (
-          <LinkSignIn token={token} onSignedIn={onSignedIn} reload={reload} />
+          <LinkSignIn token={token} isSignedIn={isSignedIn} onSignedIn={onSignedIn} reload={reload} />
         )}
       </main>
       <footer class="sign-in-foot">

@@ -1,6 +1,6 @@
 export const docs = {
   title: 'API',
-  lead: 'One POST rings push, e-mail and MQTT. This is all there is to know to send one.',
+  lead: 'One POST rings push, mail and MQTT. This is all there is to know to send one.',
   contents: 'On this page',
   address: 'Address',
   addressName: 'the address',
@@ -50,7 +50,7 @@ export const docs = {
   dataHint: 'A JSON object, such as {"host": "db-1"}.',
   dataWrong: 'This must be a JSON object.',
   sendPush: 'Push',
-  sendEmail: 'E-mail',
+  sendEmail: 'Mail',
   sendEmailChoices: { account: 'As the owner prefers', yes: 'Yes', no: 'No' },
   sendMqtt: 'MQTT',
   strictDelivery: 'Strict delivery',

@@ -50,7 +50,7 @@ export const inbox = {
   hideHint: 'Hide this hint',
   pickTitle: 'Nothing opened',
   pick: 'Choose a notification to read it here.',
-  pickKeys: 'Press ? for keys',
+  pickKeys: 'Press ? for keyboard shortcuts',
 
   back: 'Back to the list',
   newer: 'Newer',
@@ -58,7 +58,7 @@ export const inbox = {
   markUnread: 'Mark as unread',
   markRead: 'Mark as read',
   delete: 'Delete',
-  deleted: 'Deleted',
+  deleted: (title: string) => `Deleted: ${title}`,
   restored: 'It is back',
   copyLink: 'link',
   asJson: 'as JSON',
@@ -95,13 +95,11 @@ export const inbox = {
     rejected: 'refused',
     why: (state: string, error: string) => `${state}: ${error}`,
   },
-  retry: 'Retry',
-  retryOf: (target: string) => `Retry ${target}`,
+  retryOf: (target: string) => `Try again: ${target}`,
   retrying: 'It is being tried again.',
   nothingToRetry: 'There was nothing left to try again.',
 
-  keysTitle: 'Keys',
-  keysButton: 'Keys for this page',
+  shortcuts: 'Keyboard shortcuts',
   keys: {
     next: 'Next notification',
     previous: 'Previous notification',

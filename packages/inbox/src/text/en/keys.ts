@@ -61,7 +61,7 @@ export const keys = {
 
   createdTitle: 'Your new key',
   valueOnce: 'The key is shown only now. Put it where it is used before you close this; it cannot be shown again.',
-  value: 'Key',
+  valueName: 'the key',
   snippetsHeading: 'Use it',
   snippetsName: 'Language',
   languages: { curl: 'curl', javascript: 'JavaScript', python: 'Python', php: 'PHP', github: 'GitHub Actions' },
@@ -88,9 +88,9 @@ export const keys = {
   pushNone: 'Push: no browser or app rings yet.',
   pushSent: (count: number) => (count === 1 ? 'Push: sent to one target.' : `Push: sent, ${count} targets were tried.`),
   pushFailed: 'Push: it did not get through yet.',
-  emailOff: 'E-mail: off.',
-  emailSent: 'E-mail: the mail server took it.',
-  emailFailed: 'E-mail: it did not get through yet.',
+  emailOff: 'Mail: off.',
+  emailSent: 'Mail: the mail server took it.',
+  emailFailed: 'Mail: it did not get through yet.',
   mqttSent: (count: number) =>
     count === 1 ? 'MQTT: published to one device.' : `MQTT: published to ${count} devices.`,
   mqttFailed: (why: string) => `MQTT: it did not get through yet (${why}).`,

@@ -12,7 +12,7 @@ export const operator = {
   devices: 'Devices',
   pushTargets: 'Push targets',
   waiting: 'Waiting',
-  dead: 'Dead',
+  dead: 'Given up',
   newest: 'Newest',
   newestNone: 'None yet',
   actions: 'Actions',
@@ -24,7 +24,8 @@ export const operator = {
   createTitle: 'Add an owner',
   nameHint: 'A person or a team.',
   emailHintMail: 'An invitation with a sign-in link is mailed there.',
-  emailHintNoMail: 'No mail server is configured, so nothing is sent. Make a sign-in link with: tocsin owner sign-in',
+  emailHintNoMail:
+    'No mail server is configured, so nothing is sent. On the server, “npx tocsin owner sign-in” makes a sign-in link.',
   createAction: 'Add',
   created: (name: string) => `${name} was added`,
   createdInvited: (name: string, email: string) => `${name} was added, and an invitation is on its way to ${email}`,

@@ -40,11 +40,7 @@ export const settings = {
   history: {
     keep: 'Keep notifications',
     asService: (days: number) =>
-      days === 0
-        ? 'For ever'
-        : days === 1
-          ? 'As long as this service does: 1 day'
-          : `As long as this service does: ${days} days`,
+      days === 0 ? 'For ever' : days === 1 ? 'As the service does: 1 day' : `As the service does: ${days} days`,
     days: (days: number) => (days === 1 ? '1 day' : `${days} days`),
     limit: (days: number) =>
       days === 0

@@ -9,9 +9,9 @@ export const signIn = {
   providerUnavailable: 'The provider that people sign in with here does not answer. Try again in a moment.',
   providerRefused:
     'Signing in there did not work, or nobody here has that address. Try again, or ask whoever runs this service to add you.',
-  noWays: 'You need a link that works once. On the server, this prints one; “npx tocsin owner list” shows the ids:',
-  fromServer: 'On the server, this prints a link that works once; “npx tocsin owner list” shows the ids:',
-  command: 'npx tocsin owner sign-in ID',
+  noWays: 'You need a link that works once. On the server, this prints one:',
+  fromServer: 'On the server, this prints a link that works once:',
+  command: 'npx tocsin owner sign-in',
   mail: {
     address: 'E-mail address',
     placeholder: 'you@example.com',
@@ -26,6 +26,7 @@ export const signIn = {
     go: 'Sign in',
     usedTitle: 'This link no longer works',
     used: 'It was used already, or it is too old. Each link works once and for a short time. Ask for a new one the way you got this one.',
+    usedSignedIn: 'It was used already, or it is too old. You are signed in here all the same.',
     otherWays: 'Other ways to sign in',
     failedTitle: 'That did not work',
   },

@@ -1,0 +1,24 @@
+// The companion as WordPress takes it: one folder `tocsin` in a zip.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { zipArchive } from './zip-archive.ts';
+
+const plugin = fileURLToPath(new URL('../tocsin', import.meta.url));
+
+/** What the plugin consists of; anything else in its folder is a mistake, and left behind. */
+const parts = [
+  '*.php',
+  'readme.txt',
+  'LICENSE',
+  '{assets,includes,languages}/**/*.{php,css,js,svg,png,pot,po,mo,json}',
+];
+
+export function pluginFiles(): Map<string, Buffer> {
+  const paths = parts.flatMap((pattern) => globSync(pattern, { cwd: plugin }));
+  return new Map(paths.map((path) => [`tocsin/${path}`, readFileSync(join(plugin, path))]));
+}
+
+export function pluginZip(): Buffer {
+  return zipArchive(pluginFiles());
+}

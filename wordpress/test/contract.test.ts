@@ -1,0 +1,262 @@
+// The entry points of the companion, as plugin authors and the contract know them: a real WordPress tells a real gateway.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import type { Notification } from '../../packages/gateway/src/gateway/ports.ts';
+import { eventually } from '../../packages/gateway/test/support/eventually.ts';
+import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { ConnectedSite } from './support/connected-site.ts';
+import { wordpressObstacle } from './support/wordpress-files.ts';
+import { WordPressSite } from './support/wordpress-site.ts';
+
+const obstacle = wordpressObstacle();
+
+const shop = readFileSync(new URL('./support/php/shop.php', import.meta.url), 'utf8');
+
+suite('The companion and the gateway', () => {
+  let connected: ConnectedSite;
+  before(async () => {
+    if (obstacle === null) connected = await ConnectedSite.create({ plugins: { 'shop/shop.php': shop } });
+  });
+  after(() => connected?.remove());
+
+  async function receivedWith(title: string): Promise<Notification[]> {
+    return (await connected.received()).filter((notification) => notification.title === title);
+  }
+
+  test('a template registered in the action rings, with its texts and the arguments by name', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const answers = await connected.fire(
+      `do_action( 'shop_new_order', 'N-17', 12.5 ); return $GLOBALS['shop_answers'];`,
+    );
+    assert.deepEqual(answers, { action: true, function: true });
+    const inbox = await connected.installation.json<Notification[]>('inbox', 'list');
+    const [order, ...more] = inbox.filter(({ title }) => title === 'Order N-17 on A test site');
+    assert.deepEqual(more, []);
+    assert.equal(order?.body, 'Worth 12.5');
+    assert.equal(order?.severity, 'warning');
+    assert.equal(order?.category, 'task');
+    assert.equal(order?.source, '127.0.0.1');
+    const { order: number, total, scenario, hook, site } = order?.data ?? {};
+    assert.deepEqual(
+      { number, total, scenario, hook, site },
+      { number: 'N-17', total: 12.5, scenario: 'shop', hook: 'shop_new_order', site: connected.site.url },
+    );
+  });
+
+  test('a template registered by the function alone rings too', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.fire(`do_action( 'shop_low_stock', 'Tea' ); return true;`);
+    assert.equal((await receivedWith('Low: Tea')).length, 1);
+  });
+
+  test('a hook with more or fewer arguments than announced rings with those that are there', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.fire(
+      `do_action( 'shop_new_order', 'MORE', 1, 'a third' ); do_action( 'shop_new_order', 'FEWER' ); return true;`,
+    );
+    const [more] = await receivedWith('Order MORE on A test site');
+    assert.ok(!JSON.stringify(more?.data).includes('a third'));
+    const [fewer] = await receivedWith('Order FEWER on A test site');
+    assert.equal(fewer?.data.order, 'FEWER');
+    assert.ok(!('total' in (fewer?.data ?? {})));
+  });
+
+  test("a filter's value passes through unchanged, whatever it is", async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const same = await connected.fire(`
+      $object = new stdClass();
+      $same   = array();
+      foreach ( array( 19.9, '19', 0, null, false, array( 'a' => array( 1 ) ), $object, '' ) as $value ) {
+        $same[] = apply_filters( 'shop_price', $value, 'cart' ) === $value;
+      }
+      $same[] = apply_filters( 'shop_price', 'no context' ) === 'no context';
+      return $same;`);
+    assert.deepEqual(same, Array(9).fill(true));
+    const [price] = await receivedWith('Price 19.9 in cart');
+    assert.equal(price?.data.value, 19.9);
+    assert.equal(price?.data.context, 'cart');
+  });
+
+  test('a template is hidden until the plugin that it requires is active, or the filter says so', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const isVisible = `in_array( 'shop_elsewhere', array_map( function ( $template ) { return $template->hook_name(); }, array_values( Tocsin_Companion::get_instance()->templates()->visible() ) ), true )`;
+    const fire = `do_action( 'shop_elsewhere' ); return ${isVisible};`;
+    assert.equal(await connected.fire(fire), false);
+    assert.equal((await receivedWith('Needs another')).length, 0);
+    connected.site.write(
+      'mu-plugins/another.php',
+      `<?php add_filter( 'tocsin_active_plugin_identifiers', function ( $slugs ) { $GLOBALS['slugs'] = $slugs; $slugs[] = 'another-plugin'; return $slugs; } );`,
+    );
+    assert.equal(await connected.fire(fire), true);
+    assert.equal((await receivedWith('Needs another')).length, 1);
+    assert.deepEqual(
+      await connected.site.php(
+        `return array( in_array( 'shop', $GLOBALS['slugs'], true ), in_array( 'tocsin', $GLOBALS['slugs'], true ) );`,
+      ),
+      [true, true],
+    );
+  });
+
+  test('a monitoring check succeeds, and is in the inbox', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const before = (await connected.received()).length;
+    const answer = await connected.site.php(
+      `return array( Tocsin_Companion::get_instance()->send_monitoring_check(), Tocsin_Companion::get_instance() === Tocsin_Companion::get_instance() );`,
+    );
+    assert.deepEqual(answer, [true, true]);
+    const all = await connected.received();
+    assert.equal(all.length, before + 1);
+    assert.match(all.at(-1)?.title ?? '', /A test site/);
+  });
+
+  test('with a wrong key, without a key, or with nobody there, the monitoring check says no and why', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const site = await WordPressSite.create();
+    t.after(() => site.remove());
+    const check = `
+      update_option( 'tocsin_url', $input['url'] );
+      if ( '' !== $input['key'] ) { Tocsin_Companion::get_instance()->settings()->save_key( $input['key'] ); }
+      return array( Tocsin_Companion::get_instance()->send_monitoring_check(), Tocsin_Companion::get_instance()->last_error() );`;
+    const withoutKey = await site.php<[boolean, string]>(check, { url: connected.url, key: '' });
+    const wrongKey = await site.php<[boolean, string]>(check, { url: connected.url, key: 'svc_wrong' });
+    const nobody = await site.php<[boolean, string]>(check, { url: 'http://127.0.0.1:1', key: connected.key });
+    for (const [isThere, why] of [withoutKey, wrongKey, nobody]) {
+      assert.equal(isThere, false);
+      assert.ok(why.length > 10 && !why.includes('svc_'), why);
+    }
+    assert.match(wrongKey[1], /key/i);
+  });
+
+  test('wrong templates are refused with a text for their author and break nothing', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const hook = { title: 'T', hook_name: 'h' };
+    const wrong: [unknown, RegExp][] = [
+      ['no array', /array/],
+      [{}, /hook_name/],
+      [{ hook_name: 'h' }, /title/],
+      [{ title: ['x'], hook_name: 'h' }, /title/],
+      [{ ...hook, hook_meta: 'x' }, /hook_meta/],
+      [{ ...hook, hook_meta: { type: 'event' } }, /type.*action.*filter/],
+      [{ ...hook, hook_meta: { arg_names: 'order' } }, /arg_names/],
+      [{ ...hook, hook_meta: { arg_names: [1] } }, /arg_names/],
+      [{ ...hook, hook_meta: { payload_arity: -1 } }, /payload_arity/],
+      [{ ...hook, hook_meta: { payload_arity: 'two' } }, /payload_arity/],
+      [{ ...hook, severity: 'awful' }, /severity/],
+      [{ ...hook, category: 'news' }, /category/],
+      [{ ...hook, condition: 'no_such_function' }, /condition/],
+    ];
+    const answers = await connected.site.php(
+      `return array_map( 'tocsin_register_template', $input );`,
+      wrong.map(([template]) => template),
+    );
+    assert.deepEqual(answers, Array(wrong.length).fill(false));
+    const log = connected.site.takeDebugLog().trimEnd().split('\n');
+    assert.equal(log.length, wrong.length, log.join('\n'));
+    for (const [index, [template, text]] of wrong.entries()) {
+      assert.match(log[index] ?? '', /PHP Notice: .*tocsin_register_template was called/i, JSON.stringify(template));
+      assert.match(log[index] ?? '', text);
+    }
+  });
+
+  test('a page survives templates that throw, missing arguments, endless and broken things', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.site.serve();
+    t.after(() => connected.site.stopServing());
+    const page = await connected.site.get('/?trouble=1');
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /<\/html>\s*$/);
+    // The author of a template reads why it was silent.
+    const log = connected.site.takeDebugLog();
+    assert.doesNotMatch(log, /PHP (Fatal|Warning|Notice|Deprecated)/);
+    assert.match(log, /shop_throws.*condition/);
+    assert.match(log, /shop_throws.*map/);
+    await connected.runQueue();
+    const anything = (await connected.received()).filter(({ title }) => title.startsWith('Anything'));
+    assert.ok(anything.length >= 4, JSON.stringify(anything));
+  });
+
+  test('a page view is enough: what it set off reaches the gateway without anybody running the queue', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    connected.site.write(
+      'mu-plugins/sale.php',
+      `<?php add_action( 'wp', function () { if ( isset( $_GET['buy'] ) ) { do_action( 'shop_new_order', $_GET['buy'], 1 ); } } );`,
+    );
+    await connected.site.serve();
+    t.after(() => connected.site.stopServing());
+    assert.equal((await connected.site.get('/?buy=VIEW')).status, 200);
+    await eventually(
+      'the order of the page view is in the inbox',
+      15_000,
+      () => receivedWith('Order VIEW on A test site'),
+      (found) => found.length > 0,
+    );
+    assert.equal((await receivedWith('Order VIEW on A test site')).length, 1);
+  });
+
+  test('script in every field of a template and in its arguments stays text', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const script = '<script>alert(1)</script>"\'><img src=x onerror=alert(2)>';
+    connected.site.write(
+      'mu-plugins/script.php',
+      `<?php add_action( 'tocsin_register_templates', function () {
+        $s = ${phpText(script)};
+        tocsin_register_template( array( 'id' => 'script', 'icon' => $s, 'title' => $s, 'hook_name' => 'shop_script', 'description' => $s, 'scenario_name' => $s,
+          'message_title' => 'Script {thing}', 'message_body' => $s, 'enabled' => true,
+          'hook_meta' => array( 'label' => $s, 'type' => 'action', 'arg_names' => array( 'thing', $s ), 'payload_arity' => 2 ) ) );
+      } );`,
+    );
+    await connected.fire(`do_action( 'shop_script', $input, $input ); return true;`, script);
+    const [stored] = (await connected.received()).filter(({ title }) => title.startsWith('Script'));
+    assert.equal(stored?.title, `Script ${script}`);
+    await connected.site.serve();
+    t.after(() => connected.site.stopServing());
+    const admin = await connected.site.login();
+    for (const link of menuLinks(await (await admin.get('/wp-admin/')).text())) {
+      const page = await admin.get(link);
+      assert.equal(page.status, 200, link);
+      const html = await page.text();
+      assert.match(html, /<\/html>\s*$/, `${link} broke off`);
+      assert.ok(!html.includes('<script>alert(1)') && !html.includes('<img src=x'), link);
+    }
+  });
+
+  test('the ten-line example of the documentation runs as written', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const page = readFileSync(new URL('../../docs/wordpress.md', import.meta.url), 'utf8');
+    const [, example = ''] = /```php\n(.*?)```/s.exec(page) ?? [];
+    const lines = example.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('<?php'));
+    assert.ok(
+      lines.length > 0 && lines.length <= 10,
+      `the first PHP example of docs/wordpress.md has ${lines.length} lines`,
+    );
+    const ids = 'return array_keys( Tocsin_Companion::get_instance()->templates()->all() );';
+    const known = await connected.site.php<string[]>(ids);
+    connected.site.write('mu-plugins/example.php', example.startsWith('<?php') ? example : `<?php\n${example}`);
+    const [id, ...others] = (await connected.site.php<string[]>(ids)).filter((one) => !known.includes(one));
+    assert.ok(id !== undefined && others.length === 0);
+    const before = (await connected.received()).length;
+    await connected.fire(
+      `$companion = Tocsin_Companion::get_instance();
+      $companion->settings()->save_template( $input, true );
+      $template = $companion->templates()->find( $input );
+      do_action( $template->hook_name(), ...$template->arg_names() );
+      return true;`,
+      id,
+    );
+    assert.equal((await connected.received()).length, before + 1);
+  });
+});
+
+/** The companion's screens, as the menu links to them. */
+function menuLinks(html: string): string[] {
+  const links = new Set(
+    [...html.matchAll(/href=['"](admin\.php\?page=tocsin[^'"]*)['"]/g)].map(([, link]) => `/wp-admin/${link}`),
+  );
+  assert.ok(links.size >= 3, `the menu has ${links.size} screens of the companion`);
+  return [...links];
+}
+
+function phpText(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

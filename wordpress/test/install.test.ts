@@ -1,0 +1,152 @@
+// Comes and goes without a trace, on one site and on a network.
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { pluginFolder, wordpressObstacle } from './support/wordpress-files.ts';
+import { WordPressSite } from './support/wordpress-site.ts';
+
+const obstacle = wordpressObstacle();
+
+/** Everything that is kept anywhere: tables, names of options, scheduled hooks, kinds of user meta, Action Scheduler's rows. */
+const inventory = `global $wpdb;
+wp_cache_flush();
+$sites = is_multisite() ? get_sites( array( 'fields' => 'ids' ) ) : array( 1 );
+$kept = array( 'tables' => $wpdb->get_col( 'SHOW TABLES' ), 'usermeta' => $wpdb->get_col( "SELECT DISTINCT meta_key FROM $wpdb->usermeta ORDER BY meta_key" ) );
+if ( is_multisite() ) {
+  $kept['network'] = $wpdb->get_col( "SELECT meta_key FROM $wpdb->sitemeta WHERE meta_key NOT LIKE '%transient%' OR meta_key LIKE '%tocsin%' ORDER BY meta_key" );
+}
+foreach ( $sites as $site ) {
+  is_multisite() && switch_to_blog( $site );
+  $kept["options $site"] = $wpdb->get_col( "SELECT option_name FROM $wpdb->options WHERE ( option_name NOT LIKE '%transient%' AND option_name NOT IN ( 'cron', 'recently_activated', 'uninstall_plugins' ) ) OR option_name LIKE '%tocsin%' ORDER BY option_name" );
+  $hooks = array();
+  foreach ( (array) _get_cron_array() as $events ) {
+    $hooks = array_merge( $hooks, array_filter( array_keys( (array) $events ), static fn( $hook ) => false !== strpos( $hook, 'tocsin' ) ) );
+  }
+  $kept["hooks $site"] = $hooks;
+  is_multisite() && restore_current_blog();
+}
+foreach ( array( 'actions', 'logs', 'groups' ) as $table ) {
+  $kept[ $table ] = $wpdb->get_var( "SELECT COUNT(*) FROM {$wpdb->prefix}actionscheduler_$table" );
+}
+sort( $kept['tables'] );
+return $kept;`;
+
+/** The tables of Action Scheduler, as far as they matter here, with another plugin's action in them. */
+const actionScheduler = `global $wpdb;
+$wpdb->query( "CREATE TABLE {$wpdb->prefix}actionscheduler_actions (action_id bigint(20) NOT NULL, hook varchar(191) NOT NULL, group_id bigint(20) NOT NULL, PRIMARY KEY (action_id))" );
+$wpdb->query( "CREATE TABLE {$wpdb->prefix}actionscheduler_logs (log_id bigint(20) NOT NULL, action_id bigint(20) NOT NULL, PRIMARY KEY (log_id))" );
+$wpdb->query( "CREATE TABLE {$wpdb->prefix}actionscheduler_groups (group_id bigint(20) NOT NULL, slug varchar(255) NOT NULL, PRIMARY KEY (group_id))" );
+$wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_actions VALUES (1, 'another', 1)" );
+$wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_logs VALUES (1, 1)" );
+return $wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_groups VALUES (1, 'another')" );`;
+
+/** What use leaves behind, and then some. */
+const use = `global $wpdb;
+$companion = Tocsin_Companion::get_instance();
+foreach ( is_multisite() ? get_sites( array( 'fields' => 'ids' ) ) : array( 1 ) as $site ) {
+  is_multisite() && switch_to_blog( $site );
+  $companion->settings()->save_url( 'http://127.0.0.1:9/' );
+  $companion->settings()->save_key( 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef' );
+  $companion->queue()->add( array( 'template_id' => 'test', 'title' => 'Title', 'payload' => array() ) );
+  $companion->queue()->flush();
+  $companion->runner()->run();
+  ( new Tocsin_Lock() )->take( 60000 );
+  set_transient( 'tocsin_notice', 'x', 99 );
+  update_user_option( 1, 'tocsin_seen', 'x' );
+  is_multisite() && restore_current_blog();
+}
+set_site_transient( 'tocsin_notice', 'x', 99 );
+update_site_option( 'tocsin_network', 'x' );
+update_user_meta( 1, 'tocsin_per_page', 5 );
+update_user_meta( 1, 'managetocsin_page_tocsin-logcolumnshidden', array( 'body' ) );
+$wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_actions VALUES (2, 'tocsin_run_due', 2)" );
+$wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_logs VALUES (2, 2)" );
+$wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_groups VALUES (2, 'tocsin')" );
+return $companion->queue()->counts()['waiting'];`;
+
+const activate = `require_once ABSPATH . 'wp-admin/includes/plugin.php';
+$result = activate_plugin( 'tocsin/tocsin.php', '', is_multisite() );
+return is_wp_error( $result ) ? $result->get_error_message() : 'active';`;
+
+const deactivate = `require_once ABSPATH . 'wp-admin/includes/plugin.php';
+deactivate_plugins( 'tocsin/tocsin.php', false, is_multisite() );
+return true;`;
+
+const uninstall = `require_once ABSPATH . 'wp-admin/includes/plugin.php';
+return uninstall_plugin( 'tocsin/tocsin.php' );`;
+
+const addSite = `return wpmu_create_blog( wp_parse_url( home_url(), PHP_URL_HOST ) . ':' . wp_parse_url( home_url(), PHP_URL_PORT ), $input, 'Another', 1 );`;
+
+type Inventory = Record<string, string[]>;
+
+for (const multisite of [false, true]) {
+  test(`what is deleted leaves nothing behind ${multisite ? 'on any site of a network' : 'on a site'}`, async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const site = await WordPressSite.create({ multisite, withoutCompanion: true });
+    t.after(() => site.remove());
+    await site.php(actionScheduler);
+    if (multisite) assert.equal(typeof (await site.php(addSite, '/second/')), 'number');
+    const untouched = await site.php<Inventory>(inventory);
+    cpSync(pluginFolder, join(site.folder, 'wp-content', 'plugins', 'tocsin'), { recursive: true });
+    assert.equal(await site.php(activate), 'active');
+    assert.equal(await site.php(use), 1);
+
+    const used = await site.php<Inventory>(inventory);
+    for (const part of Object.keys(untouched)) assert.notDeepEqual(used[part], untouched[part], part);
+    await site.php(deactivate);
+    const resting = await site.php<Inventory>(inventory);
+    assert.deepEqual(resting['hooks 1'], []);
+    assert.ok(!resting['options 1']?.includes('tocsin_runner_lock'));
+    assert.ok(resting['options 1']?.includes('tocsin_key'), 'settings stay until the plugin is deleted');
+    await site.php(uninstall);
+    assert.deepEqual(await site.php(inventory), untouched);
+  });
+}
+
+test('a new site of a network has its own queue, which goes with the site', async (t) => {
+  if (!canRun(t, obstacle)) return;
+  const site = await WordPressSite.create({ multisite: true });
+  t.after(() => site.remove());
+  const second = await site.php<number>(addSite, '/second/');
+  const tables = () => site.php<string[]>(`global $wpdb; return $wpdb->get_col( "SHOW TABLES LIKE '%tocsin%'" );`);
+  assert.deepEqual((await tables()).toSorted(), [`wp_${second}_tocsin_events`, 'wp_tocsin_events']);
+
+  const add = `$queue = Tocsin_Companion::get_instance()->queue();
+    $queue->add( array( 'title' => 'Here' ) );
+    switch_to_blog( $input );
+    $queue->add( array( 'title' => 'There' ) );
+    restore_current_blog();
+    $queue->flush();
+    $titles = array( array_column( $queue->list(), 'title' ) );
+    switch_to_blog( $input );
+    $titles[] = array_column( $queue->list(), 'title' );
+    restore_current_blog();
+    return $titles;`;
+  assert.deepEqual(await site.php(add, second), [['Here'], ['There']]);
+  const scheduled = `return array( (bool) wp_next_scheduled( 'tocsin_run_due' ), (bool) wp_next_scheduled( 'tocsin_run' ) );`;
+  assert.deepEqual(
+    await site.php(scheduled, null, '/second/'),
+    [true, true],
+    'its own clock sends what another site wrote',
+  );
+
+  await site.php(
+    `require_once ABSPATH . 'wp-admin/includes/ms.php'; wpmu_delete_blog( $input, true ); return true;`,
+    second,
+  );
+  assert.deepEqual(await tables(), ['wp_tocsin_events']);
+});
+
+test('a table of another version is brought up to date by the next request', async (t) => {
+  if (!canRun(t, obstacle)) return;
+  const site = await WordPressSite.create();
+  t.after(() => site.remove());
+  await site.php(
+    `global $wpdb; $wpdb->query( "DROP TABLE {$wpdb->prefix}tocsin_events" ); return update_option( 'tocsin_db_version', '0' );`,
+  );
+  const count = await site.php('return Tocsin_Companion::get_instance()->queue()->counts()["waiting"];');
+  assert.equal(count, 0);
+  assert.equal(await site.php(`return get_option( 'tocsin_db_version' );`), '1');
+});

@@ -1,0 +1,120 @@
+// The gateway goes away and comes back, runners die and compete: every event arrives once, in order.
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { ConnectedSite } from './support/connected-site.ts';
+import { wordpressObstacle } from './support/wordpress-files.ts';
+
+const obstacle = wordpressObstacle();
+
+/** Dies like a process whose machine loses power: the gateway has answered, and nobody has written it down. */
+const dying = `<?php
+add_filter( 'http_response', function ( $response, $args, $url ) {
+	if ( TOCSIN_URL === $url && file_exists( getenv( 'WORDPRESS_SITE' ) . '/die' ) ) {
+		unlink( getenv( 'WORDPRESS_SITE' ) . '/die' );
+		posix_kill( getmypid(), SIGKILL );
+	}
+	return $response;
+}, 1, 3 );
+`;
+
+const fire = `foreach ( $input as $title ) {
+	Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'test', 'title' => $title, 'body' => 'Text', 'category' => 'info', 'payload' => array() ) );
+}
+return count( $input );`;
+
+/** Back-offs and leases are over. */
+const letTimePass = `global $wpdb;
+$wpdb->query( 'UPDATE ' . Tocsin_Queue::table() . " SET next_at = 0, lease_until = 0 WHERE state = 'waiting'" );
+return $wpdb->query( "UPDATE $wpdb->options SET option_value = '1 x' WHERE option_name = 'tocsin_runner_lock'" );`;
+
+const run = 'return Tocsin_Companion::get_instance()->runner()->run();';
+
+interface Run {
+  sent: number;
+  failed: number;
+  reason: string;
+}
+
+suite('an outage', () => {
+  let connected: ConnectedSite;
+  let seen = 0;
+
+  before(async () => {
+    if (obstacle !== null && obstacle !== undefined) return;
+    connected = await ConnectedSite.create();
+    connected.site.write('mu-plugins/dying.php', dying);
+  });
+  beforeEach(async () => {
+    if (connected !== undefined) seen = (await connected.received()).length;
+  });
+  after(() => connected?.remove());
+
+  const received = async () => (await connected.received()).slice(seen).map(({ title }) => title);
+  const counts = () =>
+    connected.site.php<{ waiting: number; dead: number }>(
+      'return Tocsin_Companion::get_instance()->queue()->counts();',
+    );
+
+  test('ten events of ten pages, fired while the gateway is down, all arrive once and in order when it is back', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const titles = Array.from({ length: 10 }, (_, number) => `Event ${number}`);
+    await connected.gateway.stop();
+    for (const title of titles.slice(0, 5)) await connected.site.php(fire, [title]);
+    assert.equal((await connected.site.php<Run>(run)).failed, 1, 'one try stands for all');
+    for (const title of titles.slice(5)) await connected.site.php(fire, [title]);
+    await connected.site.php(letTimePass);
+    assert.equal((await connected.site.php<Run>(run)).failed, 1);
+    assert.equal((await counts()).waiting, 10);
+
+    await connected.restartGateway();
+    await connected.site.php(letTimePass);
+    assert.equal((await connected.site.php<Run>(run)).sent, 10);
+    assert.deepEqual(await received(), titles);
+    assert.equal((await connected.site.php<Run>(run)).sent, 0);
+  });
+
+  test('a runner that is killed after the gateway accepted does not make it ring twice', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.site.php(fire, ['Before', 'After']);
+    const flag = join(connected.site.folder, 'die');
+    writeFileSync(flag, '');
+    await assert.rejects(connected.site.php(run));
+    assert.ok(!existsSync(flag), 'the runner died where it should');
+    assert.deepEqual(await received(), ['Before']);
+    assert.equal((await counts()).waiting, 2);
+    assert.equal((await connected.site.php<Run>(run)).reason, 'busy', 'nobody takes over before the lease is over');
+
+    await connected.site.php(letTimePass);
+    assert.equal((await connected.site.php<Run>(run)).sent, 2);
+    assert.deepEqual(await received(), ['Before', 'After']);
+    assert.deepEqual([(await counts()).waiting, (await counts()).dead], [0, 0]);
+  });
+
+  test('processes that claim at the same time never get the same event', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const titles = Array.from({ length: 30 }, (_, number) => `Claim ${number}`);
+    await connected.site.php(fire, titles);
+    const start = Date.now() + 1_500;
+    const claimAll = `while ( microtime( true ) * 1000 < $input ) { usleep( 100 ); }
+      $queue = new Tocsin_Queue();
+      $mine = array();
+      for ( $turn = 0; $turn < 40; $turn++ ) {
+        $mine = array_merge( $mine, array_column( $queue->claim( 2 ), 'title' ) );
+      }
+      return $mine;`;
+    const claimed = await Promise.all([1, 2, 3].map(() => connected.site.php<string[]>(claimAll, start)));
+    assert.deepEqual(claimed.flat().sort(), titles.toSorted());
+    assert.ok(claimed.filter((mine) => mine.length > 0).length > 1, 'they did compete');
+
+    await connected.site.php(letTimePass);
+    const runs = await Promise.all([1, 2, 3].map(() => connected.site.php<Run>(run)));
+    assert.equal(
+      runs.reduce((sum, { sent }) => sum + sent, 0),
+      30,
+    );
+    assert.deepEqual(await received(), titles);
+  });
+});

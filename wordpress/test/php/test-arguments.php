@@ -1,0 +1,239 @@
+<?php
+/**
+ * Whatever a hook hands over becomes small, readable and harmless.
+ */
+
+declare( strict_types=1 );
+
+final class Test_Arguments extends Tocsin_Test_Case {
+
+	private function describe( array $named ): array {
+		return ( new Tocsin_Arguments() )->describe( $named );
+	}
+
+	public function test_a_post_is_told_by_title_kind_author_and_link(): void {
+		$id   = wp_insert_post(
+			array(
+				'post_title'    => 'Tom &amp; <b>Jerry</b>',
+				'post_status'   => 'publish',
+				'post_author'   => 1,
+				'post_password' => 'of-the-post',
+			)
+		);
+		$said = $this->describe( array( 'post' => get_post( $id ) ) )['post'];
+		$this->assertSame( 'Tom & Jerry', $said['title'] );
+		$this->assertSame( array( 'Post', 'publish', 'admin' ), array( $said['type'], $said['status'], $said['author'] ) );
+		$this->assertSame( get_permalink( $id ), $said['link'] );
+		$this->assertStringNotContainsString( 'of-the-post', wp_json_encode( $said ) );
+	}
+
+	public function test_a_user_is_told_without_what_opens_the_account(): void {
+		global $wpdb;
+		$wpdb->update( $wpdb->users, array( 'user_activation_key' => 'activation-key-1' ), array( 'ID' => 1 ) );
+		clean_user_cache( 1 );
+		$user = get_userdata( 1 );
+		$said = $this->describe(
+			array(
+				'user' => $user,
+				'row'  => $user->data,
+				'list' => (array) $user->data,
+			)
+		);
+		$this->assertSame( array( 'admin', 'admin', array( 'administrator' ) ), array( $said['user']['name'], $said['user']['login'], $said['user']['roles'] ) );
+		$json = wp_json_encode( $said, JSON_UNESCAPED_SLASHES );
+		$this->assertStringNotContainsString( $user->user_pass, $json );
+		$this->assertStringNotContainsString( 'activation-key-1', $json );
+	}
+
+	public function test_comments_terms_errors_and_dates_are_readable(): void {
+		$post    = wp_insert_post( array( 'post_title' => 'About tea' ) );
+		$comment = wp_insert_comment(
+			array(
+				'comment_post_ID' => $post,
+				'comment_author'  => 'Ada',
+				'comment_content' => '<p>Nice &amp; warm</p>',
+			)
+		);
+		$error   = new WP_Error( 'mail', 'No route', array( 'message' => 'the text of the mail' ) );
+		$error->add( 'again', 'Still none' );
+		$said = $this->describe(
+			array(
+				'comment' => get_comment( $comment ),
+				'term'    => get_term( (int) get_option( 'default_category' ) ),
+				'error'   => $error,
+				'when'    => new DateTimeImmutable( '2026-01-02T03:04:05+00:00' ),
+			)
+		);
+		$this->assertSame( array( 'Ada', 'Nice & warm', 'About tea' ), array( $said['comment']['author'], $said['comment']['text'], $said['comment']['post'] ) );
+		$this->assertSame( 'category', $said['term']['taxonomy'] );
+		$this->assertSame(
+			array(
+				'code'    => 'mail',
+				'message' => "No route\nStill none",
+			),
+			$said['error']
+		);
+		$this->assertSame( '2026-01-02T03:04:05+00:00', $said['when'] );
+	}
+
+	public function test_an_order_is_told_by_its_methods_even_when_one_throws(): void {
+		$item  = new class() {
+			public function get_name() {
+				return 'Tea';
+			}
+			public function get_quantity() {
+				return 2;
+			}
+		};
+		$order = new class( $item ) {
+			private $item;
+			public $order_key = 'wc_order_abc';
+			public function __construct( $item ) {
+				$this->item = $item;
+			}
+			public function get_id() {
+				return 17;
+			}
+			public function get_order_number() {
+				return '2026-17';
+			}
+			public function get_status() {
+				return 'processing';
+			}
+			public function get_total() {
+				return '49.00';
+			}
+			public function get_currency() {
+				throw new RuntimeException( 'not today' );
+			}
+			public function get_items() {
+				return array( 5 => $this->item );
+			}
+		};
+		$this->assertSame(
+			array(
+				'number' => '2026-17',
+				'id'     => 17,
+				'status' => 'processing',
+				'total'  => '49.00',
+				'items'  => array( '2 × Tea' ),
+			),
+			$this->describe( array( 'order' => $order ) )['order']
+		);
+	}
+
+	public function test_of_things_it_does_not_know_only_the_kind_is_told(): void {
+		$magic = new class() {
+			public $inside = 'private matter';
+			public function __call( $name, $args ) {
+				return 'private matter';
+			}
+			public function __toString() {
+				return 'private matter';
+			}
+		};
+		$said  = $this->describe(
+			array(
+				'magic'    => $magic,
+				'closure'  => static function () {},
+				'resource' => fopen( 'php://memory', 'r' ),
+				'nan'      => NAN,
+			)
+		);
+		$this->assertStringNotContainsString( 'private matter', wp_json_encode( $said ) );
+		$this->assertSame( array( '[Closure]', '[resource]', '[NaN]' ), array( $said['closure'], $said['resource'], $said['nan'] ) );
+	}
+
+	public function test_names_of_secrets_are_hidden_and_others_are_not(): void {
+		$secret = array( 'user_pass', 'pass1', 'pwd', 'PASSWORD', 'authKey', 'auth', 'api_key', 'apiKey', 'key', 'access-token', '_wpnonce', 'cookie', 'session_tokens', 'hash', 'card_number', 'cvc', 'IBAN', 'client_secret', 'X-Signature' );
+		$plain  = array( 'author', 'passenger', 'keyboard', 'title', 'hashtag', 'discard', 'description', 'compass' );
+		$said   = $this->describe( array_fill_keys( array_merge( $secret, $plain ), 'value-x' ) );
+		$this->assertSame( array_fill_keys( $secret, '[hidden]' ), array_intersect_key( $said, array_flip( $secret ) ) );
+		$this->assertSame( array_fill_keys( $plain, 'value-x' ), array_intersect_key( $said, array_flip( $plain ) ) );
+	}
+
+	public function test_a_value_is_hidden_when_the_entry_beside_it_names_a_secret(): void {
+		$said = $this->describe(
+			array(
+				'meta_key'   => 'session_tokens',
+				'meta_value' => array( 'd2a7' => array( 'login' => 1 ) ),
+				'fields'     => array(
+					array(
+						'name'  => 'Your password',
+						'value' => 'hunter2',
+					),
+					array(
+						'name'  => 'Your name',
+						'value' => 'Ada',
+					),
+				),
+			)
+		);
+		$this->assertSame( '[hidden]', $said['meta_value'] );
+		$this->assertSame( 'session_tokens', $said['meta_key'] );
+		$this->assertSame( array( '[hidden]', 'Ada' ), array_column( $said['fields'], 'value' ) );
+	}
+
+	public function test_secrets_inside_texts_are_taken_out(): void {
+		$said = $this->describe(
+			array(
+				'hash'   => '',
+				'one'    => wp_hash_password( 'x' ),
+				'two'    => '$2y$10$abcdefghijklmnopqrstuv',
+				'mail'   => 'Reset: https://example.com/wp-login.php?action=rp&key=Zx81LongKey&login=ada',
+				'header' => 'Authorization: Bearer abc.def-ghi123',
+				'ours'   => 'my key is svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef.',
+			)
+		);
+		$this->assertSame( array( '[hidden]', '[hidden]' ), array( $said['one'], $said['two'] ) );
+		$this->assertSame( 'Reset: https://example.com/wp-login.php?action=rp&key=[hidden]&login=ada', $said['mail'] );
+		$this->assertSame( 'Authorization: Bearer [hidden]', $said['header'] );
+		$this->assertSame( 'my key is [hidden].', $said['ours'] );
+	}
+
+	public function test_large_deep_and_endless_things_end(): void {
+		$deep = 'bottom';
+		for ( $i = 0; $i < 40; $i++ ) {
+			$deep = array( 'in' => $deep );
+		}
+		$loop       = new stdClass();
+		$loop->name = 'loop';
+		$loop->self = $loop;
+		$list       = array( 'a' => 1 );
+		$list['me'] = &$list;
+		$begin      = microtime( true );
+		$said       = $this->describe(
+			array(
+				'deep'  => $deep,
+				'loop'  => $loop,
+				'list'  => $list,
+				'wide'  => range( 1, 5000 ),
+				'broad' => array_fill( 0, 50, array_fill( 0, 50, str_repeat( "\u{1F514}", 9000 ) ) ),
+			)
+		);
+		$spent      = microtime( true ) - $begin;
+		$this->assertSame(
+			array(
+				'name' => 'loop',
+				'self' => '[stdClass]',
+			),
+			$said['loop']
+		);
+		$this->assertStringNotContainsString( 'bottom', wp_json_encode( $said['deep'] ) );
+		$this->assertCount( 51, $said['wide'] );
+		$this->assertSame( '… 4950 more left out', end( $said['wide'] ) );
+		$this->assertLessThan( 64 * 1024, strlen( wp_json_encode( $said ) ) );
+		$this->assertLessThan( 0.05, $spent );
+	}
+
+	public function test_a_text_is_cut_by_characters_and_broken_bytes_are_repaired(): void {
+		$said = $this->describe(
+			array(
+				'long'   => str_repeat( 'ä', 3000 ),
+				'broken' => "caf\xe9 & <b>",
+			)
+		);
+		$this->assertSame( str_repeat( 'ä', 1999 ) . '…', $said['long'] );
+		$this->assertSame( "caf\u{FFFD} & <b>", $said['broken'] );
+	}
+}

@@ -1,0 +1,124 @@
+<?php
+/**
+ * The call to the gateway, and what its answers mean.
+ */
+
+declare( strict_types=1 );
+
+final class Test_Client extends Tocsin_Test_Case {
+
+	const KEY = 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef';
+
+	/** @var Tocsin_Settings */
+	private $settings;
+
+	/** @var array */
+	private $sent = array();
+
+	protected function setUp(): void {
+		parent::setUp();
+		$this->settings = new Tocsin_Settings( new Tocsin_Templates() );
+		$this->settings->save_url( 'https://gateway.example.com/' );
+		$this->settings->save_key( self::KEY );
+	}
+
+	/**
+	 * @param array|WP_Error $answer
+	 */
+	private function send( $answer ): Tocsin_Result {
+		$take = function ( $short, $args, $url ) use ( $answer ) {
+			$this->sent[] = $args + array( 'url' => $url );
+			return $answer;
+		};
+		add_filter( 'pre_http_request', $take, PHP_INT_MAX, 3 );
+		$result = ( new Tocsin_Client( $this->settings ) )->send( array( 'title' => 'Grüße/€', 'payload' => array( 'a' => 1 ) ), 'one-key' );
+		remove_filter( 'pre_http_request', $take, PHP_INT_MAX );
+		return $result;
+	}
+
+	private static function answer( int $status, $body, array $headers = array() ): array {
+		return array(
+			'headers'  => $headers,
+			'body'     => is_string( $body ) ? $body : wp_json_encode( $body ),
+			'response' => array( 'code' => $status, 'message' => '' ),
+			'cookies'  => array(),
+		);
+	}
+
+	public function test_what_is_signed_is_what_is_sent_though_another_plugin_meddles(): void {
+		add_filter( 'http_request_args', static fn( $args ) => array( 'body' => 'changed', 'headers' => array(), 'redirection' => 5 ) + $args, 99 );
+		$this->assertTrue( $this->send( self::answer( 200, array( 'ok' => true ) ) )->is_accepted() );
+		list( $sent ) = $this->sent;
+		$headers      = $sent['headers'];
+		$this->assertSame( '{"title":"Grüße/€","payload":{"a":1}}', $sent['body'] );
+		$this->assertSame( hash_hmac( 'sha256', $headers['X-Timestamp'] . $sent['body'], self::KEY ), $headers['X-Signature'] );
+		$this->assertMatchesRegularExpression( '/^\d{13}$/', $headers['X-Timestamp'] );
+		$this->assertSame( array( home_url(), home_url() . '/' ), array( $headers['Origin'], $headers['Referer'] ) );
+		$this->assertSame( array( 'Bearer ' . self::KEY, 'application/json', 'one-key' ), array( $headers['Authorization'], $headers['Content-Type'], $headers['Idempotency-Key'] ) );
+		$this->assertSame( array( 0, 'POST' ), array( $sent['redirection'], $sent['method'] ) );
+	}
+
+	/**
+	 * @dataProvider answers
+	 */
+	public function test_an_answer_says_whether_to_try_again( $answer, bool $accepted, bool $final ): void {
+		$result = $this->send( $answer );
+		$this->assertSame( array( $accepted, $final ), array( $result->is_accepted(), $result->is_final() ), $result->message() );
+		$this->assertNotSame( '', $result->message() );
+		$this->assertStringNotContainsString( self::KEY, $result->message() );
+	}
+
+	public function answers(): array {
+		$error = static fn( int $status, string $code ) => self::answer( $status, array( 'ok' => false, 'error' => 'Words', 'code' => $code ) );
+		return array(
+			'accepted'                     => array( self::answer( 200, array( 'ok' => true ) ), true, true ),
+			'some web page'                => array( self::answer( 200, '<html>' ), false, false ),
+			'moved'                        => array( self::answer( 301, '' ), false, false ),
+			'nobody there'                 => array( new WP_Error( 'http_request_failed', 'Connection refused' ), false, false ),
+			'wrong content'                => array( $error( 400, 'invalid_body' ), false, true ),
+			'a proxy that says 400'        => array( self::answer( 400, '<html>' ), false, false ),
+			'a key that can be mended'     => array( $error( 401, 'invalid_api_key' ), false, false ),
+			'a path that can be mended'    => array( $error( 404, 'not_found' ), false, false ),
+			'slow'                         => array( $error( 408, 'request_timeout' ), false, false ),
+			'being sent by another'        => array( $error( 409, 'idempotency_in_progress' ), false, false ),
+			'too large'                    => array( $error( 413, 'body_too_large' ), false, true ),
+			'not the same event'           => array( $error( 422, 'idempotency_mismatch' ), false, true ),
+			'too many'                     => array( $error( 429, 'rate_limited' ), false, false ),
+			'broken'                       => array( $error( 500, 'internal' ), false, false ),
+			'stored, though a device fails' => array( $error( 502, 'mqtt_publish_failed' ), false, true ),
+			'a proxy without gateway'      => array( self::answer( 502, '' ), false, false ),
+			'strange'                      => array( self::answer( 400, array( 'ok' => array(), 'code' => array( 1 ), 'error' => 5 ) ), false, false ),
+		);
+	}
+
+	public function test_the_gateway_says_how_long_to_wait(): void {
+		$this->assertSame( 7, $this->send( self::answer( 429, '', array( 'retry-after' => '7' ) ) )->retry_after() );
+		$this->assertSame( HOUR_IN_SECONDS, $this->send( self::answer( 503, '', array( 'retry-after' => '999999' ) ) )->retry_after() );
+		$this->assertSame( 0, $this->send( self::answer( 503, '', array( 'retry-after' => 'soon' ) ) )->retry_after() );
+		$this->assertEqualsWithDelta( 60, $this->send( self::answer( 503, '', array( 'retry-after' => gmdate( 'D, d M Y H:i:s', time() + 60 ) . ' GMT' ) ) )->retry_after(), 2 );
+	}
+
+	public function test_the_key_is_kept_sealed_not_loaded_with_every_page_and_lost_with_the_salts(): void {
+		global $wpdb;
+		$row = $wpdb->get_row( "SELECT option_value, autoload FROM $wpdb->options WHERE option_name = 'tocsin_key'", ARRAY_A );
+		$this->assertStringNotContainsString( substr( self::KEY, 4 ), $row['option_value'] );
+		$this->assertContains( $row['autoload'], array( 'no', 'off' ) );
+		$this->assertSame( self::KEY, $this->settings->key() );
+		add_filter( 'salt', static fn() => 'other salts' );
+		$this->assertSame( array( '', true ), array( $this->settings->key(), $this->settings->has_key() ) );
+		$result = $this->send( self::answer( 200, array( 'ok' => true ) ) );
+		$this->assertFalse( $result->is_accepted() || $result->is_final() );
+		$this->assertSame( array(), $this->sent );
+	}
+
+	public function test_addresses_and_keys_that_cannot_be_are_refused_and_change_nothing(): void {
+		foreach ( array( 'gateway.example.com', 'ftp://x', 'javascript:alert(1)', 'https://', 'https://user:word@gateway.example.com' ) as $url ) {
+			$this->assertNotSame( '', $this->settings->save_url( $url ), $url );
+		}
+		foreach ( array( 'x', 'svc_', "svc_a\nb", 'svc_' . str_repeat( 'a', 300 ) ) as $key ) {
+			$problem = $this->settings->save_key( $key );
+			$this->assertNotSame( '', $problem );
+		}
+		$this->assertSame( array( 'https://gateway.example.com/', self::KEY ), array( $this->settings->url(), $this->settings->key() ) );
+	}
+}

@@ -1,0 +1,34 @@
+// The companion's parts one by one, in PHP: PHPUnit inside a real WordPress.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { canRun, obstacleIn } from '../../packages/gateway/test/support/requires.ts';
+import { wordpressObstacle } from './support/wordpress-files.ts';
+import { WordPressSite } from './support/wordpress-site.ts';
+
+test('the PHPUnit tests of the companion pass inside WordPress', async (t) => {
+  if (!canRun(t, wordpressObstacle() ?? obstacleIn('phpunit', ['--version']))) return;
+  const site = await WordPressSite.create();
+  t.after(() => site.remove());
+  const folder = fileURLToPath(new URL('./php', import.meta.url));
+  // The command line has no limit of its own: a test that goes astray must not take the machine with it.
+  const before = ['-d', 'memory_limit=512M', '-d', `auto_prepend_file=${folder}/bootstrap.php`];
+  const child = spawn('php', [...before, programOnPath('phpunit'), `--configuration=${folder}/phpunit.xml.dist`], {
+    env: site.environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said, complaints, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  assert.equal(status, 0, `${said}${complaints}\nThe site's log:\n${site.debugLog()}`);
+  assert.match(said, /^OK \(\d+ tests/m, said);
+});
+
+function programOnPath(name: string): string {
+  return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+}

@@ -1,0 +1,258 @@
+// The three screens in wp-admin, in a real browser, with the real gateway behind them.
+import assert from 'node:assert/strict';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { eventually } from '../../packages/gateway/test/support/eventually.ts';
+import { type GatewayProcess, Installation } from '../../packages/gateway/test/support/gateway-process.ts';
+import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { readAll, withStore } from '../../packages/gateway/test/support/stored-notifications.ts';
+import { expectAccessible, expectNoSidewaysScroll } from '../../packages/inbox/test/support/expectations.ts';
+import { AdminBrowser } from './support/admin-browser.ts';
+import { wordpressObstacle } from './support/wordpress-files.ts';
+import { WordPressSite } from './support/wordpress-site.ts';
+
+const obstacle = wordpressObstacle() ?? AdminBrowser.obstacle;
+const screen = (name = '') => `/wp-admin/admin.php?page=tocsin${name}`;
+const runQueue = 'return Tocsin_Companion::get_instance()->runner()->run();';
+
+suite('The screens of the companion', () => {
+  let site: WordPressSite;
+  let browser: AdminBrowser;
+  let installation: Installation;
+  let gateway: GatewayProcess;
+  let key: string;
+  let owner: string;
+
+  before(async () => {
+    if (obstacle !== null) return;
+    installation = await Installation.create();
+    [site, gateway, browser] = await Promise.all([WordPressSite.create(), installation.serve(), AdminBrowser.open()]);
+    key = gateway.key;
+    owner = gateway.line.firstRun?.owner ?? '';
+    await site.serve();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await installation?.remove();
+    await site?.remove();
+  });
+
+  function inBrowser(name: string, run: (page: Page, t: TestContext) => Promise<void>): void {
+    void test(name, async (t) => {
+      if (canRun(t, obstacle)) await run(await browser.newPage(t, site), t);
+    });
+  }
+
+  /** Address and key as an earlier visit left them. */
+  async function connect(url = gateway.api, secret = key): Promise<void> {
+    const problems = await site.php<string>(
+      `$settings = Tocsin_Companion::get_instance()->settings();
+      return $settings->save_url( $input['url'] ) . $settings->save_key( $input['key'] );`,
+      { url, key: secret },
+    );
+    assert.equal(problems, '');
+  }
+
+  async function received(title: string) {
+    const { notifications } = await withStore(installation.dataDir, (store) => readAll(store, owner));
+    return notifications.filter((each) => each.title === title);
+  }
+
+  inBrowser(
+    'address and key are filled in, the check says what happened, and the key is never shown again',
+    async (page) => {
+      await page.goto(screen());
+      assert.ok(await page.getByRole('button', { name: 'Send monitoring check' }).isDisabled());
+      await page.getByLabel('Gateway address').fill(gateway.api);
+      await page.getByLabel('API key').fill(key);
+      await page.getByRole('button', { name: 'Save connection' }).click();
+      await page.getByText('Connection saved.').waitFor();
+      await page.getByText(/A key is stored since/).waitFor();
+      assert.equal(await page.getByLabel('API key').inputValue(), '');
+
+      await page.getByRole('button', { name: 'Send monitoring check' }).click();
+      await page.getByText('The gateway accepted the monitoring check.').waitFor();
+      await page.getByText('MQTT: published to 1 device').waitFor();
+      assert.ok(!(await page.content()).includes(key));
+      await expectAccessible(page, '#tocsin');
+      assert.equal((await received('Monitoring check from A test site')).length, 1);
+
+      await page.getByRole('button', { name: 'Save connection' }).click();
+      await page.getByText('Connection saved.').waitFor();
+      await page.getByRole('button', { name: 'Send monitoring check' }).click();
+      await page.getByText('The gateway accepted the monitoring check.').waitFor();
+
+      await page.getByLabel('Remove the stored key').check();
+      await page.getByRole('button', { name: 'Save connection' }).click();
+      await page.getByText('Begins with svc_.').waitFor();
+    },
+  );
+
+  inBrowser('a check that fails says why, and what to do', async (page) => {
+    const expected: [url: string, key: string, words: RegExp][] = [
+      [gateway.api, `svc_${'x'.repeat(38)}`, /does not know this API key/],
+      [site.url, key, /is not a Tocsin gateway/],
+      ['http://127.0.0.1:9', key, /could not be reached/],
+    ];
+    for (const [url, secret, words] of expected) {
+      await connect(url, secret);
+      await page.goto(screen());
+      await page.getByRole('button', { name: 'Send monitoring check' }).click();
+      await page.getByRole('alert').getByText(words).waitFor();
+      assert.ok(!(await page.content()).includes(secret));
+    }
+    await page.getByLabel('Gateway address').fill('http://gateway.example.com');
+    await page.getByLabel('API key').fill('no key at all');
+    await page.getByRole('button', { name: 'Save connection' }).click();
+    await page.getByText('The API key must begin with svc_').waitFor();
+    await page.getByText('Key and messages travel to gateway.example.com unencrypted.').waitFor();
+  });
+
+  inBrowser(
+    'a template is switched on, its text changed, and a post that is published arrives with that text',
+    async (page) => {
+      await connect();
+      await page.goto(screen('-templates'));
+      const template = published(page);
+      await template.getByRole('switch').check();
+      await template.getByText('Text and severity').click();
+      await template.getByRole('textbox', { name: 'Title' }).fill('Fresh on {site_name}');
+      await template.getByRole('textbox', { name: 'Text' }).fill('Read this: ');
+      await template.getByRole('button', { name: 'Insert {post.title}' }).click();
+      await template.getByLabel('Severity').selectOption('warning');
+      await expectAccessible(page, '#tocsin');
+      await page.getByRole('button', { name: 'Save changes' }).first().click();
+      await page.getByText('Templates saved.').waitFor();
+      assert.ok(await template.getByRole('switch').isChecked());
+
+      await site.wp('post', 'create', '--post_title=Bells & whistles', '--post_status=publish');
+      await site.php(runQueue);
+      const [notification] = await eventually(
+        'the notification arrives',
+        5000,
+        () => received('Fresh on A test site'),
+        ({ length }) => length === 1,
+      );
+      assert.equal(notification?.body, 'Read this: Bells & whistles');
+      assert.equal(notification?.severity, 'warning');
+
+      await page.goto(screen('-log'));
+      const row = page.getByRole('row').filter({ hasText: 'Fresh on A test site' });
+      await row.getByText('Sent', { exact: true }).waitFor();
+      await row.locator('summary').click();
+      await row.getByText('Read this: Bells & whistles').waitFor();
+      await row.getByText(notification?.id ?? '').waitFor();
+      await expectAccessible(page, '#tocsin');
+    },
+  );
+
+  inBrowser(
+    'an example goes the real way and says that it is one; a reset brings the default text back',
+    async (page) => {
+      await connect();
+      await page.goto(screen('-templates'));
+      const template = published(page);
+      await template.getByText('Text and severity').click();
+      const standard = await site.php<string>(
+        `return Tocsin_Companion::get_instance()->templates()->find( 'post_published' )->default_texts()['title'];`,
+      );
+      await template.getByRole('textbox', { name: 'Title' }).fill('A sample of {post.title}');
+      await template.getByRole('button', { name: 'Save and send an example' }).click();
+      await page.getByText('an example of').waitFor();
+      await site.php(runQueue);
+      const [example] = await eventually(
+        'the example arrives',
+        5000,
+        () => received('Example: A sample of [post title]'),
+        ({ length }) => length === 1,
+      );
+      assert.equal(example?.data.example, true);
+
+      await template.getByText('Text and severity').click();
+      await template.getByRole('button', { name: 'Reset to default' }).click();
+      await page.getByText('has its default text again.').waitFor();
+      await template.getByText('Text and severity').click();
+      assert.equal(await template.getByRole('textbox', { name: 'Title' }).inputValue(), standard);
+    },
+  );
+
+  inBrowser(
+    'while the gateway is down the log says what waits and why, and sends it again when asked',
+    async (page) => {
+      await connect();
+      const port = new URL(gateway.api).port;
+      await gateway.stop();
+      await site.php(
+        `Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'gone', 'title' => 'Ding', 'body' => '', 'severity' => '', 'category' => 'info', 'payload' => array( 'a' => array( 'b' => 'deep' ) ), 'occurred_at' => Tocsin_Queue::now() ) );
+      Tocsin_Companion::get_instance()->queue()->flush();
+      return Tocsin_Companion::get_instance()->runner()->run();`,
+      );
+      await page.goto(screen('-log'));
+      const row = page.getByRole('row').filter({ hasText: 'Ding' });
+      await row.getByText(/^Waiting: next try in \d+ seconds?$/).waitFor();
+      await row.getByText(/could not be reached/).waitFor();
+      await expectAccessible(page, '#tocsin');
+      await page.goto(screen());
+      await page.getByRole('link', { name: '1 Waiting' }).click();
+      await row.locator('summary').click();
+      await row.getByText('deep').waitFor();
+
+      gateway = await installation.serve({ TOCSIN_PORT: port });
+      await row.hover();
+      await row.getByRole('link', { name: 'Send now: Ding' }).click();
+      await page.getByText('1 event is sent again.').waitFor();
+      await site.php(runQueue);
+      await eventually(
+        'it arrives',
+        5000,
+        () => received('Ding'),
+        ({ length }) => length === 1,
+      );
+      await page.goto(screen('-log&s=Ding'));
+      await row.getByText('Sent', { exact: true }).waitFor();
+
+      await row.getByRole('checkbox', { name: 'Select Ding' }).check();
+      await page.getByRole('button', { name: 'Send selected again' }).first().click();
+      await page.getByText('1 event is sent again.').waitFor();
+      await site.php(runQueue);
+      await eventually(
+        'it rings again',
+        5000,
+        () => received('Ding'),
+        ({ length }) => length === 2,
+      );
+    },
+  );
+
+  inBrowser('the log can be narrowed, and says how many are on a page', async (page) => {
+    await page.goto(screen('-log&s=nothing-has-this-name'));
+    await page.getByText('No event matches.').waitFor();
+    await page.getByRole('button', { name: 'Screen Options' }).click();
+    await page.getByLabel('Events per page').fill('1');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.goto(screen('-log'));
+    assert.equal(await page.locator('#the-list > tr').count(), 1);
+  });
+
+  void test('everything works without JavaScript, and fits on a phone', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const page = await browser.newPage(t, site, { javaScriptEnabled: false, viewport: { width: 390, height: 800 } });
+    await page.goto(screen('-templates'));
+    const template = published(page);
+    const wasOn = await template.getByRole('switch').isChecked();
+    await template.getByRole('switch').click();
+    await page.getByRole('button', { name: 'Save changes' }).first().click();
+    await page.getByText('Templates saved.').waitFor();
+    assert.equal(await template.getByRole('switch').isChecked(), !wasOn);
+    const scripted = await browser.newPage(t, site, { viewport: { width: 390, height: 800 } });
+    for (const name of ['', '-templates', '-log']) {
+      await scripted.goto(screen(name));
+      await expectNoSidewaysScroll(scripted);
+    }
+  });
+});
+
+function published(page: Page): Locator {
+  return page.getByRole('group', { name: 'Post published', exact: true });
+}

@@ -1,0 +1,52 @@
+// A real browser in wp-admin. Pages fail their test on errors in them and on requests to strangers.
+import { existsSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Obstacle } from '../../../packages/gateway/test/support/requires.ts';
+import { watchPages } from '../../../packages/inbox/test/support/watch-pages.ts';
+import type { WordPressSite } from './wordpress-site.ts';
+
+const program = '/usr/bin/chromium-headless-shell';
+
+export interface AdminPageOptions {
+  viewport?: { width: number; height: number };
+  javaScriptEnabled?: boolean;
+}
+
+export class AdminBrowser {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static get obstacle(): Obstacle {
+    return existsSync(program) ? null : `${program} is not there (apt-get install chromium-headless-shell)`;
+  }
+
+  static async open(): Promise<AdminBrowser> {
+    const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-proxy-server'];
+    return new AdminBrowser(await chromium.launch({ executablePath: program, args }));
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close();
+  }
+
+  /** A page of the administrator, in a profile of its own. */
+  async newPage(t: Pick<TestContext, 'after'>, site: WordPressSite, options: AdminPageOptions = {}): Promise<Page> {
+    const { cookies } = await site.login();
+    const context = await this.#browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      baseURL: site.url,
+      ...options,
+    });
+    t.after(() => context.close());
+    const problems = watchPages(context, new Set([new URL(site.url).host]), []);
+    t.after(() => {
+      if (problems.length > 0) throw new Error(`In the browser:\n${problems.join('\n')}`);
+    });
+    await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: site.url, httpOnly: true })));
+    return context.newPage();
+  }
+}

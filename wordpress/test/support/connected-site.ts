@@ -1,0 +1,60 @@
+// A site and the gateway that it tells: both real, both on 127.0.0.1, the companion connected with a key that takes only
+// signed requests.
+import type { Notification } from '../../../packages/gateway/src/gateway/ports.ts';
+import { type GatewayProcess, Installation } from '../../../packages/gateway/test/support/gateway-process.ts';
+import { findFreePort } from '../../../packages/gateway/test/support/mosquitto.ts';
+import { readAll, withStore } from '../../../packages/gateway/test/support/stored-notifications.ts';
+import { type SiteOptions, WordPressSite } from './wordpress-site.ts';
+
+export class ConnectedSite {
+  readonly site: WordPressSite;
+  readonly installation: Installation;
+  readonly url: string;
+  readonly key: string;
+  gateway: GatewayProcess;
+
+  private constructor(site: WordPressSite, installation: Installation, gateway: GatewayProcess, key: string) {
+    this.site = site;
+    this.installation = installation;
+    this.gateway = gateway;
+    this.url = gateway.api;
+    this.key = key;
+  }
+
+  /** The gateway keeps its port when it is stopped and started again. */
+  static async create(options: SiteOptions = {}): Promise<ConnectedSite> {
+    const installation = await Installation.create({ TOCSIN_PORT: String(await findFreePort()) });
+    const [site, gateway] = await Promise.all([WordPressSite.create(options), installation.serve()]);
+    const { key } = await installation.json<{ key: string }>('key', 'create', '--require-signature');
+    site.define({ TOCSIN_URL: gateway.api, TOCSIN_KEY: key });
+    return new ConnectedSite(site, installation, gateway, key);
+  }
+
+  async restartGateway(): Promise<void> {
+    this.gateway = await this.installation.serve();
+  }
+
+  /** What the gateway keeps, oldest first. */
+  received(): Promise<Notification[]> {
+    return withStore(this.installation.dataDir, async (store) => {
+      const [owner] = await store.listOwners();
+      return (await readAll(store, owner?.id ?? '')).notifications.reverse();
+    });
+  }
+
+  /** Runs PHP as one request, then sends what it left in the queue. Gives back what the PHP returned. */
+  async fire<T>(code: string, input: unknown = null): Promise<T> {
+    const result = await this.site.php<T>(code, input);
+    await this.runQueue();
+    return result;
+  }
+
+  async runQueue(): Promise<void> {
+    await this.site.php('return Tocsin_Companion::get_instance()->runner()->run();');
+  }
+
+  async remove(): Promise<void> {
+    await this.installation.remove();
+    await this.site.remove();
+  }
+}

@@ -1,0 +1,59 @@
+<?php
+/**
+ * Must-use plugin of every test site. Nothing leaves the machine: requests to other machines are answered here, mail is
+ * kept in a file. Every request and every mail leaves a line for the tests to read.
+ */
+
+function tocsin_test_record( $file, array $line ) {
+	file_put_contents( getenv( 'WORDPRESS_SITE' ) . '/' . $file, wp_json_encode( $line ) . "\n", FILE_APPEND | LOCK_EX );
+}
+
+add_filter(
+	'pre_http_request',
+	static function ( $answer, $arguments, $url ) {
+		tocsin_test_record(
+			'requests.jsonl',
+			array(
+				'url'      => $url,
+				'blocking' => $arguments['blocking'],
+				'within'   => 'cli' === PHP_SAPI ? 'command line' : $_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI'],
+			)
+		);
+		if ( in_array( wp_parse_url( $url, PHP_URL_HOST ), array( '127.0.0.1', 'localhost' ), true ) ) {
+			return $answer;
+		}
+		return array(
+			'headers'  => array(),
+			// Whatever is asked about updates: there are none.
+			'body'     => '{"plugins":[],"themes":[],"no_update":[],"translations":[],"offers":[],"upgrade":false}',
+			'response' => array(
+				'code'    => 200,
+				'message' => 'OK',
+			),
+			'cookies'  => array(),
+			'filename' => null,
+		);
+	},
+	1,
+	3
+);
+
+add_filter(
+	'pre_wp_mail',
+	static function ( $result, $mail ) {
+		tocsin_test_record( 'mails.jsonl', $mail );
+		return true;
+	},
+	10,
+	2
+);
+
+// WordPress 6.2 takes the colon out of a host with a port when it makes a site of a network, and never finds the site again.
+add_filter(
+	'sanitize_user',
+	static function ( $name, $raw ) {
+		return getenv( 'WORDPRESS_HOST' ) === $raw ? $raw : $name;
+	},
+	10,
+	2
+);

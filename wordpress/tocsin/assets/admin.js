@@ -1,0 +1,76 @@
+// Makes the screens of Tocsin nicer. Everything works without it.
+(() => {
+  const form = document.querySelector('form.tocsin-templates');
+  if (!form) return;
+  const toolbar = form.querySelector('.tocsin-toolbar');
+  const words = toolbar.dataset;
+
+  // A placeholder that is pressed goes to where the cursor was.
+  for (const list of form.querySelectorAll('.tocsin-placeholders')) {
+    const details = list.closest('details');
+    let target = details.querySelector('textarea');
+    details.addEventListener('focusin', ({ target: field }) => {
+      if (field.matches('input[type="text"], textarea')) target = field;
+    });
+    for (const code of list.querySelectorAll('code')) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'button-link';
+      button.setAttribute(
+        'aria-label',
+        words.insert.replace('%s', () => code.textContent),
+      );
+      code.replaceWith(button);
+      button.append(code);
+      button.addEventListener('click', () => {
+        target.setRangeText(code.textContent, target.selectionStart, target.selectionEnd, 'end');
+        target.dispatchEvent(new Event('input', { bubbles: true }));
+        target.focus();
+      });
+    }
+  }
+
+  // Changes are not lost by accident.
+  let isChanged = false;
+  form.addEventListener('input', ({ target }) => {
+    if (target.name) isChanged = true;
+  });
+  form.addEventListener('submit', () => {
+    isChanged = false;
+  });
+  window.addEventListener('beforeunload', (event) => {
+    if (isChanged) event.preventDefault();
+  });
+
+  // A long list can be searched.
+  const label = document.createElement('label');
+  label.className = 'screen-reader-text';
+  label.htmlFor = 'tocsin-find';
+  label.textContent = words.find;
+  const find = document.createElement('input');
+  find.type = 'search';
+  find.id = 'tocsin-find';
+  find.placeholder = words.find;
+  const nothing = document.createElement('p');
+  nothing.setAttribute('role', 'status');
+  toolbar.append(label, find, nothing);
+  find.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') event.preventDefault();
+  });
+  find.addEventListener('input', () => {
+    const wanted = find.value.trim().toLowerCase();
+    let found = 0;
+    for (const section of form.querySelectorAll('.tocsin-scenario')) {
+      let isAnyShown = false;
+      for (const template of section.querySelectorAll('.tocsin-template')) {
+        template.hidden = !`${section.dataset.name} ${template.dataset.words}`.toLowerCase().includes(wanted);
+        if (!template.hidden) {
+          isAnyShown = true;
+          found += 1;
+        }
+      }
+      section.hidden = !isAnyShown;
+    }
+    nothing.textContent = found === 0 ? words.nothing : '';
+  });
+})();

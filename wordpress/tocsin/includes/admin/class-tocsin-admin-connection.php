@@ -1,0 +1,250 @@
+<?php
+/**
+ * The screen "Connection".
+ *
+ * @package Tocsin
+ */
+
+declare(strict_types=1);
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Where the gateway is, with which key, whether it answers, and how sending goes.
+ */
+final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
+
+	const SAVE  = 'tocsin_save_connection';
+	const CHECK = 'tocsin_monitoring_check';
+
+	/**
+	 * The parts of the plugin.
+	 *
+	 * @var Tocsin_Companion
+	 */
+	private Tocsin_Companion $companion;
+
+	/**
+	 * Takes the parts.
+	 *
+	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 */
+	public function __construct( Tocsin_Companion $companion ) {
+		$this->companion = $companion;
+	}
+
+	/**
+	 * Its name in menu and heading.
+	 */
+	public function name(): string {
+		return __( 'Connection', 'tocsin' );
+	}
+
+	/**
+	 * No screen options.
+	 */
+	public function load(): void {
+	}
+
+	/**
+	 * What its forms do.
+	 *
+	 * @return array<string, callable(): void>
+	 */
+	public function actions(): array {
+		return array(
+			self::SAVE  => array( $this, 'save' ),
+			self::CHECK => array( $this, 'check' ),
+		);
+	}
+
+	/**
+	 * Prints the screen.
+	 */
+	public function render(): void {
+		$this->warn_of_plain_http();
+		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin tells your phone, mailbox or devices what happens on this site. It needs the address of your gateway and a key made there.', 'tocsin' ) . '</p>';
+		echo '<div class="tocsin-columns"><div class="tocsin-main">';
+		$this->render_form();
+		$this->render_check();
+		echo '</div><div class="tocsin-side">';
+		( new Tocsin_Admin_Status( $this->companion ) )->render();
+		echo '</div></div>';
+	}
+
+	/**
+	 * Address and key.
+	 */
+	private function render_form(): void {
+		$settings = $this->companion->settings();
+		Tocsin_Admin::open_form( self::SAVE );
+		echo '<table class="form-table" role="presentation"><tbody>';
+		echo '<tr><th scope="row"><label for="tocsin-url">' . esc_html__( 'Gateway address', 'tocsin' ) . '</label></th><td>';
+		printf(
+			'<input type="url" id="tocsin-url" name="url" class="regular-text code" value="%s" placeholder="https://tocsin.example.com" aria-describedby="tocsin-url-help" autocomplete="off"%s>',
+			esc_attr( $settings->url() ),
+			$settings->is_url_constant() ? ' readonly' : ''
+		);
+		echo '<p class="description" id="tocsin-url-help">';
+		if ( $settings->is_url_constant() ) {
+			self::print_constant( 'TOCSIN_URL' );
+		} else {
+			esc_html_e( 'The address that callers send notifications to.', 'tocsin' );
+		}
+		echo '</p></td></tr>';
+		echo '<tr><th scope="row"><label for="tocsin-key">' . esc_html__( 'API key', 'tocsin' ) . '</label></th><td>';
+		$this->render_key_field();
+		echo '</td></tr></tbody></table>';
+		if ( ! $settings->is_url_constant() || ! $settings->is_key_constant() ) {
+			submit_button( __( 'Save connection', 'tocsin' ), 'primary', 'tocsin-save' );
+		}
+		echo '</form>';
+	}
+
+	/**
+	 * The key goes in and never comes out again.
+	 */
+	private function render_key_field(): void {
+		$settings = $this->companion->settings();
+		if ( $settings->is_key_constant() ) {
+			echo '<input type="text" id="tocsin-key" class="regular-text" value="••••••••••••" readonly aria-describedby="tocsin-key-help">';
+			echo '<p class="description" id="tocsin-key-help">';
+			self::print_constant( 'TOCSIN_KEY' );
+			echo '</p>';
+			return;
+		}
+		$is_stored = $settings->has_key();
+		printf(
+			'<input type="password" id="tocsin-key" name="key" class="regular-text code" value="" placeholder="%s" aria-describedby="tocsin-key-help" autocomplete="new-password" spellcheck="false">',
+			esc_attr( $is_stored ? __( 'Leave empty to keep the stored key', 'tocsin' ) : 'svc_…' )
+		);
+		echo '<p class="description" id="tocsin-key-help">';
+		if ( ! $is_stored ) {
+			esc_html_e( 'Begins with svc_. It is kept encrypted and is not shown again.', 'tocsin' );
+			echo '</p>';
+			return;
+		}
+		$since = $settings->key_saved_at();
+		echo '<span class="dashicons dashicons-lock" aria-hidden="true"></span> ';
+		echo esc_html(
+			$since > 0
+				/* translators: %s: date and time. */
+				? sprintf( __( 'A key is stored since %s. It is kept encrypted and is not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
+				: __( 'A key is stored. It is kept encrypted and is not shown again.', 'tocsin' )
+		);
+		echo '</p>';
+		echo '<p><label for="tocsin-remove-key"><input type="checkbox" id="tocsin-remove-key" name="remove_key" value="1"> ' . esc_html__( 'Remove the stored key', 'tocsin' ) . '</label></p>';
+	}
+
+	/**
+	 * The button that tries it.
+	 */
+	private function render_check(): void {
+		$settings = $this->companion->settings();
+		$is_ready = '' !== $settings->url() && $settings->has_key();
+		echo '<h2>' . esc_html__( 'Try it', 'tocsin' ) . '</h2>';
+		Tocsin_Admin::open_form( self::CHECK );
+		echo '<p id="tocsin-check-help">' . esc_html(
+			$is_ready
+				? __( 'Sends one real notification with the saved address and key, and says what became of it.', 'tocsin' )
+				: __( 'Save an address and a key first.', 'tocsin' )
+		) . '</p>';
+		submit_button(
+			__( 'Send monitoring check', 'tocsin' ),
+			'secondary',
+			'tocsin-check',
+			true,
+			array( 'aria-describedby' => 'tocsin-check-help' ) + ( $is_ready ? array() : array( 'disabled' => 'disabled' ) )
+		);
+		echo '</form>';
+	}
+
+	/**
+	 * Saves address and key, each only where wp-config.php leaves it open.
+	 */
+	public function save(): void {
+		$settings = $this->companion->settings();
+		$problems = array();
+		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Tocsin_Admin has checked the nonce; the settings refuse what is no address or key.
+		if ( isset( $_POST['url'] ) && is_string( $_POST['url'] ) && ! $settings->is_url_constant() ) {
+			$problems[] = $settings->save_url( wp_unslash( $_POST['url'] ) );
+		}
+		if ( ! $settings->is_key_constant() ) {
+			$key = isset( $_POST['key'] ) && is_string( $_POST['key'] ) ? trim( wp_unslash( $_POST['key'] ) ) : '';
+			if ( '' !== $key ) {
+				$problems[] = $settings->save_key( $key );
+			} elseif ( isset( $_POST['remove_key'] ) ) {
+				$settings->remove_key();
+			}
+		}
+		// phpcs:enable
+		$problems = array_filter( $problems, 'strlen' );
+		if ( array() === $problems ) {
+			Tocsin_Admin_Notices::add( 'success', __( 'Connection saved.', 'tocsin' ) );
+		} else {
+			Tocsin_Admin_Notices::add( 'error', __( 'Not everything was saved.', 'tocsin' ), $problems );
+		}
+	}
+
+	/**
+	 * Sends the monitoring check and keeps its result in words.
+	 */
+	public function check(): void {
+		$is_accepted = $this->companion->send_monitoring_check();
+		$result      = $this->companion->last_result();
+		if ( $is_accepted && null !== $result ) {
+			Tocsin_Admin_Notices::add(
+				'success',
+				__( 'The gateway accepted the monitoring check.', 'tocsin' ),
+				Tocsin_Admin_Words::channels( $result->answer() )
+			);
+			return;
+		}
+		Tocsin_Admin_Notices::add( 'error', __( 'The monitoring check was not accepted.', 'tocsin' ), array( $this->companion->last_error() ) );
+	}
+
+	/**
+	 * Over plain http anybody on the way reads key and messages; on this machine or a private name it is usual.
+	 */
+	private function warn_of_plain_http(): void {
+		$url  = $this->companion->settings()->url();
+		$host = (string) wp_parse_url( $url, PHP_URL_HOST );
+		if ( 'http' !== wp_parse_url( $url, PHP_URL_SCHEME ) || self::is_local( $host ) ) {
+			return;
+		}
+		Tocsin_Admin_Notices::show(
+			'warning',
+			/* translators: %s: host name of the gateway. */
+			sprintf( __( 'Key and messages travel to %s unencrypted.', 'tocsin' ), $host ),
+			array( __( 'The address begins with http. Give the gateway a certificate and use https.', 'tocsin' ) ),
+			false
+		);
+	}
+
+	/**
+	 * Whether a host is this machine or in a network that is not the internet.
+	 *
+	 * @param string $host Host name or address.
+	 */
+	private static function is_local( string $host ): bool {
+		$host = trim( strtolower( $host ), '[]' );
+		if ( false !== filter_var( $host, FILTER_VALIDATE_IP ) ) {
+			return false === filter_var( $host, FILTER_VALIDATE_IP, FILTER_FLAG_NO_PRIV_RANGE | FILTER_FLAG_NO_RES_RANGE );
+		}
+		return false === strpos( $host, '.' ) || 1 === preg_match( '/\.(localhost|local|internal|test|home\.arpa|lan)$/', $host );
+	}
+
+	/**
+	 * Says that wp-config.php decides.
+	 *
+	 * @param string $name Name of the constant.
+	 */
+	private static function print_constant( string $name ): void {
+		printf(
+			/* translators: 1: name of a constant, 2: name of a file. */
+			esc_html__( 'Set by %1$s in %2$s; change it there.', 'tocsin' ),
+			'<code>' . esc_html( $name ) . '</code>',
+			'<code>wp-config.php</code>'
+		);
+	}
+}

@@ -1,0 +1,110 @@
+<?php
+/**
+ * An example of a template, to be sent the real way.
+ *
+ * @package Tocsin
+ */
+
+declare(strict_types=1);
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Makes an event with sample values. It says of itself that it is an example.
+ */
+final class Tocsin_Admin_Example {
+
+	/**
+	 * Placeholders that every template has; Tocsin_Text fills them.
+	 */
+	const ABOUT_THE_SITE = array( 'site_name', 'site_url', 'site_host', 'date', 'time' );
+
+	/**
+	 * The event for the queue.
+	 *
+	 * @param Tocsin_Template       $template The template.
+	 * @param array<string, string> $texts    Its texts as they are saved.
+	 * @return array<string, mixed>
+	 */
+	public static function event( Tocsin_Template $template, array $texts ): array {
+		$values = self::values( array_merge( self::placeholders( $template ), self::used_in( $texts ) ) );
+		return array(
+			'template_id' => $template->id(),
+			/* translators: %s: title of a notification. */
+			'title'       => Tocsin_Text::title( sprintf( __( 'Example: %s', 'tocsin' ), $texts['title'] ), $values ),
+			'body'        => Tocsin_Text::body( $texts['body'], $values ),
+			'severity'    => $texts['severity'],
+			'category'    => $texts['category'],
+			'payload'     => array( 'example' => true ) + $values + array(
+				'template' => $template->id(),
+				'scenario' => $template->scenario_name(),
+				'hook'     => $template->hook_name(),
+				'site'     => home_url(),
+			),
+			'occurred_at' => (int) floor( microtime( true ) * 1000 ),
+		);
+	}
+
+	/**
+	 * What may stand in braces for a template: what its own texts use, its arguments, and the site.
+	 *
+	 * @param Tocsin_Template $template The template.
+	 * @return string[]
+	 */
+	public static function placeholders( Tocsin_Template $template ): array {
+		return array_values( array_unique( array_merge( self::used_in( $template->default_texts() ), $template->arg_names(), self::ABOUT_THE_SITE ) ) );
+	}
+
+	/**
+	 * The placeholders in title and body.
+	 *
+	 * @param array<string, string> $texts Texts of a template.
+	 * @return string[]
+	 */
+	private static function used_in( array $texts ): array {
+		preg_match_all( '/\{([A-Za-z0-9_][A-Za-z0-9_ \-]*(?:\.[A-Za-z0-9_ \-]+)*)\}/', $texts['title'] . ' ' . $texts['body'], $used );
+		return $used[1];
+	}
+
+	/**
+	 * Sample values, nested as placeholders with dots expect them.
+	 *
+	 * @param string[] $placeholders Names.
+	 * @return array<string, mixed>
+	 */
+	private static function values( array $placeholders ): array {
+		// Longer ones first: {post.title} says more of a post than {post}.
+		usort( $placeholders, static fn( string $a, string $b ): int => substr_count( $b, '.' ) <=> substr_count( $a, '.' ) );
+		$values = array();
+		foreach ( array_diff( $placeholders, self::ABOUT_THE_SITE ) as $name ) {
+			$place = &$values;
+			foreach ( explode( '.', $name ) as $step ) {
+				$place = &$place[ $step ];
+			}
+			$place = $place ?? self::sample( $name );
+			unset( $place );
+		}
+		return $values;
+	}
+
+	/**
+	 * Something that could stand there.
+	 *
+	 * @param string $name Placeholder.
+	 */
+	private static function sample( string $name ): string {
+		$parts = explode( '.', $name );
+		$last  = (string) end( $parts );
+		if ( 1 === preg_match( '/(^|_)(url|link)$/', $last ) ) {
+			return home_url( '/example/' );
+		}
+		if ( 1 === preg_match( '/(^|_)email$/', $last ) ) {
+			return 'someone@example.com';
+		}
+		if ( 1 === preg_match( '/(^|_)(id|number|count|quantity|stock)$/', $last ) ) {
+			return '42';
+		}
+		/* translators: %s: what would stand here, such as "post title". */
+		return sprintf( __( '[%s]', 'tocsin' ), str_replace( array( '.', '_', '-' ), ' ', $name ) );
+	}
+}

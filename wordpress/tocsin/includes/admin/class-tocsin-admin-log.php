@@ -1,0 +1,165 @@
+<?php
+/**
+ * The screen "Log".
+ *
+ * @package Tocsin
+ */
+
+declare(strict_types=1);
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * What was sent, what waits, what was given up; and sending it again.
+ */
+final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
+
+	const RESEND   = 'tocsin_resend';
+	const PER_PAGE = 'tocsin_log_per_page';
+
+	/**
+	 * The parts of the plugin.
+	 *
+	 * @var Tocsin_Companion
+	 */
+	private Tocsin_Companion $companion;
+
+	/**
+	 * What to show.
+	 *
+	 * @var array{state: string, search: string}
+	 */
+	private array $wanted;
+
+	/**
+	 * The table.
+	 *
+	 * @var Tocsin_Admin_Log_Table
+	 */
+	private Tocsin_Admin_Log_Table $table;
+
+	/**
+	 * Takes the parts.
+	 *
+	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 */
+	public function __construct( Tocsin_Companion $companion ) {
+		$this->companion = $companion;
+	}
+
+	/**
+	 * Its name in menu and heading.
+	 */
+	public function name(): string {
+		return __( 'Log', 'tocsin' );
+	}
+
+	/**
+	 * The states by name.
+	 *
+	 * @return array<string, string>
+	 */
+	public static function states(): array {
+		return array(
+			'sent'    => __( 'Sent', 'tocsin' ),
+			'waiting' => __( 'Waiting', 'tocsin' ),
+			'dead'    => __( 'Given up', 'tocsin' ),
+		);
+	}
+
+	/**
+	 * Screen options: how many on a page, and which columns. WordPress asks for the columns before the page begins.
+	 */
+	public function load(): void {
+		$this->wanted = array(
+			'state'  => isset( self::states()[ self::query( 'state' ) ] ) ? self::query( 'state' ) : '',
+			'search' => self::query( 's' ),
+		);
+		$this->table  = new Tocsin_Admin_Log_Table( $this->companion, $this->wanted );
+		add_screen_option(
+			'per_page',
+			array(
+				'label'   => __( 'Events per page', 'tocsin' ),
+				'default' => 20,
+				'option'  => self::PER_PAGE,
+			)
+		);
+	}
+
+	/**
+	 * Lets WordPress save that option.
+	 *
+	 * @param mixed $kept   What to save; false keeps it from being saved.
+	 * @param mixed $option Its name.
+	 * @param mixed $value  What was typed.
+	 */
+	public static function accept_per_page( $kept, $option, $value ): int {
+		return max( 1, min( 200, (int) $value ) );
+	}
+
+	/**
+	 * What its forms and links do.
+	 *
+	 * @return array<string, callable(): void>
+	 */
+	public function actions(): array {
+		return array( self::RESEND => array( $this, 'resend' ) );
+	}
+
+	/**
+	 * Prints the screen.
+	 */
+	public function render(): void {
+		$table  = $this->table;
+		$wanted = $this->wanted;
+		$table->prepare_items();
+		$table->views();
+		printf( '<form method="get" action="%s">', esc_url( admin_url( 'admin.php' ) ) );
+		printf( '<input type="hidden" name="page" value="%s">', esc_attr( Tocsin_Admin::LOG ) );
+		if ( '' !== $wanted['state'] ) {
+			printf( '<input type="hidden" name="state" value="%s">', esc_attr( $wanted['state'] ) );
+		}
+		$table->search_box( __( 'Search events', 'tocsin' ), 'tocsin' );
+		echo '</form>';
+		Tocsin_Admin::open_form( self::RESEND );
+		$table->display();
+		echo '</form>';
+	}
+
+	/**
+	 * Sends one event (link) or several (form) again.
+	 */
+	public function resend(): void {
+		// phpcs:disable WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- Tocsin_Admin has checked the nonce; only whole numbers are taken.
+		$events = isset( $_REQUEST['events'] ) && is_array( $_REQUEST['events'] ) ? $_REQUEST['events'] : array( $_REQUEST['event'] ?? null );
+		// phpcs:enable
+		$ids = array_map( 'intval', array_filter( $events, 'is_scalar' ) );
+		if ( array() === $ids ) {
+			Tocsin_Admin_Notices::add( 'warning', __( 'Select the events that are to be sent again first.', 'tocsin' ) );
+			return;
+		}
+		$count = 0;
+		foreach ( array_unique( $ids ) as $id ) {
+			$count += $this->companion->queue()->resend( $id ) ? 1 : 0;
+		}
+		if ( 0 === $count ) {
+			Tocsin_Admin_Notices::add( 'error', __( 'There is no such event any more.', 'tocsin' ) );
+			return;
+		}
+		Tocsin_Admin_Notices::add(
+			'success',
+			/* translators: %d: number of events. */
+			sprintf( _n( '%d event is sent again.', '%d events are sent again.', $count, 'tocsin' ), $count )
+		);
+	}
+
+	/**
+	 * A query argument as text.
+	 *
+	 * @param string $name Its name.
+	 */
+	private static function query( string $name ): string {
+		// phpcs:ignore WordPress.Security.NonceVerification.Recommended, WordPress.Security.ValidatedSanitizedInput -- Reading a filter changes nothing; sanitized right here.
+		return isset( $_GET[ $name ] ) && is_string( $_GET[ $name ] ) ? sanitize_text_field( wp_unslash( $_GET[ $name ] ) ) : '';
+	}
+}

@@ -1,0 +1,132 @@
+<?php
+/**
+ * How sending goes on this site, beside the connection.
+ *
+ * @package Tocsin
+ */
+
+declare(strict_types=1);
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Numbers of the queue, and which way sending takes here.
+ */
+final class Tocsin_Admin_Status {
+
+	/**
+	 * A due event that still waits after so many seconds says that nothing sends here.
+	 */
+	const LATE = 300;
+
+	/**
+	 * The parts of the plugin.
+	 *
+	 * @var Tocsin_Companion
+	 */
+	private Tocsin_Companion $companion;
+
+	/**
+	 * Takes the parts.
+	 *
+	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 */
+	public function __construct( Tocsin_Companion $companion ) {
+		$this->companion = $companion;
+	}
+
+	/**
+	 * Prints it.
+	 */
+	public function render(): void {
+		$counts = $this->companion->queue()->counts();
+		$next   = null === $counts['next_at'] ? null : (int) ceil( (float) $counts['next_at'] / 1000 );
+		echo '<section class="tocsin-card" aria-labelledby="tocsin-status">';
+		echo '<h2 id="tocsin-status">' . esc_html__( 'Status', 'tocsin' ) . '</h2>';
+		echo '<ul class="tocsin-numbers">';
+		foreach ( Tocsin_Admin_Log::states() as $state => $name ) {
+			$count = (int) ( $counts[ $state ] ?? 0 );
+			printf(
+				'<li class="%s"><a href="%s"><strong>%s</strong> %s</a></li>',
+				esc_attr( 'dead' === $state && $count > 0 ? 'is-bad' : 'is-fine' ),
+				esc_url( Tocsin_Admin::url( Tocsin_Admin::LOG, array( 'state' => $state ) ) ),
+				esc_html( number_format_i18n( $count ) ),
+				esc_html( $name )
+			);
+		}
+		echo '</ul><dl>';
+		self::fact( __( 'Next attempt', 'tocsin' ), self::next_in_words( $next ) );
+		self::fact( __( 'Sending', 'tocsin' ), self::first_way() );
+		self::fact( __( 'Trying again', 'tocsin' ), self::later_way() );
+		if ( (int) ( $counts['refused'] ?? 0 ) > 0 ) {
+			/* translators: %d: number of events. */
+			self::fact( __( 'Queue full', 'tocsin' ), sprintf( _n( '%d event was not taken', '%d events were not taken', (int) $counts['refused'], 'tocsin' ), (int) $counts['refused'] ) );
+		}
+		self::fact( __( 'Switched on', 'tocsin' ), $this->switched_on() );
+		echo '</dl></section>';
+		if ( null !== $next && time() - $next > self::LATE ) {
+			Tocsin_Admin_Notices::show(
+				'warning',
+				__( 'Events are due, but nothing sends them.', 'tocsin' ),
+				array( __( 'WordPress cannot call itself, and WP-Cron does not run. Let a cron job of the server call wp-cron.php every minute, or run "wp tocsin queue run".', 'tocsin' ) ),
+				false
+			);
+		}
+	}
+
+	/**
+	 * One line.
+	 *
+	 * @param string $name  What it is.
+	 * @param string $value How it is.
+	 */
+	private static function fact( string $name, string $value ): void {
+		echo '<dt>' . esc_html( $name ) . '</dt><dd>' . esc_html( $value ) . '</dd>';
+	}
+
+	/**
+	 * When the queue moves next.
+	 *
+	 * @param int|null $next Unix time; null when nothing waits.
+	 */
+	private static function next_in_words( ?int $next ): string {
+		if ( null === $next ) {
+			return __( 'nothing waits', 'tocsin' );
+		}
+		return $next > time() ? Tocsin_Admin_Words::when( $next ) : __( 'now', 'tocsin' );
+	}
+
+	/**
+	 * How events leave this site at first; Tocsin_Runner does the same.
+	 */
+	private static function first_way(): string {
+		return function_exists( 'fastcgi_finish_request' ) || function_exists( 'litespeed_finish_request' )
+			? __( 'right after the page is delivered', 'tocsin' )
+			: __( 'right after the page, by a call of this site to itself', 'tocsin' );
+	}
+
+	/**
+	 * What wakes those up that have to be tried again; Tocsin_Schedule does the same.
+	 */
+	private static function later_way(): string {
+		if ( function_exists( 'as_schedule_single_action' ) ) {
+			return __( 'by Action Scheduler', 'tocsin' );
+		}
+		return defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON
+			? __( 'by the cron job of the server (DISABLE_WP_CRON is set)', 'tocsin' )
+			: __( 'by WP-Cron, when somebody visits the site', 'tocsin' );
+	}
+
+	/**
+	 * How many templates are on.
+	 */
+	private function switched_on(): string {
+		$visible = $this->companion->templates()->visible();
+		$count   = 0;
+		foreach ( $visible as $template ) {
+			$count += $this->companion->settings()->is_on( $template->id() ) ? 1 : 0;
+		}
+		/* translators: 1: number of templates that are on, 2: number of all templates. */
+		return sprintf( __( '%1$d of %2$d templates', 'tocsin' ), $count, count( $visible ) );
+	}
+}

@@ -1,0 +1,207 @@
+<?php
+/**
+ * The screen "Templates".
+ *
+ * @package Tocsin
+ */
+
+declare(strict_types=1);
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * What is reported, and with which words.
+ */
+final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
+
+	const SAVE = 'tocsin_save_templates';
+
+	/**
+	 * The parts of the plugin.
+	 *
+	 * @var Tocsin_Companion
+	 */
+	private Tocsin_Companion $companion;
+
+	/**
+	 * Takes the parts.
+	 *
+	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 */
+	public function __construct( Tocsin_Companion $companion ) {
+		$this->companion = $companion;
+	}
+
+	/**
+	 * Its name in menu and heading.
+	 */
+	public function name(): string {
+		return __( 'Templates', 'tocsin' );
+	}
+
+	/**
+	 * No screen options.
+	 */
+	public function load(): void {
+	}
+
+	/**
+	 * One form for all templates; its buttons say what else to do after saving.
+	 *
+	 * @return array<string, callable(): void>
+	 */
+	public function actions(): array {
+		return array( self::SAVE => array( $this, 'save' ) );
+	}
+
+	/**
+	 * Prints the screen.
+	 */
+	public function render(): void {
+		$groups = $this->by_scenario();
+		echo '<p class="tocsin-intro">' . esc_html__( 'Switch on what you want to be told about. The text of each can be changed.', 'tocsin' ) . '</p>';
+		if ( array() === $groups ) {
+			Tocsin_Admin_Notices::show( 'info', __( 'There are no templates yet.', 'tocsin' ), array( __( 'Plugins add them with tocsin_register_template().', 'tocsin' ) ), false );
+			$this->render_hidden();
+			return;
+		}
+		Tocsin_Admin::open_form( self::SAVE, 'tocsin-templates' );
+		printf(
+			'<div class="tocsin-toolbar" data-find="%s" data-insert="%s" data-nothing="%s">',
+			esc_attr__( 'Find a template', 'tocsin' ),
+			/* translators: %s: a placeholder such as {site_name}. */
+			esc_attr__( 'Insert %s', 'tocsin' ),
+			esc_attr__( 'No template matches.', 'tocsin' )
+		);
+		// The first button of a form is the one that the Enter key presses.
+		submit_button( __( 'Save changes', 'tocsin' ), 'primary', 'tocsin-save-top', false );
+		echo '</div>';
+		$field = new Tocsin_Admin_Template_Fields( $this->companion->settings() );
+		foreach ( $groups as $scenario => $templates ) {
+			$id = 'tocsin-scenario-' . substr( md5( (string) $scenario ), 0, 8 );
+			printf( '<section class="tocsin-scenario" aria-labelledby="%s" data-name="%s">', esc_attr( $id ), esc_attr( (string) $scenario ) );
+			printf( '<h2 id="%s">%s</h2>', esc_attr( $id ), esc_html( (string) $scenario ) );
+			echo '<div class="tocsin-list">';
+			foreach ( $templates as $template ) {
+				$field->render( $template );
+			}
+			echo '</div></section>';
+		}
+		$this->render_hidden();
+		submit_button( __( 'Save changes', 'tocsin' ), 'primary', 'tocsin-save' );
+		echo '</form>';
+	}
+
+	/**
+	 * Saves all templates that were in the form; others, of plugins that are not active, keep what they have.
+	 */
+	public function save(): void {
+		// phpcs:disable WordPress.Security.NonceVerification.Missing -- Tocsin_Admin has checked it.
+		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Each field is sanitized by Tocsin_Admin_Template_Fields.
+		$posted = isset( $_POST['templates'] ) && is_array( $_POST['templates'] ) ? wp_unslash( $_POST['templates'] ) : array();
+		$reset  = isset( $_POST['reset'] ) && is_string( $_POST['reset'] ) ? sanitize_key( $_POST['reset'] ) : '';
+		$sample = isset( $_POST['example'] ) && is_string( $_POST['example'] ) ? sanitize_key( $_POST['example'] ) : '';
+		// phpcs:enable
+		$skipped = 0;
+		foreach ( $this->companion->templates()->visible() as $template ) {
+			$key    = Tocsin_Admin_Template_Fields::key( $template );
+			$values = Tocsin_Admin_Template_Fields::values( $posted[ $key ] ?? null );
+			if ( null === $values ) {
+				++$skipped;
+				continue;
+			}
+			$this->save_one( $template, $values['on'], $key === $reset ? $template->default_texts() : $values['texts'] );
+			if ( $key === $reset ) {
+				/* translators: %s: title of a template. */
+				Tocsin_Admin_Notices::add( 'success', sprintf( __( '"%s" has its default text again.', 'tocsin' ), $template->title() ) );
+			}
+			if ( $key === $sample ) {
+				$this->send_example( $template );
+			}
+		}
+		if ( '' === $reset && '' === $sample ) {
+			Tocsin_Admin_Notices::add( 'success', __( 'Templates saved.', 'tocsin' ) );
+		}
+		if ( $skipped > 0 ) {
+			Tocsin_Admin_Notices::add(
+				'warning',
+				/* translators: %d: number of templates. */
+				sprintf( _n( '%d template did not arrive and was left as it is.', '%d templates did not arrive and were left as they are.', $skipped, 'tocsin' ), $skipped ),
+				array( __( 'If this happens again, raise max_input_vars in the settings of PHP.', 'tocsin' ) )
+			);
+		}
+	}
+
+	/**
+	 * Saves one template, if anything about it is new.
+	 *
+	 * @param Tocsin_Template       $template The template.
+	 * @param bool                  $is_on    Whether it is switched on.
+	 * @param array<string, string> $texts    Its texts.
+	 */
+	private function save_one( Tocsin_Template $template, bool $is_on, array $texts ): void {
+		$settings = $this->companion->settings();
+		if ( $is_on !== $settings->is_on( $template->id() ) || array() !== array_diff_assoc( $texts, $settings->texts( $template->id() ) ) ) {
+			$settings->save_template( $template->id(), $is_on, $texts );
+		}
+	}
+
+	/**
+	 * Queues an example the way real events go.
+	 *
+	 * @param Tocsin_Template $template The template.
+	 */
+	private function send_example( Tocsin_Template $template ): void {
+		$this->companion->queue()->add( Tocsin_Admin_Example::event( $template, $this->companion->settings()->texts( $template->id() ) ) );
+		Tocsin_Admin_Notices::add(
+			'success',
+			/* translators: %s: title of a template. */
+			sprintf( __( 'Saved, and an example of "%s" is on its way.', 'tocsin' ), $template->title() ),
+			array( __( 'It goes the way of a real event; the log shows what becomes of it.', 'tocsin' ) )
+		);
+	}
+
+	/**
+	 * Visible templates, by scenario, in the order of registration.
+	 *
+	 * @return array<string, Tocsin_Template[]>
+	 */
+	private function by_scenario(): array {
+		$groups = array();
+		foreach ( $this->companion->templates()->visible() as $template ) {
+			$scenario              = '' === $template->scenario_name() ? __( 'Other', 'tocsin' ) : $template->scenario_name();
+			$groups[ $scenario ][] = $template;
+		}
+		return $groups;
+	}
+
+	/**
+	 * One line about what waits for which plugin.
+	 */
+	private function render_hidden(): void {
+		$templates = $this->companion->templates();
+		$counts    = array();
+		foreach ( array_diff_key( $templates->all(), $templates->visible() ) as $template ) {
+			$plugin            = $template->required_plugin();
+			$counts[ $plugin ] = ( $counts[ $plugin ] ?? 0 ) + 1;
+		}
+		if ( array() === $counts ) {
+			return;
+		}
+		ksort( $counts );
+		$parts = array();
+		foreach ( $counts as $plugin => $count ) {
+			/* translators: 1: slug of a plugin, 2: number of templates. */
+			$parts[] = sprintf( __( '%1$s (%2$d)', 'tocsin' ), $plugin, $count );
+		}
+		$total = array_sum( $counts );
+		echo '<p class="description">' . esc_html(
+			sprintf(
+				/* translators: 1: number of templates, 2: list of plugins with the number of templates for each. */
+				_n( '%1$d more template appears when its plugin is active: %2$s.', '%1$d more templates appear when their plugins are active: %2$s.', $total, 'tocsin' ),
+				$total,
+				implode( ', ', $parts )
+			)
+		) . '</p>';
+	}
+}

@@ -1,0 +1,313 @@
+<?php
+/**
+ * The command `wp tocsin`.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Checks the connection, sends, and looks after the queue and the templates.
+ */
+class Tocsin_CLI {
+
+	/**
+	 * The companion.
+	 *
+	 * @var Tocsin_Companion
+	 */
+	private $companion;
+
+	/**
+	 * Takes the companion.
+	 *
+	 * @param Tocsin_Companion $companion The companion.
+	 */
+	public function __construct( Tocsin_Companion $companion ) {
+		$this->companion = $companion;
+	}
+
+	/**
+	 * Sends a monitoring check to the gateway and says whether it was accepted.
+	 *
+	 * ## EXAMPLES
+	 *
+	 *     wp tocsin check
+	 */
+	public function check(): void {
+		if ( ! $this->companion->send_monitoring_check() ) {
+			WP_CLI::error( $this->companion->last_error() );
+		}
+		WP_CLI::success( 'The gateway accepted the monitoring check.' );
+	}
+
+	/**
+	 * Shows the connection, what waits, and when the next run is.
+	 *
+	 * ## OPTIONS
+	 *
+	 * [--format=<format>]
+	 * : How to show it.
+	 * ---
+	 * default: table
+	 * options:
+	 *   - table
+	 *   - json
+	 * ---
+	 *
+	 * @param array $args  None.
+	 * @param array $assoc Options.
+	 */
+	public function status( $args, $assoc ): void {
+		$settings = $this->companion->settings();
+		$counts   = $this->companion->queue()->counts();
+		$outage   = Tocsin_Outage::current();
+		$next     = Tocsin_Schedule::next();
+		$status   = array(
+			'url'          => $settings->url(),
+			'key'          => $settings->has_key() ? 'set' : 'not set',
+			'waiting'      => $counts['waiting'],
+			'sent'         => $counts['sent'],
+			'dead'         => $counts['dead'],
+			'refused'      => $counts['refused'],
+			'next_event'   => self::time( $counts['next_at'] ),
+			'next_run'     => self::time( null === $next ? null : $next * 1000 ),
+			'outage_since' => self::time( null === $outage ? null : $outage['since'] ),
+			'wp_cron'      => defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON ? 'disabled: let a system cron run "wp cron event run --due-now"' : 'on',
+		);
+		if ( 'json' === $assoc['format'] ) {
+			WP_CLI::line( (string) wp_json_encode( $status ) );
+			return;
+		}
+		$rows = array();
+		foreach ( $status as $name => $value ) {
+			$rows[] = array(
+				'name'  => $name,
+				'value' => (string) $value,
+			);
+		}
+		WP_CLI\Utils\format_items( 'table', $rows, array( 'name', 'value' ) );
+	}
+
+	/**
+	 * Sends a notification at once and waits for the answer.
+	 *
+	 * ## OPTIONS
+	 *
+	 * --title=<title>
+	 * : Its title.
+	 *
+	 * [--body=<body>]
+	 * : Its text.
+	 *
+	 * [--severity=<severity>]
+	 * : How grave it is.
+	 * ---
+	 * options:
+	 *   - info
+	 *   - warning
+	 *   - error
+	 *   - critical
+	 * ---
+	 *
+	 * ## EXAMPLES
+	 *
+	 *     wp tocsin send --title="Backup failed" --severity=error
+	 *
+	 * @param array $args  None.
+	 * @param array $assoc Options.
+	 */
+	public function send( $args, $assoc ): void {
+		$event  = array(
+			'title'    => (string) $assoc['title'],
+			'body'     => (string) ( $assoc['body'] ?? '' ),
+			'severity' => (string) ( $assoc['severity'] ?? '' ),
+			'category' => 'info',
+			'payload'  => array( 'site' => home_url() ),
+		);
+		$result = $this->companion->client()->send( Tocsin_Client::notification( $event ), wp_generate_uuid4() );
+		if ( ! $result->is_accepted() ) {
+			WP_CLI::error( $result->message() );
+		}
+		WP_CLI::success( 'The gateway accepted the notification.' );
+	}
+
+	/**
+	 * Looks after the queue.
+	 *
+	 * ## OPTIONS
+	 *
+	 * <action>
+	 * : list shows events, newest first; run sends what is due; resend sends one again; prune removes old entries.
+	 * ---
+	 * options:
+	 *   - list
+	 *   - run
+	 *   - resend
+	 *   - prune
+	 * ---
+	 *
+	 * [<id>]
+	 * : The event, for resend.
+	 *
+	 * [--state=<state>]
+	 * : Only events in this state, for list.
+	 * ---
+	 * options:
+	 *   - waiting
+	 *   - sent
+	 *   - dead
+	 * ---
+	 *
+	 * [--limit=<limit>]
+	 * : At most so many, for list.
+	 * ---
+	 * default: 20
+	 * ---
+	 *
+	 * [--format=<format>]
+	 * : How to show the list.
+	 * ---
+	 * default: table
+	 * options:
+	 *   - table
+	 *   - json
+	 * ---
+	 *
+	 * ## EXAMPLES
+	 *
+	 *     wp tocsin queue list --state=dead
+	 *     wp tocsin queue resend 17
+	 *
+	 * @param array $args  Action, and the event.
+	 * @param array $assoc Options.
+	 */
+	public function queue( $args, $assoc ): void {
+		$queue = $this->companion->queue();
+		switch ( $args[0] ) {
+			case 'list':
+				$this->list_events( $assoc );
+				return;
+			case 'run':
+				$this->run();
+				return;
+			case 'prune':
+				WP_CLI::success( sprintf( '%d old entries removed.', $queue->prune() ) );
+				return;
+		}
+		$id = (int) ( $args[1] ?? 0 );
+		if ( ! $queue->resend( $id ) ) {
+			WP_CLI::error( sprintf( 'There is no event %d. "wp tocsin queue list" shows them.', $id ) );
+		}
+		WP_CLI::success( sprintf( 'Event %d is due now. "wp tocsin queue run" sends it at once.', $id ) );
+	}
+
+	/**
+	 * Shows templates and switches them on and off.
+	 *
+	 * ## OPTIONS
+	 *
+	 * <action>
+	 * : list shows them; on and off switch one.
+	 * ---
+	 * options:
+	 *   - list
+	 *   - on
+	 *   - off
+	 * ---
+	 *
+	 * [<id>]
+	 * : The template, for on and off.
+	 *
+	 * [--format=<format>]
+	 * : How to show the list.
+	 * ---
+	 * default: table
+	 * options:
+	 *   - table
+	 *   - json
+	 * ---
+	 *
+	 * @param array $args  Action, and the template.
+	 * @param array $assoc Options.
+	 */
+	public function templates( $args, $assoc ): void {
+		$settings = $this->companion->settings();
+		if ( 'list' === $args[0] ) {
+			$rows = array();
+			foreach ( $this->companion->templates()->visible() as $template ) {
+				$rows[] = array(
+					'id'       => $template->id(),
+					'on'       => $settings->is_on( $template->id() ) ? 'on' : 'off',
+					'scenario' => $template->scenario_name(),
+					'title'    => $template->title(),
+					'hook'     => $template->hook_name(),
+				);
+			}
+			WP_CLI\Utils\format_items( $assoc['format'], $rows, array( 'id', 'on', 'scenario', 'title', 'hook' ) );
+			return;
+		}
+		$id = (string) ( $args[1] ?? '' );
+		if ( ! $settings->save_template( $id, 'on' === $args[0], $settings->texts( $id ) ) ) {
+			WP_CLI::error( sprintf( 'There is no template "%s". "wp tocsin templates list" shows them.', $id ) );
+		}
+		WP_CLI::success( sprintf( 'Template %s is %s.', $id, $args[0] ) );
+	}
+
+	/**
+	 * Sends what is due.
+	 */
+	private function run(): void {
+		$done = $this->companion->runner()->run();
+		if ( 'busy' === $done['reason'] ) {
+			WP_CLI::error( 'Another process is sending at the moment. Try again in a minute.' );
+		}
+		$said = sprintf( '%d sent, %d not accepted, %d given up.', $done['sent'], $done['failed'], $done['given_up'] );
+		if ( 'gateway' === $done['reason'] ) {
+			WP_CLI::error( $said . ' The gateway does not take anything at the moment; "wp tocsin queue list --state=waiting --format=json" says why.' );
+		}
+		WP_CLI::success( $said );
+	}
+
+	/**
+	 * Shows events.
+	 *
+	 * @param array $assoc Options.
+	 */
+	private function list_events( array $assoc ): void {
+		$rows = array();
+		foreach ( $this->companion->queue()->list(
+			array(
+				'state'    => $assoc['state'] ?? '',
+				'per_page' => (int) $assoc['limit'],
+			)
+		) as $event ) {
+			$rows[] = array(
+				'id'              => $event['id'],
+				'created'         => self::time( $event['created_at'] ),
+				'template'        => $event['template_id'],
+				'title'           => $event['title'],
+				'state'           => $event['state'],
+				'attempts'        => $event['attempts'],
+				'status'          => $event['status'],
+				'next'            => 'waiting' === $event['state'] ? self::time( $event['next_at'] ) : '',
+				'notification_id' => $event['notification_id'],
+				'last_error'      => $event['last_error'],
+			);
+		}
+		$columns = array( 'id', 'created', 'template', 'title', 'state', 'attempts', 'next' );
+		WP_CLI\Utils\format_items( $assoc['format'], $rows, 'json' === $assoc['format'] ? array_merge( $columns, array( 'status', 'notification_id', 'last_error' ) ) : $columns );
+	}
+
+	/**
+	 * A moment for people and programs.
+	 *
+	 * @param int|null $at Milliseconds.
+	 */
+	private static function time( $at ): string {
+		return null === $at ? '' : gmdate( 'Y-m-d\TH:i:s\Z', intdiv( $at, 1000 ) );
+	}
+}

@@ -1,0 +1,104 @@
+<?php
+/**
+ * Fatal errors.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Looks at the end of a request whether a fatal error ended it.
+ *
+ * WordPress has no hook for that: its own handler shows the page with the error and mails a link at most once a day.
+ * It does run the action `shutdown` afterwards.
+ */
+final class Tocsin_Fatal_Errors {
+	const TYPES = array( E_ERROR, E_PARSE, E_CORE_ERROR, E_COMPILE_ERROR, E_USER_ERROR, E_RECOVERABLE_ERROR );
+
+	/**
+	 * The registry, for an error before templates were collected.
+	 *
+	 * @var Tocsin_Templates
+	 */
+	private Tocsin_Templates $templates;
+
+	/**
+	 * Takes the registry.
+	 *
+	 * @param Tocsin_Templates $templates The registry.
+	 */
+	public function __construct( Tocsin_Templates $templates ) {
+		$this->templates = $templates;
+	}
+
+	/**
+	 * Before everything else at the end: the queue is written later then.
+	 */
+	public function register(): void {
+		add_action( 'shutdown', array( $this, 'look' ), PHP_INT_MIN );
+	}
+
+	/**
+	 * Fires the companion's own hook when a fatal error ended the request.
+	 */
+	public function look(): void {
+		$error = error_get_last();
+		if ( null === $error || ! in_array( $error['type'], self::TYPES, true ) ) {
+			return;
+		}
+		// WordPress tries out what somebody typed into its editor of plugins; an error there is shown to that person.
+		if ( defined( 'WP_SANDBOX_SCRAPING' ) && WP_SANDBOX_SCRAPING ) {
+			return;
+		}
+		// A page that used up all memory leaves none for this.
+		if ( false !== strpos( $error['message'], 'Allowed memory size' ) ) {
+			wp_raise_memory_limit( 'admin' );
+		}
+		$this->collect();
+		// The lines behind the first are the stack, whose arguments may be anything.
+		$message = strtok( $error['message'], "\n" );
+		do_action(
+			'tocsin_fatal_error',
+			array(
+				'message' => str_replace( ABSPATH, '', (string) $message ),
+				'file'    => str_replace( ABSPATH, '', $error['file'] ),
+				'line'    => $error['line'],
+			),
+			self::page()
+		);
+	}
+
+	/**
+	 * An error may come before templates were collected, and before WordPress wants translations to be asked for; its notice about that helps nobody now.
+	 */
+	private function collect(): void {
+		add_filter( 'doing_it_wrong_trigger_error', '__return_false' );
+		$this->templates->collect();
+		remove_filter( 'doing_it_wrong_trigger_error', '__return_false' );
+	}
+
+	/**
+	 * Whether this error was not told of within the last hour.
+	 *
+	 * @param mixed $error With file and line.
+	 */
+	public static function is_news( $error ): bool {
+		$name = 'tocsin_fatal_' . md5( $error['file'] . ':' . $error['line'] );
+		if ( false !== get_transient( $name ) ) {
+			return false;
+		}
+		set_transient( $name, 1, HOUR_IN_SECONDS );
+		return true;
+	}
+
+	/**
+	 * Which page broke, without what stands behind the question mark.
+	 */
+	private static function page(): string {
+		$path = isset( $_SERVER['REQUEST_URI'] ) ? esc_url_raw( wp_unslash( $_SERVER['REQUEST_URI'] ) ) : '';
+		return '' === $path ? __( 'command line', 'tocsin' ) : (string) strtok( $path, '?' );
+	}
+}

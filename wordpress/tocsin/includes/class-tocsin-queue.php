@@ -1,0 +1,300 @@
+<?php
+/**
+ * The queue of events.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Events that wait to be sent, in a table of their own. Once they are sent or given up they stay there as the log.
+ */
+class Tocsin_Queue extends Tocsin_Event_Log {
+
+	/** The gateway keeps an Idempotency-Key for so long; later than that a second try could ring twice. */
+	const GIVE_UP_AFTER_MS = 86400000;
+
+	/** Longer than a run with its last request can take, so that only a runner that died loses its events. */
+	const LEASE_MS = 60000;
+
+	/** So many events may wait; beyond it only critical ones are taken. */
+	const MOST_WAITING = 10000;
+
+	/**
+	 * What this request has added and not yet written.
+	 *
+	 * @var Tocsin_Outbox
+	 */
+	private $outbox;
+
+	/**
+	 * The tokens under which this process holds events, by event.
+	 *
+	 * @var string[]
+	 */
+	private $claims = array();
+
+	/**
+	 * When something that this request wrote may be sent, by site.
+	 *
+	 * @var int[]
+	 */
+	private $soonest = array();
+
+	/**
+	 * Starts with nothing added.
+	 */
+	public function __construct() {
+		$this->outbox = new Tocsin_Outbox( array( $this, 'write' ) );
+	}
+
+	/**
+	 * Takes an event for writing at the end of the request. Never throws.
+	 *
+	 * @param array $event template_id, title, body, severity, category, payload, occurred_at.
+	 */
+	public function add( array $event ): void {
+		$this->outbox->add( $event );
+	}
+
+	/**
+	 * Writes what was added so far. Never throws.
+	 */
+	public function flush(): void {
+		$this->outbox->flush();
+	}
+
+	/**
+	 * When the soonest of the events may be sent that this request has written, in milliseconds, by site.
+	 *
+	 * @return int[]
+	 */
+	public function soonest(): array {
+		return $this->soonest;
+	}
+
+	/**
+	 * Writes events to the current site's table in one statement.
+	 *
+	 * @param array[] $events As given to add().
+	 */
+	public function write( array $events ): void {
+		global $wpdb;
+		$table   = self::table();
+		$room    = $this->room();
+		$refused = 0;
+		$rows    = array();
+		$next_at = Tocsin_Outage::next_for_new( self::now() );
+		foreach ( $events as $event ) {
+			if ( count( $rows ) >= $room && 'critical' !== $event['severity'] ) {
+				++$refused;
+				continue;
+			}
+			$rows[] = $wpdb->prepare(
+				'(%s, %s, %s, %s, %s, %s, %s, %d, %d, %d)',
+				self::uuid(),
+				$event['template_id'],
+				$event['title'],
+				$event['body'],
+				$event['severity'],
+				$event['category'],
+				wp_json_encode( $event['payload'], JSON_PARTIAL_OUTPUT_ON_ERROR ),
+				$next_at,
+				$event['occurred_at'],
+				$event['occurred_at'] + self::GIVE_UP_AFTER_MS
+			);
+		}
+		if ( $refused > 0 ) {
+			$this->count_refused( $refused );
+		}
+		if ( $rows && false === $wpdb->query( "INSERT INTO $table (idempotency_key, template_id, title, body, severity, category, payload, next_at, created_at, give_up_at) VALUES " . implode( ', ', $rows ) ) ) { // phpcs:ignore WordPress.DB
+			throw new RuntimeException( 'the database refused them' );
+		}
+		if ( $rows ) {
+			$this->soonest[ get_current_blog_id() ] = $next_at;
+		}
+	}
+
+	/**
+	 * Takes due events for a minute, oldest first. Two runners never get the same: the UPDATE decides.
+	 *
+	 * @param int $limit At most so many.
+	 * @return array[] Events.
+	 */
+	public function claim( int $limit ): array {
+		global $wpdb;
+		$table = self::table();
+		$now   = self::now();
+		$ids   = $wpdb->get_col( $wpdb->prepare( "SELECT id FROM $table WHERE state = 'waiting' AND next_at <= %d AND lease_until < %d ORDER BY created_at, id LIMIT %d", $now, $now, $limit ) ); // phpcs:ignore WordPress.DB
+		if ( ! $ids ) {
+			return array();
+		}
+		$in    = implode( ', ', array_map( 'intval', $ids ) );
+		$token = self::uuid();
+		$wpdb->query( $wpdb->prepare( "UPDATE $table SET claim_token = %s, lease_until = %d WHERE id IN ($in) AND state = 'waiting' AND next_at <= %d AND lease_until < %d", $token, $now + self::LEASE_MS, $now, $now ) ); // phpcs:ignore WordPress.DB
+		$events = $this->read( $wpdb->prepare( "SELECT * FROM $table WHERE id IN ($in) AND claim_token = %s ORDER BY created_at, id", $token ) ); // phpcs:ignore WordPress.DB
+		foreach ( $events as $event ) {
+			$this->claims[ $event['id'] ] = $token;
+		}
+		return $events;
+	}
+
+	/**
+	 * Gives back what was claimed and not settled.
+	 */
+	public function release(): void {
+		global $wpdb;
+		$table = self::table();
+		foreach ( array_unique( $this->claims ) as $token ) {
+			$wpdb->query( $wpdb->prepare( "UPDATE $table SET lease_until = 0, claim_token = '' WHERE claim_token = %s", $token ) ); // phpcs:ignore WordPress.DB
+		}
+		$this->claims = array();
+	}
+
+	/**
+	 * Writes down what came of sending an event.
+	 *
+	 * @param int           $id     Event.
+	 * @param Tocsin_Result $result What the gateway said.
+	 */
+	public function settle( int $id, Tocsin_Result $result ): void {
+		if ( $result->is_accepted() ) {
+			$given = $result->answer()['id'] ?? '';
+			$this->end( $id, 'sent', $result->status(), '', is_string( $given ) ? $given : '' );
+		} elseif ( $result->is_final() ) {
+			$this->end( $id, 'dead', $result->status(), $result->message(), '' );
+		} else {
+			$this->retry( $id, $result );
+		}
+	}
+
+	/**
+	 * Lets an event wait for its next try.
+	 *
+	 * @param int           $id     Event.
+	 * @param Tocsin_Result $result Why it did not go.
+	 */
+	private function retry( int $id, Tocsin_Result $result ): void {
+		global $wpdb;
+		$event = $this->find( $id );
+		if ( null === $event || ! isset( $this->claims[ $id ] ) ) {
+			return;
+		}
+		$next_at = min( $event['give_up_at'], self::now() + Tocsin_Backoff::delay( $event['attempts'] + 1, $result->retry_after() ) );
+		$table   = self::table();
+		$wpdb->query( $wpdb->prepare( "UPDATE $table SET attempts = attempts + 1, next_at = %d, lease_until = 0, claim_token = '', status = NULLIF(%d, 0), last_error = %s WHERE id = %d AND state = 'waiting' AND claim_token = %s", $next_at, $result->status(), $result->message(), $id, $this->claims[ $id ] ) ); // phpcs:ignore WordPress.DB
+		unset( $this->claims[ $id ] );
+	}
+
+	/**
+	 * An event that was accepted or refused for good. Whoever holds the lease by now: the gateway has spoken.
+	 *
+	 * @param int    $id              Event.
+	 * @param string $state           sent|dead.
+	 * @param int    $status          HTTP status.
+	 * @param string $error           Why it was refused.
+	 * @param string $notification_id The gateway's id of it.
+	 */
+	private function end( int $id, string $state, int $status, string $error, string $notification_id ): void {
+		global $wpdb;
+		$table = self::table();
+		$wpdb->query( $wpdb->prepare( "UPDATE $table SET state = %s, attempts = attempts + 1, lease_until = 0, claim_token = '', ended_at = %d, status = NULLIF(%d, 0), last_error = %s, notification_id = NULLIF(%s, '') WHERE id = %d AND state = 'waiting'", $state, self::now(), $status, $error, $notification_id, $id ) ); // phpcs:ignore WordPress.DB
+		unset( $this->claims[ $id ] );
+	}
+
+	/**
+	 * Lets everything wait at least until then: one try stood for all.
+	 *
+	 * @param int    $until Milliseconds.
+	 * @param string $error Why.
+	 */
+	public function postpone( int $until, string $error ): void {
+		global $wpdb;
+		$this->release();
+		$table = self::table();
+		$wpdb->query( $wpdb->prepare( "UPDATE $table SET next_at = %d, last_error = %s WHERE state = 'waiting' AND next_at < %d", $until, $error, $until ) ); // phpcs:ignore WordPress.DB
+	}
+
+	/**
+	 * Makes everything that waits due now.
+	 */
+	public function make_due(): void {
+		global $wpdb;
+		$table = self::table();
+		$now   = self::now();
+
+		$this->soonest[ get_current_blog_id() ] = $now;
+		$wpdb->query( $wpdb->prepare( "UPDATE $table SET next_at = %d WHERE state = 'waiting' AND next_at > %d", $now, $now ) ); // phpcs:ignore WordPress.DB
+	}
+
+	/**
+	 * Ends what has waited for a day.
+	 *
+	 * @return int How many.
+	 */
+	public function give_up(): int {
+		global $wpdb;
+		$table  = self::table();
+		$now    = self::now();
+		$reason = __( 'Given up: the gateway did not accept it within 24 hours.', 'tocsin' ) . ' ';
+		return (int) $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'dead', ended_at = %d, lease_until = 0, claim_token = '', last_error = CONCAT(%s, COALESCE(last_error, '')) WHERE state = 'waiting' AND give_up_at <= %d AND lease_until < %d", $now, $reason, $now, $now ) ); // phpcs:ignore WordPress.DB
+	}
+
+	/**
+	 * Sends an event again: one that waits becomes due now; one that was sent or given up starts anew and rings again.
+	 *
+	 * @param int $id Event.
+	 * @return bool False when there is no such event.
+	 */
+	public function resend( int $id ): bool {
+		global $wpdb;
+		$table = self::table();
+		$now   = self::now();
+
+		$this->soonest[ get_current_blog_id() ] = $now;
+		// A new key: with the old one the gateway would repeat its first answer and nothing would ring.
+		$again = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", self::uuid(), $now, $now + self::GIVE_UP_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
+		if ( $again ) {
+			return true;
+		}
+		$wpdb->query( $wpdb->prepare( "UPDATE $table SET next_at = %d WHERE id = %d AND state = 'waiting' AND next_at > %d", $now, $id, $now ) ); // phpcs:ignore WordPress.DB
+		return null !== $this->find( $id );
+	}
+
+	/**
+	 * How many more events may wait. As long as runs take place nothing piles up, and a page need not pay for counting.
+	 */
+	private function room(): int {
+		global $wpdb;
+		$scheduled = wp_next_scheduled( Tocsin_Schedule::EVERY_FIVE_MINUTES );
+		if ( null === Tocsin_Outage::current() && $scheduled && $scheduled > time() - HOUR_IN_SECONDS ) {
+			return PHP_INT_MAX;
+		}
+		$table   = self::table();
+		$waiting = (int) $wpdb->get_var( "SELECT COUNT(*) FROM $table WHERE state = 'waiting'" ); // phpcs:ignore WordPress.DB
+		return max( 0, (int) apply_filters( 'tocsin_most_waiting', self::MOST_WAITING ) - $waiting );
+	}
+
+	/**
+	 * Counts events that a full queue did not take.
+	 *
+	 * @param int $events How many.
+	 */
+	private function count_refused( int $events ): void {
+		update_option( 'tocsin_refused', (int) get_option( 'tocsin_refused', 0 ) + $events, false );
+		error_log( sprintf( 'Tocsin: %d events were not queued, because too many wait already. Is the gateway reachable? See Tocsin > Log.', $events ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
+	}
+
+	/**
+	 * A random UUID. Not wp_generate_uuid4(): its generator has 32 bits of seed, and two events with one key would be one.
+	 */
+	private static function uuid(): string {
+		$bytes    = random_bytes( 16 );
+		$bytes[6] = chr( ( ord( $bytes[6] ) & 0x0f ) | 0x40 );
+		$bytes[8] = chr( ( ord( $bytes[8] ) & 0x3f ) | 0x80 );
+		return vsprintf( '%s%s-%s-%s-%s-%s%s%s', str_split( bin2hex( $bytes ), 4 ) );
+	}
+}

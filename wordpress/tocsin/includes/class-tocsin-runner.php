@@ -1,0 +1,237 @@
+<?php
+/**
+ * Sends what is due.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Sends due events after the request, by the clock and by command; one runner at a time, oldest event first.
+ */
+class Tocsin_Runner {
+
+	const MOST_EVENTS  = 50;
+	const MOST_MS      = 25000;
+	const CLAIMED_EACH = 10;
+
+	/**
+	 * Where events wait.
+	 *
+	 * @var Tocsin_Queue
+	 */
+	private $queue;
+
+	/**
+	 * Sends one.
+	 *
+	 * @var Tocsin_Client
+	 */
+	private $client;
+
+	/**
+	 * Runs by the clock.
+	 *
+	 * @var Tocsin_Schedule
+	 */
+	private $schedule;
+
+	/**
+	 * Runs in a process of its own.
+	 *
+	 * @var Tocsin_Loopback
+	 */
+	private $loopback;
+
+	/**
+	 * Only one process sends.
+	 *
+	 * @var Tocsin_Lock
+	 */
+	private $lock;
+
+	/**
+	 * Takes its parts.
+	 *
+	 * @param Tocsin_Queue  $queue  Where events wait.
+	 * @param Tocsin_Client $client Sends one.
+	 */
+	public function __construct( Tocsin_Queue $queue, Tocsin_Client $client ) {
+		$this->queue    = $queue;
+		$this->client   = $client;
+		$this->schedule = new Tocsin_Schedule();
+		$this->loopback = new Tocsin_Loopback();
+		$this->lock     = new Tocsin_Lock();
+	}
+
+	/**
+	 * Attaches to WordPress: the end of the request, the loop-back, the clock.
+	 */
+	public function register(): void {
+		$this->schedule->register( array( $this, 'run' ), array( $this->queue, 'prune' ) );
+		$this->loopback->register( array( $this, 'run' ) );
+		add_action( 'shutdown', array( $this, 'after_request' ), PHP_INT_MAX );
+		foreach ( array( Tocsin_Settings::URL, Tocsin_Settings::KEY ) as $option ) {
+			add_action( 'add_option_' . $option, array( $this, 'resume' ), 10, 0 );
+			add_action( 'update_option_' . $option, array( $this, 'resume' ), 10, 0 );
+		}
+	}
+
+	/**
+	 * Whatever kept the gateway away is mended: what waits is sent after this request.
+	 */
+	public function resume(): void {
+		Tocsin_Outage::over();
+		$this->queue->make_due();
+	}
+
+	/**
+	 * Starts sending what this request has written: here, once the visitor has the page, or in another process. Never throws.
+	 */
+	public function after_request(): void {
+		try {
+			$this->queue->flush();
+			$soonest = $this->queue->soonest();
+			$here    = get_current_blog_id();
+			foreach ( $soonest as $site => $at ) {
+				if ( $site !== $here ) {
+					switch_to_blog( $site );
+					$this->schedule->at( $at );
+					restore_current_blog();
+				}
+			}
+			if ( ! isset( $soonest[ $here ] ) ) {
+				return;
+			}
+			if ( $soonest[ $here ] > Tocsin_Queue::now() ) {
+				$this->schedule->at( $soonest[ $here ] );
+			} elseif ( self::finish_response() ) {
+				$this->run();
+			} elseif ( ! Tocsin_Lock::is_held() ) {
+				$this->loopback->kick();
+			}
+		} catch ( Throwable $error ) {
+			self::log( 'Sending could not be started; the next scheduled run will send', $error );
+		}
+	}
+
+	/**
+	 * Sends what is due, for at most 25 seconds or 50 events.
+	 *
+	 * @return array sent, failed, given_up (ints) and reason ('' or why it ended early: busy, gateway, limit).
+	 */
+	public function run(): array {
+		$done = array(
+			'sent'     => 0,
+			'failed'   => 0,
+			'given_up' => 0,
+			'reason'   => 'busy',
+		);
+		if ( ! $this->lock->take( Tocsin_Queue::LEASE_MS ) ) {
+			return $done;
+		}
+		ignore_user_abort( true );
+		try {
+			$done['given_up'] = $this->queue->give_up();
+			$done             = $this->send_due( $done );
+		} catch ( Throwable $error ) {
+			$done['reason'] = 'gateway';
+			self::log( 'A run ended early', $error );
+		} finally {
+			$this->queue->release();
+			$this->lock->give_back();
+		}
+		// Asked only after the lock is free: whoever wrote an event while it was held has left it to this run.
+		$next = $this->queue->next_at();
+		if ( null !== $next ) {
+			$this->schedule->at( $next );
+		}
+		if ( null !== $next && $next <= Tocsin_Queue::now() ) {
+			$this->loopback->kick();
+		}
+		return $done;
+	}
+
+	/**
+	 * Sends one event after the other until nothing is due, the gateway is away or the run was long enough.
+	 *
+	 * @param array $done What run() gives back, so far.
+	 */
+	private function send_due( array $done ): array {
+		$until          = Tocsin_Queue::now() + self::MOST_MS;
+		$tried          = 0;
+		$done['reason'] = '';
+		$next           = $this->queue->next_at();
+		if ( null !== Tocsin_Outage::current() && null !== $next && $next <= Tocsin_Queue::now() ) {
+			// Whatever became due: the oldest of all goes first.
+			$this->queue->make_due();
+		}
+		while ( true ) {
+			$events = $this->queue->claim( self::CLAIMED_EACH );
+			if ( ! $events ) {
+				return $done;
+			}
+			foreach ( $events as $event ) {
+				if ( $tried >= self::MOST_EVENTS || Tocsin_Queue::now() >= $until ) {
+					$done['reason'] = 'limit';
+					return $done;
+				}
+				++$tried;
+				$result = $this->client->send( Tocsin_Client::notification( $event ), $event['idempotency_key'] );
+				$this->queue->settle( $event['id'], $result );
+				++$done[ $result->is_accepted() ? 'sent' : 'failed' ];
+				if ( $result->is_accepted() && null !== Tocsin_Outage::current() ) {
+					$this->resume();
+				}
+				if ( ! $result->is_accepted() && ! $result->is_final() && self::stands_for_all( $result->status(), $event['attempts'] ) ) {
+					$this->queue->postpone( Tocsin_Outage::failed( $result->retry_after() ), $result->message() );
+					$done['reason'] = 'gateway';
+					return $done;
+				}
+			}
+		}
+	}
+
+	/**
+	 * Whether a failure is the gateway's or the key's, so that every other event would fare the same. A server error that keeps coming
+	 * back may be about this very event, which must not hold up the others for a day.
+	 *
+	 * @param int $status   HTTP status, 0 where there was no answer.
+	 * @param int $attempts How often this event failed before.
+	 */
+	private static function stands_for_all( int $status, int $attempts ): bool {
+		return in_array( $status, array( 0, 401, 403, 429, 502, 503, 504 ), true ) || ( $status >= 500 && $attempts < 3 );
+	}
+
+	/**
+	 * Lets the visitor go, where the server can do that before the script ends. Nobody waits for cron.
+	 */
+	private static function finish_response(): bool {
+		if ( wp_doing_cron() ) {
+			return true;
+		}
+		if ( PHP_SESSION_ACTIVE === session_status() ) {
+			session_write_close();
+		}
+		if ( function_exists( 'fastcgi_finish_request' ) ) {
+			return fastcgi_finish_request();
+		}
+		if ( function_exists( 'litespeed_finish_request' ) ) {
+			return (bool) litespeed_finish_request();
+		}
+		return false;
+	}
+
+	/**
+	 * Says what went wrong, without what the events say: a message may quote them.
+	 *
+	 * @param string    $what  What did not happen.
+	 * @param Throwable $error Why.
+	 */
+	private static function log( string $what, Throwable $error ): void {
+		error_log( sprintf( 'Tocsin: %s (%s in %s:%d).', $what, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
+	}
+}

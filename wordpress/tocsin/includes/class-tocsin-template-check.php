@@ -1,0 +1,191 @@
+<?php
+/**
+ * The check of a template.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Finds what is wrong with a template, in words for its author. They are not translated: they stand in logs.
+ */
+final class Tocsin_Template_Check {
+	/**
+	 * WordPress has no hooks with more arguments than this, and a wrong number should not go unseen.
+	 */
+	const MAX_ARITY = 20;
+
+	/**
+	 * Checks a template and fills in what was left out.
+	 *
+	 * @param mixed $given What another plugin handed over.
+	 * @return array Every field that a Tocsin_Template has.
+	 * @throws InvalidArgumentException Names the field and what is expected there.
+	 */
+	public static function fields( $given ): array {
+		if ( ! is_array( $given ) ) {
+			throw new InvalidArgumentException( 'A template must be an array, not ' . self::kind( $given ) . '.' );
+		}
+		$hook  = self::text( $given, 'hook_name', true );
+		$title = self::text( $given, 'title', true );
+		$meta  = $given['hook_meta'] ?? array();
+		if ( ! is_array( $meta ) ) {
+			throw new InvalidArgumentException( 'hook_meta must be an array with label, type, arg_names and payload_arity, not ' . self::kind( $meta ) . '.' );
+		}
+		$names    = self::arg_names_of( $meta );
+		$scenario = self::text( $given, 'scenario_name' );
+		$id       = self::text( $given, 'id' );
+		if ( '' === $id ) {
+			$id = $hook . ( '' === $scenario ? '' : '/' . $scenario );
+		}
+		if ( strlen( $id ) > 190 ) {
+			throw new InvalidArgumentException( 'id must be at most 190 bytes long; give the template a short id of its own.' );
+		}
+		return array(
+			'id'              => $id,
+			'icon'            => self::text( $given, 'icon', false, 'dashicons-bell' ),
+			'title'           => $title,
+			'hook_name'       => $hook,
+			'description'     => self::text( $given, 'description' ),
+			'scenario_name'   => $scenario,
+			'required_plugin' => self::text( $given, 'required_plugin' ),
+			'label'           => self::text( $meta, 'label', false, $title, 'hook_meta.' ),
+			'type'            => self::one_of( $meta, 'type', array( 'action', 'filter' ), 'action', 'hook_meta.' ),
+			'arg_names'       => $names,
+			'payload_arity'   => self::arity_of( $meta, count( $names ) ),
+			'message_title'   => self::text( $given, 'message_title', false, $title ),
+			'message_body'    => self::text( $given, 'message_body' ),
+			'severity'        => self::one_of( $given, 'severity', Tocsin_Template::SEVERITIES, '' ),
+			'category'        => self::one_of( $given, 'category', Tocsin_Template::CATEGORIES, 'info' ),
+			'enabled'         => self::flag( $given, 'enabled' ),
+			'condition'       => self::callback( $given, 'condition' ),
+			'map'             => self::callback( $given, 'map' ),
+		);
+	}
+
+	/**
+	 * A text field.
+	 *
+	 * @param array  $from     The array that holds it.
+	 * @param string $field    Its name.
+	 * @param bool   $needed   Whether it must be there.
+	 * @param string $fallback What stands in for a missing or blank one.
+	 * @param string $prefix   How the message names the array.
+	 * @throws InvalidArgumentException When it is no text, or missing.
+	 */
+	private static function text( array $from, string $field, bool $needed = false, string $fallback = '', string $prefix = '' ): string {
+		$value = $from[ $field ] ?? '';
+		if ( ! is_string( $value ) ) {
+			throw new InvalidArgumentException( $prefix . $field . ' must be a text, not ' . self::kind( $value ) . '.' );
+		}
+		$value = trim( $value );
+		if ( '' === $value && $needed ) {
+			throw new InvalidArgumentException( $prefix . $field . ' is missing; it must be a text that is not empty.' );
+		}
+		return '' === $value ? $fallback : $value;
+	}
+
+	/**
+	 * A field with few possible values.
+	 *
+	 * @param array  $from     The array that holds it.
+	 * @param string $field    Its name.
+	 * @param array  $allowed  The values.
+	 * @param string $fallback What stands in for a missing one.
+	 * @param string $prefix   How the message names the array.
+	 * @throws InvalidArgumentException When it is another value.
+	 */
+	private static function one_of( array $from, string $field, array $allowed, string $fallback, string $prefix = '' ): string {
+		$value = $from[ $field ] ?? $fallback;
+		if ( ! in_array( $value, $allowed, true ) ) {
+			$words = implode( ', ', array_filter( $allowed ) );
+			throw new InvalidArgumentException( $prefix . $field . ' must be one of ' . $words . ', not ' . self::kind( $value ) . '.' );
+		}
+		return $value;
+	}
+
+	/**
+	 * A field that is true or false.
+	 *
+	 * @param array  $from  The array that holds it.
+	 * @param string $field Its name.
+	 * @throws InvalidArgumentException When it is neither.
+	 */
+	private static function flag( array $from, string $field ): bool {
+		$value = $from[ $field ] ?? false;
+		if ( ! is_bool( $value ) ) {
+			throw new InvalidArgumentException( $field . ' must be true or false, not ' . self::kind( $value ) . '.' );
+		}
+		return $value;
+	}
+
+	/**
+	 * A field that can be called.
+	 *
+	 * @param array  $from  The array that holds it.
+	 * @param string $field Its name.
+	 * @throws InvalidArgumentException When it cannot be called.
+	 */
+	private static function callback( array $from, string $field ): ?callable {
+		$value = $from[ $field ] ?? null;
+		if ( null !== $value && ! is_callable( $value ) ) {
+			throw new InvalidArgumentException( $field . ' must be something that can be called, not ' . self::kind( $value ) . '.' );
+		}
+		return $value;
+	}
+
+	/**
+	 * The names of the arguments.
+	 *
+	 * @param array $meta The hook_meta.
+	 * @throws InvalidArgumentException When one is no name, or two are the same.
+	 */
+	private static function arg_names_of( array $meta ): array {
+		$names = $meta['arg_names'] ?? array();
+		if ( ! is_array( $names ) ) {
+			throw new InvalidArgumentException( 'hook_meta.arg_names must be an array of texts, not ' . self::kind( $names ) . '.' );
+		}
+		foreach ( $names as $name ) {
+			if ( ! is_string( $name ) || '' === trim( $name ) ) {
+				throw new InvalidArgumentException( 'hook_meta.arg_names must hold texts that are not empty, not ' . self::kind( $name ) . '.' );
+			}
+		}
+		if ( count( array_unique( $names ) ) !== count( $names ) ) {
+			throw new InvalidArgumentException( 'hook_meta.arg_names must not hold the same name twice.' );
+		}
+		if ( count( $names ) > self::MAX_ARITY ) {
+			throw new InvalidArgumentException( 'hook_meta.arg_names must hold at most ' . self::MAX_ARITY . ' names.' );
+		}
+		return array_values( $names );
+	}
+
+	/**
+	 * How many arguments go into the payload.
+	 *
+	 * @param array $meta     The hook_meta.
+	 * @param int   $fallback How many names there are.
+	 * @throws InvalidArgumentException When it is no such number.
+	 */
+	private static function arity_of( array $meta, int $fallback ): int {
+		$arity = $meta['payload_arity'] ?? $fallback;
+		if ( ! is_int( $arity ) || $arity < 0 || $arity > self::MAX_ARITY ) {
+			throw new InvalidArgumentException( 'hook_meta.payload_arity must be a whole number from 0 to ' . self::MAX_ARITY . ', not ' . self::kind( $arity ) . '.' );
+		}
+		return $arity;
+	}
+
+	/**
+	 * What a wrong value is, without showing more of it than helps.
+	 *
+	 * @param mixed $value The value.
+	 */
+	private static function kind( $value ): string {
+		if ( is_string( $value ) ) {
+			return '"' . substr( $value, 0, 40 ) . '"';
+		}
+		return is_int( $value ) || is_bool( $value ) ? var_export( $value, true ) : gettype( $value ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_var_export -- Shows a wrong number as PHP writes it.
+	}
+}

@@ -1,0 +1,57 @@
+<?php
+/**
+ * Templates about comments.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+// Other plugins keep notes as comments, WooCommerce those of orders: not what a visitor wrote.
+$tocsin_arrives_as = static function ( string $approved ): callable {
+	return static function ( array $named ) use ( $approved ): bool {
+		$comment = $named['comment'] ?? null;
+		return $comment instanceof WP_Comment
+			&& $approved === (string) $comment->comment_approved
+			&& in_array( $comment->comment_type, array( '', 'comment', 'review', 'pingback', 'trackback' ), true );
+	};
+};
+
+$tocsin_comment_hook = array(
+	'label'         => __( 'A comment is stored', 'tocsin' ),
+	'type'          => 'action',
+	'arg_names'     => array( 'comment_id', 'comment' ),
+	'payload_arity' => 2,
+);
+
+return array(
+	array(
+		'id'            => 'comment_new',
+		'icon'          => 'dashicons-admin-comments',
+		'title'         => __( 'New comment', 'tocsin' ),
+		'description'   => __( 'A comment appears on the site at once, without moderation.', 'tocsin' ),
+		'scenario_name' => __( 'Comments', 'tocsin' ),
+		'hook_name'     => 'wp_insert_comment',
+		'hook_meta'     => $tocsin_comment_hook,
+		'message_title' => __( '{comment.author} commented on {comment.post}', 'tocsin' ),
+		'message_body'  => "{comment.text}\n{comment.link}",
+		'severity'      => 'info',
+		'condition'     => $tocsin_arrives_as( '1' ),
+	),
+	array(
+		'id'            => 'comment_pending',
+		'icon'          => 'dashicons-format-status',
+		'title'         => __( 'Comment waits for moderation', 'tocsin' ),
+		'description'   => __( 'A comment has to be approved before it appears. Spam does not count.', 'tocsin' ),
+		'scenario_name' => __( 'Comments', 'tocsin' ),
+		'hook_name'     => 'wp_insert_comment',
+		'hook_meta'     => $tocsin_comment_hook,
+		'message_title' => __( 'Please moderate: {comment.author} on {comment.post}', 'tocsin' ),
+		'message_body'  => '{comment.text}',
+		'category'      => 'task',
+		'severity'      => 'info',
+		'condition'     => $tocsin_arrives_as( '0' ),
+	),
+);

@@ -1,0 +1,57 @@
+<?php
+/**
+ * Plugin Name:       Tocsin
+ * Description:       Tells your phone, mail and devices what happens on this site, through your own Tocsin gateway.
+ * Version:           0.1.0
+ * Requires at least: 6.2
+ * Requires PHP:      7.4
+ * Author:            The Tocsin authors
+ * License:           MIT
+ * License URI:       https://opensource.org/license/mit
+ * Text Domain:       tocsin
+ * Domain Path:       /languages
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+define( 'TOCSIN_VERSION', '0.1.0' );
+define( 'TOCSIN_FILE', __FILE__ );
+
+spl_autoload_register(
+	static function ( $class_name ) {
+		if ( 0 !== strpos( $class_name, 'Tocsin_' ) ) {
+			return;
+		}
+		$file   = 'class-' . strtolower( str_replace( '_', '-', $class_name ) ) . '.php';
+		$folder = 0 === strpos( $class_name, 'Tocsin_Admin' ) ? '/includes/admin/' : '/includes/';
+		if ( is_readable( __DIR__ . $folder . $file ) ) {
+			require_once __DIR__ . $folder . $file;
+		}
+	}
+);
+
+/**
+ * Registers a template: a hook to listen to, and how to speak of it.
+ *
+ * Can be called as soon as this plugin is loaded, and at any later time; best inside the action `tocsin_register_templates`.
+ *
+ * @param array $template The fields of a template; see docs/wordpress.md.
+ * @return bool False when the template is wrong. What is wrong goes to the log of a site with WP_DEBUG.
+ */
+function tocsin_register_template( $template ) {
+	return Tocsin_Companion::get_instance()->templates()->register( $template, __FUNCTION__ );
+}
+
+register_activation_hook( __FILE__, array( 'Tocsin_Install', 'activate' ) );
+register_deactivation_hook( __FILE__, array( 'Tocsin_Install', 'deactivate' ) );
+
+add_action(
+	'plugins_loaded',
+	static function () {
+		Tocsin_Companion::get_instance()->boot();
+	}
+);
