@@ -1,5 +1,6 @@
 // GET /api/notifications/search: matches stream out as they are found.
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
 import type { InboxItem } from '../../gateway/inbox-ports.ts';
@@ -15,6 +16,9 @@ import { createTurns } from './turns.ts';
 
 /** Of one owner at a time; what reads and opens rows is there for everybody. */
 const mostAtOnce = 2;
+/** Whoever types cancels one search after the other, and the end of the last is noticed a moment after it. */
+const patienceMs = 1000;
+const lookAgainMs = 25;
 /** Somebody who takes nothing for so long is let go of. */
 const stallMs = 30_000;
 
@@ -23,12 +27,17 @@ export function addSearchRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
   const running = new Map<string, number>();
   const takeTurn = createTurns();
 
-  function begin(ownerId: string): () => void {
-    const count = running.get(ownerId) ?? 0;
-    if (count >= mostAtOnce) {
-      throw new ConsoleRefusal('rate_limited', 'Two searches are under way already. Cancel one, or wait for its end.');
+  async function begin(ownerId: string): Promise<() => void> {
+    const count = (): number => running.get(ownerId) ?? 0;
+    for (let waitedMs = 0; count() >= mostAtOnce; waitedMs += lookAgainMs) {
+      if (waitedMs >= patienceMs)
+        throw new ConsoleRefusal(
+          'rate_limited',
+          'Two searches are under way already. Cancel one, or wait for its end.',
+        );
+      await delay(lookAgainMs);
     }
-    running.set(ownerId, count + 1);
+    running.set(ownerId, count() + 1);
     return () => {
       const left = (running.get(ownerId) ?? 1) - 1;
       if (left === 0) running.delete(ownerId);
@@ -38,13 +47,17 @@ export function addSearchRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
 
   // Without its twin for HEAD, which would search too.
   const options = { schema: { querystring: searchQuery }, exposeHeadRoute: false };
-  app.get<{ Querystring: SearchQuery }>('/notifications/search', options, (request, reply) => {
+  app.get<{ Querystring: SearchQuery }>('/notifications/search', options, async (request, reply) => {
     const wanted = toWanted(ownerOf(request).id, request.query);
-    const end = begin(wanted.ownerId);
     const closed = new AbortController();
     const signedOut = new AbortController();
-    const session = watchSession(parts, request, () => signedOut.abort());
     reply.raw.once('close', () => closed.abort());
+    const end = await begin(wanted.ownerId);
+    if (closed.signal.aborted) {
+      end();
+      return reply.hijack();
+    }
+    const session = watchSession(parts, request, () => signedOut.abort());
     reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
 
     async function* lines(): AsyncGenerator<string> {
