@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,8 +14,9 @@ const wantedMajor = 26;
 delete process.env.DEBUG;
 
 if (Number(process.versions.node.split('.')[0]) >= wantedMajor) {
-  // Node keeps the compiled sources between runs: commands start in half the time.
-  nodeModule.enableCompileCache();
+  // Node keeps the compiled sources between runs: commands start in half the time. Threads know it by the variable alone.
+  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
+  nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   await import('../src/cli/main.ts');
 } else {
   runOnInstalledNode();
