@@ -13,7 +13,6 @@ const pageSize = 50;
 /** No more rows than this are asked for again at once; older ones stay as they were. */
 const refreshedRows = 500;
 const refreshDelayMs = 150;
-const busyWaitMs = 300;
 
 type Arrived = Extract<LiveEvent, { event: 'arrived' }>['data'];
 type Changed = Extract<LiveEvent, { event: 'changed' }>['data'];
@@ -114,7 +113,7 @@ export function createInboxStore(): InboxStore {
     query.set('limit', String(pageSize));
     if (before.next !== null) query.set('before', before.next);
     try {
-      const { body } = await openPatiently(`/notifications/search?${query}`, signal);
+      const { body } = await open(`/notifications/search?${query}`, signal);
       for await (const lines of readLines(chunksOf(body ?? new ReadableStream()))) {
         const { feed, search: present } = state.now;
         const step = takeLines(present ?? before, before, lines);
@@ -188,16 +187,4 @@ export function createInboxStore(): InboxStore {
       clearTimeout(refreshTimer);
     },
   };
-}
-
-/** Typing cancels one search after the other; the console lets a new one in once it has noticed. */
-async function openPatiently(path: string, signal: AbortSignal): Promise<Response> {
-  for (let triesLeft = 5; ; triesLeft -= 1) {
-    try {
-      return await open(path, signal);
-    } catch (error) {
-      if (triesLeft === 0 || !(error instanceof ApiError) || error.code !== 'rate_limited') throw error;
-      await new Promise((resolve) => setTimeout(resolve, busyWaitMs));
-    }
-  }
 }
