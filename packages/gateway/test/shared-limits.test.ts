@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Connections } from './support/connections.ts';
-import { answersByWorker } from './support/crew.ts';
+import { untilBothAnswered } from './support/crew.ts';
 import { eventually } from './support/eventually.ts';
 import { Installation } from './support/gateway-process.ts';
 import { Postgres, postgresObstacle } from './support/postgres.ts';
@@ -17,15 +17,8 @@ test('Two workers on SQLite let through exactly as many requests of a key as its
   const gateway = await installation.serve();
   const key = await limitedKey(installation);
   assert.equal(await accepted([gateway.api], key), limit);
-  // The system hands out connections as it likes, now and then many to one worker.
-  await eventually(
-    'both workers were asked',
-    10_000,
-    async () => {
-      assert.equal((await notify({ api: gateway.api, key }, { title: 'x' }, { Connection: 'close' })).status, 429);
-      return answersByWorker(gateway).size;
-    },
-    (workers) => workers === 2,
+  await untilBothAnswered(gateway, 1, async () =>
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'x' }, { Connection: 'close' })).status, 429),
   );
 });
 

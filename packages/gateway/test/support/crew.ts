@@ -31,12 +31,26 @@ export function workersOf(gateway: GatewayProcess): Map<number, number> {
 }
 
 /** How many requests each worker answered; needs the log level debug. */
-export function answersByWorker(gateway: GatewayProcess): Map<number, number> {
+function answersByWorker(gateway: GatewayProcess): Map<number, number> {
   const answers = new Map<number, number>();
   for (const { msg, worker } of logLines(gateway)) {
     if (msg === 'answered' && worker !== undefined) answers.set(worker, (answers.get(worker) ?? 0) + 1);
   }
   return answers;
+}
+
+/** The system hands out connections as it likes, now and then many to one worker: asks until each of two gave so many answers. */
+export async function untilBothAnswered(gateway: GatewayProcess, answers: number, ask: () => Promise<unknown>) {
+  await eventually(
+    `both workers gave ${answers} answers`,
+    30_000,
+    async () => {
+      await ask();
+      const byWorker = answersByWorker(gateway);
+      return [1, 2].map((worker) => byWorker.get(worker) ?? 0);
+    },
+    (counts) => counts.every((count) => count >= answers),
+  );
 }
 
 export function isAlive(pid: number): boolean {
