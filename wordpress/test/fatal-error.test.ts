@@ -13,6 +13,8 @@ add_action( 'wp', function () {
 	if ( isset( $_GET['late'] ) ) { no_such_function(); }
 	if ( isset( $_GET['memory'] ) ) { ini_set( 'memory_limit', memory_get_usage() + 4000000 ); $GLOBALS['much'] = array(); while ( true ) { $GLOBALS['much'][] = str_repeat( 'x', 10000 ); } }
 } );
+// What others do while WordPress shows its page about an error may go wrong too, and then is PHP's last error.
+add_filter( 'wp_php_error_message', function ( $message ) { @filesize( '/no-such-file' ); return $message; } );
 `;
 
 test('a fatal error rings once, also an early one and one of memory, without the stack', async (t) => {
@@ -36,6 +38,8 @@ test('a fatal error rings once, also an early one and one of memory, without the
   assert.match(bodies[2] ?? '', /^Uncaught RuntimeException: It broke$/);
   assert.ok(heard.every(({ severity }) => severity === 'critical'));
   assert.doesNotMatch(JSON.stringify(heard), /stack-word|of-the-visitor/);
-  // PHP's own words about the four pages, and nothing of the companion.
-  assert.doesNotMatch(connected.site.takeDebugLog(), /PHP (Notice|Warning|Deprecated)|plugins\/tocsin/);
+  // PHP's own words about the four pages, and nothing of the companion. WordPress 6.2 complains about its own page when an
+  // error comes before the query.
+  const log = connected.site.takeDebugLog().replaceAll(/^.*PHP Notice: +Function is_(embed|search) was called.*$/gm, '');
+  assert.doesNotMatch(log, /PHP (Notice|Warning|Deprecated)|plugins\/tocsin/);
 });

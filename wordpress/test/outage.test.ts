@@ -76,6 +76,18 @@ suite('an outage', () => {
     assert.equal((await connected.site.php<Run>(run)).sent, 0);
   });
 
+  test('a monitoring check that gets through ends the waiting', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.gateway.stop();
+    await connected.site.php(fire, ['Waited']);
+    assert.equal((await connected.site.php<Run>(run)).failed, 1);
+    await connected.restartGateway();
+    assert.equal((await connected.site.php<Run>(run)).sent, 0, 'not before its time');
+    assert.equal(await connected.site.php('return Tocsin_Companion::get_instance()->send_monitoring_check();'), true);
+    assert.equal((await connected.site.php<Run>(run)).sent, 1);
+    assert.deepEqual((await received()).slice(1), ['Waited']);
+  });
+
   test('a runner that is killed after the gateway accepted does not make it ring twice', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.site.php(fire, ['Before', 'After']);

@@ -105,7 +105,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->queue->add( array() );
 		$this->queue->flush();
 		list( $event, $empty ) = $this->queue->list( array( 'order' => 'asc' ) );
-		$this->assertSame( $title, $event['title'] );
+		$this->assertSame( array( $title, "bad \u{FFFD} byte" ), array( $event['title'], $event['body'] ) );
 		$this->assertSame( array( 'name' => $title, 'list' => array( 1, 2.5, null ) ), $event['payload'] );
 		$this->assertSame( array( '', '', 'info', array() ), array( $empty['title'], $empty['severity'], $empty['category'], $empty['payload'] ) );
 	}

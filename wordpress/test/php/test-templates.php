@@ -90,6 +90,27 @@ final class Test_Templates extends Tocsin_Test_Case {
 		$this->assertSame( array(), $this->heard() );
 	}
 
+	public function test_a_plugin_that_fails_to_register_does_not_keep_others_from_it(): void {
+		remove_all_actions( 'tocsin_register_templates' );
+		$removed = static function () {
+			throw new Error( 'was to be removed' );
+		};
+		add_action(
+			'tocsin_register_templates',
+			static function () use ( $removed ) {
+				remove_action( 'tocsin_register_templates', $removed, 30 );
+				throw new Error( 'a mistake' );
+			}
+		);
+		add_action( 'tocsin_register_templates', fn() => $this->templates->register( $this->template() ), 20 );
+		add_action( 'tocsin_register_templates', $removed, 30 );
+		$wrongs = $this->wrongs_of( fn() => $this->templates->collect() );
+		$this->assertCount( 1, $wrongs );
+		$this->assertStringContainsString( 'a mistake', $wrongs[0] );
+		do_action( 'test_sold', 'Tea' );
+		$this->assertSame( array( 'Tea sold' ), $this->heard() );
+	}
+
 	public function test_a_title_of_which_nothing_is_left_is_that_of_the_template(): void {
 		$this->templates->register( $this->template( array( 'message_title' => '{nothing}' ) ) );
 		do_action( 'test_sold', 'Tea' );

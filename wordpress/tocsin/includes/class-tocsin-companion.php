@@ -135,6 +135,9 @@ final class Tocsin_Companion {
 		);
 
 		$this->last_result = $this->client->send( Tocsin_Client::notification( $event ), wp_generate_uuid4() );
+		if ( $this->last_result->is_accepted() && null !== Tocsin_Outage::current() ) {
+			$this->runner->resume();
+		}
 		return $this->last_result->is_accepted();
 	}
 

@@ -13,7 +13,8 @@ defined( 'ABSPATH' ) || exit;
  * Looks at the end of a request whether a fatal error ended it.
  *
  * WordPress has no hook for that: its own handler shows the page with the error and mails a link at most once a day.
- * It does run the action `shutdown` afterwards.
+ * It does run the action `shutdown` afterwards. By then a notice from that page may stand in the place of the error, so
+ * the error is kept when the page begins.
  */
 final class Tocsin_Fatal_Errors {
 	const TYPES = array( E_ERROR, E_PARSE, E_CORE_ERROR, E_COMPILE_ERROR, E_USER_ERROR, E_RECOVERABLE_ERROR );
@@ -24,6 +25,13 @@ final class Tocsin_Fatal_Errors {
 	 * @var Tocsin_Templates
 	 */
 	private Tocsin_Templates $templates;
+
+	/**
+	 * The error that WordPress shows a page for, as error_get_last() has it.
+	 *
+	 * @var mixed
+	 */
+	private $shown = null;
 
 	/**
 	 * Takes the registry.
@@ -38,14 +46,28 @@ final class Tocsin_Fatal_Errors {
 	 * Before everything else at the end: the queue is written later then.
 	 */
 	public function register(): void {
+		add_filter( 'wp_php_error_message', array( $this, 'keep' ), PHP_INT_MIN, 2 );
 		add_action( 'shutdown', array( $this, 'look' ), PHP_INT_MIN );
+	}
+
+	/**
+	 * WordPress begins its page about an error.
+	 *
+	 * @param mixed $message What the page will say; passed through.
+	 * @param mixed $error   The error.
+	 * @return mixed The message.
+	 */
+	public function keep( $message, $error = null ) {
+		$this->shown = $error;
+		return $message;
 	}
 
 	/**
 	 * Fires the companion's own hook when a fatal error ended the request.
 	 */
 	public function look(): void {
-		$error = error_get_last();
+		// Where WordPress shows no page of its own (one had begun, or php-error.php stands in), PHP's last error is all there is.
+		$error = is_array( $this->shown ) ? $this->shown : error_get_last();
 		if ( null === $error || ! in_array( $error['type'], self::TYPES, true ) ) {
 			return;
 		}

@@ -153,7 +153,7 @@ class Tocsin_Outbox {
 	 * @param mixed $value What a template made.
 	 */
 	private static function text( $value ): string {
-		return is_scalar( $value ) ? wp_check_invalid_utf8( str_replace( "\0", '', (string) $value ), true ) : '';
+		return is_scalar( $value ) ? Tocsin_Text::repair( str_replace( "\0", '', (string) $value ) ) : '';
 	}
 
 	/**

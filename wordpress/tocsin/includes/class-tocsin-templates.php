@@ -50,19 +50,39 @@ final class Tocsin_Templates {
 		}
 		$this->collected  = true;
 		$this->collecting = true;
-		try {
-			/**
-			 * Register templates here, with tocsin_register_template().
-			 */
-			do_action( 'tocsin_register_templates' );
-		} catch ( Throwable $problem ) {
-			_doing_it_wrong( 'tocsin_register_templates', esc_html( 'A callback failed: ' . $problem->getMessage() ), '0.1.0' );
-		}
+		self::guard( 'tocsin_register_templates' );
+		/**
+		 * Register templates here, with tocsin_register_template().
+		 */
+		do_action( 'tocsin_register_templates' );
 		$this->collecting = false;
 		/**
 		 * Says that templates came, also late ones. For the companion's own parts.
 		 */
 		do_action( 'tocsin_templates_changed' );
+	}
+
+	/**
+	 * Lets every callback of a hook run, also behind one that throws. They keep their names, so whoever removes one still finds it.
+	 *
+	 * @param string $hook_name The hook.
+	 */
+	private static function guard( string $hook_name ): void {
+		global $wp_filter;
+		if ( ! isset( $wp_filter[ $hook_name ] ) ) {
+			return;
+		}
+		foreach ( $wp_filter[ $hook_name ]->callbacks as $priority => $callbacks ) {
+			foreach ( $callbacks as $name => $callback ) {
+				$wp_filter[ $hook_name ]->callbacks[ $priority ][ $name ]['function'] = static function ( ...$args ) use ( $hook_name, $callback ) {
+					try {
+						return call_user_func_array( $callback['function'], $args );
+					} catch ( Throwable $problem ) {
+						_doing_it_wrong( esc_html( $hook_name ), esc_html( 'A callback failed: ' . $problem->getMessage() ), '0.1.0' );
+					}
+				};
+			}
+		}
 	}
 
 	/**
