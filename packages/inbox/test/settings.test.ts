@@ -73,6 +73,7 @@ suite('The settings', () => {
 
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText(/is signed out|are signed out/).waitFor();
+    await rows.nth(1).waitFor({ state: 'detached' });
     assert.equal(await rows.count(), 1);
 
     // Its live stream told it; nobody clicked there.
