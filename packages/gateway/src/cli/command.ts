@@ -3,7 +3,6 @@ import type { ParseArgsConfig } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
 import { Problem } from '../core/problem.ts';
 import type { Owner, Store } from '../gateway/ports.ts';
-import { openStore } from '../store/open-store.ts';
 
 type OptionConfigs = NonNullable<ParseArgsConfig['options']>;
 
@@ -74,6 +73,8 @@ export async function withStore<T>(
   mode: 'create' | 'existing' = 'existing',
 ): Promise<T> {
   const config = readConfig(environment);
+  // Loaded only here: help and wrong usage are told at once.
+  const { openStore } = await import('../store/open-store.ts');
   const store = await openStore(config, mode);
   try {
     return await use(store, config);

@@ -1,12 +1,13 @@
 import type { Command, CommandGroup } from './command.ts';
 
-export function topHelp(program: Record<string, Command | CommandGroup>): string {
+/** Names of commands with what they are for. */
+export function topHelp(commands: [string, string][]): string {
   return [
     'tocsin: one POST rings push, email and MQTT.',
     '',
     'Usage: tocsin COMMAND [options]',
     '',
-    columns(Object.entries(program).map(([name, { summary }]) => [name, summary])),
+    columns(commands),
     '',
     "'tocsin COMMAND --help' says more. Every command takes --json and then prints one JSON value.",
     'Settings come from the environment (TOCSIN_…); docs/operators.md lists them.',

@@ -3,7 +3,6 @@ import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { Problem } from '../core/problem.ts';
 import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../gateway/ports.ts';
-import { backupCommand } from './backup.ts';
 import {
   type Arguments,
   type Command,
@@ -12,32 +11,22 @@ import {
   toParseArgsOptions,
   UsageError,
 } from './command.ts';
-import { deliveryCommands } from './delivery.ts';
-import { deviceCommands } from './device.ts';
-import { doctorCommand } from './doctor.ts';
 import { commandHelp, groupHelp, topHelp } from './help.ts';
-import { inboxCommands } from './inbox.ts';
-import { keyCommands } from './key.ts';
-import { masterKeyCommands } from './master-key.ts';
-import { migrateStoreCommand } from './migrate-store.ts';
-import { ownerCommands } from './owner.ts';
-import { pushCommands } from './push.ts';
-import { restoreCommand } from './restore.ts';
-import { serveCommand } from './serve.ts';
 
-export const program: Record<string, Command | CommandGroup> = {
-  serve: serveCommand,
-  owner: ownerCommands,
-  key: keyCommands,
-  device: deviceCommands,
-  push: pushCommands,
-  inbox: inboxCommands,
-  delivery: deliveryCommands,
-  backup: backupCommand,
-  restore: restoreCommand,
-  'migrate-store': migrateStoreCommand,
-  'master-key': masterKeyCommands,
-  doctor: doctorCommand,
+/** Each is loaded when it is asked for: a command that needs little starts fast. */
+const program: Record<string, () => Promise<Command | CommandGroup>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  owner: async () => (await import('./owner.ts')).ownerCommands,
+  key: async () => (await import('./key.ts')).keyCommands,
+  device: async () => (await import('./device.ts')).deviceCommands,
+  push: async () => (await import('./push.ts')).pushCommands,
+  inbox: async () => (await import('./inbox.ts')).inboxCommands,
+  delivery: async () => (await import('./delivery.ts')).deliveryCommands,
+  backup: async () => (await import('./backup.ts')).backupCommand,
+  restore: async () => (await import('./restore.ts')).restoreCommand,
+  'migrate-store': async () => (await import('./migrate-store.ts')).migrateStoreCommand,
+  'master-key': async () => (await import('./master-key.ts')).masterKeyCommands,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
 };
 
 const usageExitCode = 2;
@@ -75,9 +64,9 @@ function isForPeople(error: unknown): error is Error {
 }
 
 async function dispatch([noun, ...rest]: string[]): Promise<number> {
-  if (noun === undefined || noun === 'help' || noun === '--help' || noun === '-h') return print(topHelp(program));
+  if (noun === undefined || noun === 'help' || noun === '--help' || noun === '-h') return print(await listCommands());
   if (noun === '--version' || noun === '-v') return print(packageJson.version);
-  const found = Object.hasOwn(program, noun) ? program[noun] : undefined;
+  const found = Object.hasOwn(program, noun) ? await program[noun]?.() : undefined;
   if (found === undefined) throw new UsageError(`Unknown command '${noun}'. 'tocsin --help' lists the commands.`);
   if (!('commands' in found)) return runCommand(noun, found, rest);
   const [verb, ...args] = rest;
@@ -87,6 +76,13 @@ async function dispatch([noun, ...rest]: string[]): Promise<number> {
     throw new UsageError(`Unknown command '${noun} ${verb}'. Known: ${Object.keys(found.commands).join(', ')}.`);
   }
   return runCommand(`${noun} ${verb}`, command, args);
+}
+
+async function listCommands(): Promise<string> {
+  const all = Object.entries(program).map(
+    async ([name, load]): Promise<[string, string]> => [name, (await load()).summary],
+  );
+  return topHelp(await Promise.all(all));
 }
 
 async function runCommand(name: string, command: Command, words: string[]): Promise<number> {

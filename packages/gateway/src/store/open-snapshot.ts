@@ -1,10 +1,11 @@
 // One unchanging state of the store that the settings name, for a backup. It needs no master key, and changes nothing.
 import { join } from 'node:path';
 import { databaseFileName, type StoreOptions } from './open-store.ts';
-import { openPostgresSnapshot } from './postgres/rows.ts';
 import { openSqliteSnapshot } from './sqlite/snapshot.ts';
 import type { Snapshot } from './transfer.ts';
 
 export async function openSnapshot({ dataDir, databaseUrl = null }: StoreOptions): Promise<Snapshot> {
-  return databaseUrl === null ? openSqliteSnapshot(join(dataDir, databaseFileName)) : openPostgresSnapshot(databaseUrl);
+  if (databaseUrl === null) return openSqliteSnapshot(join(dataDir, databaseFileName));
+  const { openPostgresSnapshot } = await import('./postgres/rows.ts');
+  return openPostgresSnapshot(databaseUrl);
 }

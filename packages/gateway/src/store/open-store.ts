@@ -21,7 +21,6 @@ import { createMqttSessionStore } from './mqtt-sessions.ts';
 import { createNotificationStore } from './notifications.ts';
 import { createOwnerTotals } from './owner-totals.ts';
 import { createOwnerStore } from './owners.ts';
-import { openPostgresDatabase } from './postgres/database.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
 import { createSecretStore } from './secrets.ts';
@@ -52,7 +51,8 @@ export async function openStore(
   const database =
     databaseUrl === null
       ? openSqlite(join(dataDir, databaseFileName), mode, onBatch)
-      : await openPostgresDatabase(databaseUrl, mode, onBatch);
+      : // Its driver is loaded only where it is needed.
+        await (await import('./postgres/database.ts')).openPostgresDatabase(databaseUrl, mode, onBatch);
   try {
     await database.migrate(migrations(database.build, database.dialect));
     await admitUse(database);
