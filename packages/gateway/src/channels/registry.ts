@@ -5,7 +5,7 @@ import type { MqttTarget, PushTarget } from '../core/plan.ts';
 import { createEgress, type Egress } from '../egress/index.ts';
 import { type BreakerState, type GuardOptions, guard } from '../gateway/guard.ts';
 import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
-import { createEmailChannel, type EmailChannel } from './email/index.ts';
+import type { EmailChannel } from './email/index.ts';
 import { createCustomPublisher } from './mqtt/custom.ts';
 import { createMqttChannel } from './mqtt/index.ts';
 import type { MqttPublisher } from './mqtt/publisher.ts';
@@ -76,7 +76,7 @@ const customTimeoutMs = 8000;
 const slackMs = 200;
 
 export async function createChannels(settings: ChannelSettings, parts: ChannelParts): Promise<ChannelSet> {
-  const email = settings.email && createEmailChannel(settings.email);
+  const email = settings.email && (await createEmail(settings.email));
   const push = await createPush(settings, parts);
   const mqtt = createMqtt(settings, parts);
   return {
@@ -105,6 +105,12 @@ export async function createChannels(settings: ChannelSettings, parts: ChannelPa
       await Promise.all([push.close(), email?.close(), mqtt.close()]);
     },
   };
+}
+
+/** Its library is loaded only where a mail server is configured. */
+async function createEmail(settings: EmailConfig): Promise<EmailChannel> {
+  const { createEmailChannel } = await import('./email/index.ts');
+  return createEmailChannel(settings);
 }
 
 async function createPush(

@@ -1,6 +1,5 @@
 // The ways out of one process: its broker, its channels, and the redelivery of what they did not take.
 import { createEmbeddedBroker, type EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
-import { createPlatformBroker } from '../channels/mqtt/platform.ts';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { type ChannelSet, closeEgresses, createChannels, createEgresses } from '../channels/registry.ts';
 import { callOffAt } from '../gateway/call-off.ts';
@@ -24,7 +23,7 @@ export async function createOwnBroker({ config, store, observability }: Foundati
 /** Over the broker inside, if this process has one or knows who does; otherwise over the operator's. */
 export async function openChannels(foundation: Foundation, inside: MqttPublisher | null): Promise<ChannelSet> {
   const { config, store, opened, observability } = foundation;
-  const publisher = opened.adopt(inside ?? connectPlatform(foundation), (each) => each.close(), 'broker');
+  const publisher = opened.adopt(inside ?? (await connectPlatform(foundation)), (each) => each.close(), 'broker');
   const set = await createChannels(config, {
     store,
     egress: opened.adopt(createEgresses(config), closeEgresses),
@@ -38,9 +37,10 @@ export async function openChannels(foundation: Foundation, inside: MqttPublisher
   return { ...set, channels: callOffAt(opened.lastCall, set.channels) };
 }
 
-function connectPlatform({ config, log }: Foundation): MqttPublisher {
+async function connectPlatform({ config, log }: Foundation): Promise<MqttPublisher> {
   const { platform } = config.mqtt;
   if (platform === null) throw new Error('There is no broker to connect to.');
+  const { createPlatformBroker } = await import('../channels/mqtt/platform.ts');
   return createPlatformBroker(platform, { now: Date.now, onStateChange: log.brokerState });
 }
 

@@ -3,7 +3,7 @@
 import type { CustomBroker } from '@tocsin/contract';
 import type { NotSent, Outcome } from '../../core/answer.ts';
 import type { Egress } from '../../egress/index.ts';
-import { type MqttConnection, type MqttVersion, newClientId, openConnection } from './client-connection.ts';
+import type { MqttConnection, MqttVersion } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';
 import type { MqttMessage } from './publisher.ts';
 
@@ -59,6 +59,8 @@ async function open(
   now: () => number,
   signal: AbortSignal,
 ): Promise<MqttConnection> {
+  // Loaded with the first broker that somebody brings: most installations never see one.
+  const { newClientId, openConnection } = await import('./client-connection.ts');
   const socket = await egress.connect(host, port, signal);
   try {
     return await openConnection({
