@@ -10,8 +10,9 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * A lock with a lease, as a row of the options table. The database decides, past every cache: add_option() would overwrite a row that
- * another process has just made.
+ * A lock with a lease, as a row of the options table: until when, and whose; empty while nobody has it. The database decides, past
+ * every cache: add_option() would overwrite a row that another process has just made. Times have thirteen digits, so that texts compare
+ * as they do.
  */
 class Tocsin_Lock {
 
@@ -31,14 +32,12 @@ class Tocsin_Lock {
 	 */
 	public function take( int $lease_ms ): bool {
 		global $wpdb;
-		$value = ( Tocsin_Queue::now() + $lease_ms ) . ' ' . bin2hex( random_bytes( 8 ) );
-		$taken = $wpdb->query( $wpdb->prepare( "INSERT IGNORE INTO $wpdb->options (option_name, option_value, autoload) VALUES (%s, %s, 'no')", self::OPTION, $value ) ); // phpcs:ignore WordPress.DB
+		$now   = Tocsin_Queue::now();
+		$value = ( $now + $lease_ms ) . ' ' . bin2hex( random_bytes( 8 ) );
+		$taken = $wpdb->query( $wpdb->prepare( "UPDATE $wpdb->options SET option_value = %s WHERE option_name = %s AND option_value < %s", $value, self::OPTION, (string) $now ) ); // phpcs:ignore WordPress.DB
 		if ( ! $taken ) {
-			$held = self::read();
-			if ( null === $held || (int) $held > Tocsin_Queue::now() ) {
-				return false;
-			}
-			$taken = $wpdb->query( $wpdb->prepare( "UPDATE $wpdb->options SET option_value = %s WHERE option_name = %s AND option_value = %s", $value, self::OPTION, $held ) ); // phpcs:ignore WordPress.DB
+			// Autoloaded, so that a page knows it without asking.
+			$taken = $wpdb->query( $wpdb->prepare( "INSERT IGNORE INTO $wpdb->options (option_name, option_value, autoload) VALUES (%s, %s, 'yes')", self::OPTION, $value ) ); // phpcs:ignore WordPress.DB
 		}
 		$this->mine = $taken ? $value : '';
 		return (bool) $taken;
@@ -49,24 +48,22 @@ class Tocsin_Lock {
 	 */
 	public function give_back(): void {
 		global $wpdb;
-		$wpdb->query( $wpdb->prepare( "DELETE FROM $wpdb->options WHERE option_name = %s AND option_value = %s", self::OPTION, $this->mine ) ); // phpcs:ignore WordPress.DB
+		$wpdb->query( $wpdb->prepare( "UPDATE $wpdb->options SET option_value = '' WHERE option_name = %s AND option_value = %s", self::OPTION, $this->mine ) ); // phpcs:ignore WordPress.DB
 		$this->mine = '';
 	}
 
 	/**
 	 * Whether a process holds the lock.
+	 *
+	 * What WordPress loaded with the page may be old. That nobody held it then is answer enough: a process is started in vain at worst.
+	 * That somebody did has to be asked again, or an event would wait for a run that is over.
 	 */
 	public static function is_held(): bool {
-		return (int) self::read() > Tocsin_Queue::now();
-	}
-
-	/**
-	 * Until when, and whose; or null.
-	 *
-	 * @return string|null
-	 */
-	private static function read() {
 		global $wpdb;
-		return $wpdb->get_var( $wpdb->prepare( "SELECT option_value FROM $wpdb->options WHERE option_name = %s", self::OPTION ) ); // phpcs:ignore WordPress.DB
+		$now = Tocsin_Queue::now();
+		if ( (int) get_option( self::OPTION, '' ) <= $now ) {
+			return false;
+		}
+		return (int) $wpdb->get_var( $wpdb->prepare( "SELECT option_value FROM $wpdb->options WHERE option_name = %s", self::OPTION ) ) > $now; // phpcs:ignore WordPress.DB
 	}
 }
