@@ -178,6 +178,23 @@ suite('Access to the screens', () => {
     },
   );
 
+  onSite('an address that is none, and a key that the salts have made unreadable, are said to be so', async (t) => {
+    const broken = await WordPressSite.create();
+    t.after(() => broken.remove());
+    broken.define({ TOCSIN_URL: 'gateway.example.com' });
+    await broken.php(
+      `add_filter( 'salt', fn() => 'as it was before' );
+      return Tocsin_Companion::get_instance()->settings()->save_key( 'svc_${'k'.repeat(38)}' );`,
+    );
+    await broken.serve();
+    const html = await (await (await broken.login()).get(screens[0] ?? '')).text();
+    assert.match(html, /wp-config\.php<\/code>; change it there\. <strong>The gateway address must begin with https/);
+    assert.match(html, /notice-error[^>]*><p><strong>The stored API key cannot be read any more/);
+    assert.match(await broken.wp('tocsin', 'status'), /cannot be read: the secret keys in wp-config\.php have changed/);
+    const { stderr } = await broken.tryWp('tocsin', 'check');
+    assert.match(stderr, /The gateway address must begin with https/);
+  });
+
   onSite('in a network every site has its own screens and its own connection', async (t) => {
     const network = await WordPressSite.create({ multisite: true });
     t.after(() => network.remove());

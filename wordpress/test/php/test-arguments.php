@@ -191,6 +191,47 @@ final class Test_Arguments extends Tocsin_Test_Case {
 		$this->assertSame( 'my key is [hidden].', $said['ours'] );
 	}
 
+	/**
+	 * @testWith ["{\"user\":\"ada\", \"password\": \"hunter2\"}", "{\"user\":\"ada\", \"password\": \"[hidden]\"}"]
+	 *           ["a:2:{s:4:\"user\";s:3:\"ada\";s:3:\"pwd\";s:7:\"hunter2\";}", "a:2:{s:4:\"user\";s:3:\"ada\";s:3:\"pwd\";s:7:\"[hidden]\";}"]
+	 *           ["pwd=hunter2&log=ada", "pwd=[hidden]&log=ada"]
+	 *           ["https://example.com/back#access_token=hunter2", "https://example.com/back#access_token=[hidden]"]
+	 *           ["No answer from ftp://ada:hunter2@example.com/x", "No answer from ftp://ada:[hidden]@example.com/x"]
+	 *           ["Stored $P$B12345678abcdefghijklmnopqrstu. in users", "Stored [hidden] in users"]
+	 *           ["It costs $5$ or $6$, see https://example.com/?page=2", "It costs $5$ or $6$, see https://example.com/?page=2"]
+	 *           ["He said: \"Key account\" is fine; \"really\"", "He said: \"Key account\" is fine; \"really\""]
+	 */
+	public function test_a_text_loses_its_secrets_and_nothing_else( string $text, string $left ): void {
+		$this->assertSame( array( 'text' => $left ), $this->describe( array( 'text' => $text ) ) );
+	}
+
+	public function test_the_cookie_of_somebody_who_is_logged_in_is_taken_out(): void {
+		$cookie = wp_generate_auth_cookie( 1, time() + HOUR_IN_SECONDS, 'logged_in' );
+		$said   = $this->describe( array( 'arg_1' => $cookie, 'arg_2' => 'wordpress_logged_in=' . rawurlencode( $cookie ) ) );
+		$this->assertSame( array( 'arg_1' => 'admin[hidden]', 'arg_2' => 'wordpress_logged_in=admin[hidden]' ), $said );
+	}
+
+	public function test_neither_commands_for_a_terminal_nor_paths_of_the_server_go_along(): void {
+		$said = $this->describe( array( 'text' => "a\x1b]0;title\x07b\0c\u{9b}d\te", 'thing' => new class() {}, 'error' => new class( 'no' ) extends Exception {} ) );
+		$this->assertSame( array( "a]0;titlebcd\te", '[class@anonymous]' ), array( $said['text'], $said['thing'] ) );
+		// Older than PHP 8 it does not say what the class extends.
+		$this->assertMatchesRegularExpression( '/^(Exception|class)@anonymous$/', $said['error']['code'] );
+	}
+
+	public function test_an_error_with_a_strange_message_is_told_without_a_warning(): void {
+		$error = new WP_Error( 'strange', array( 'not', 'a text' ) );
+		$error->add( 'plain', 'No route' );
+		$this->assertSame( array( 'code' => 'strange', 'message' => 'No route' ), $this->describe( array( 'error' => $error ) )['error'] );
+	}
+
+	public function test_an_array_of_a_million_entries_costs_no_more_than_a_small_one(): void {
+		$big   = array_fill_keys( range( 1, 1000000 ), 1 );
+		$begin = microtime( true );
+		$said  = $this->describe( array( 'big' => $big ) );
+		$this->assertLessThan( 0.01, microtime( true ) - $begin );
+		$this->assertSame( '999950 more left out', end( $said['big'] ) );
+	}
+
 	public function test_large_deep_and_endless_things_end(): void {
 		$deep = 'bottom';
 		for ( $i = 0; $i < 40; $i++ ) {

@@ -167,6 +167,15 @@ final class Test_Built_In extends Tocsin_Test_Case {
 		$this->assertStringNotContainsString( 'Click', wp_json_encode( $rings ) );
 	}
 
+	public function test_a_form_with_a_field_called_name_is_told_whole(): void {
+		$fields = array(
+			array( 'name' => 'name', 'value' => 'Ada' ),
+			array( 'name' => 'message', 'value' => 'Two cups of tea' ),
+		);
+		$told = array( 'fields' => Tocsin_Forms::wpforms( array( $fields ) )['fields'] );
+		$this->assertSame( "Name: Ada\nMessage: Two cups of tea", Tocsin_Text::body( '{fields}', ( new Tocsin_Arguments() )->describe( $told ) ) );
+	}
+
 	public function test_forms_ring_with_what_visitors_wrote(): void {
 		add_filter( 'tocsin_active_plugin_identifiers', static fn( $slugs ) => array_merge( $slugs, array( 'wpforms', 'gravityforms', 'contact-form-7' ) ) );
 		$this->switch_on( 'wpforms_sent', 'gravity_forms_sent', 'contact_form_7_sent' );

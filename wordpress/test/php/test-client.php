@@ -58,6 +58,27 @@ final class Test_Client extends Tocsin_Test_Case {
 		$this->assertSame( array( 0, 'POST' ), array( $sent['redirection'], $sent['method'] ) );
 	}
 
+	public function test_a_plugin_that_reports_requests_elsewhere_meanwhile_gets_neither_key_nor_message(): void {
+		$report = static function ( $short, $args, $url ) {
+			if ( 'https://gateway.example.com/' === $url ) {
+				wp_remote_get( 'https://logger.example.net/' );
+			}
+			return $short;
+		};
+		add_filter( 'pre_http_request', $report, 10, 3 );
+		$this->send( self::answer( 200, array( 'ok' => true ) ) );
+		$this->assertSame( array( 'https://logger.example.net/', 'https://gateway.example.com/' ), array_column( $this->sent, 'url' ) );
+		$this->assertSame( array( 'GET', array(), null ), array( $this->sent[0]['method'], $this->sent[0]['headers'], $this->sent[0]['body'] ) );
+	}
+
+	public function test_a_site_with_a_domain_for_each_language_always_sends_as_the_same_site(): void {
+		$stored = get_option( 'home' );
+		add_filter( 'home_url', static fn() => 'https://de.example.org/startseite/' );
+		$refused = $this->send( self::answer( 401, array( 'ok' => false, 'error' => 'Words', 'code' => 'origin_not_allowed' ) ) );
+		$this->assertSame( array( $stored, $stored . '/' ), array( $this->sent[0]['headers']['Origin'], $this->sent[0]['headers']['Referer'] ) );
+		$this->assertStringContainsString( '127.0.0.1', $refused->message() );
+	}
+
 	/**
 	 * @dataProvider answers
 	 */
@@ -109,6 +130,19 @@ final class Test_Client extends Tocsin_Test_Case {
 		$result = $this->send( self::answer( 200, array( 'ok' => true ) ) );
 		$this->assertFalse( $result->is_accepted() || $result->is_final() );
 		$this->assertSame( array(), $this->sent );
+	}
+
+	/**
+	 * @testWith ["https://example.com/tocsin", "https://example.com/tocsin/"]
+	 *           ["https://example.com:8443/a/b/", "https://example.com:8443/a/b/"]
+	 *           ["https://example.com/a?b=c", "https://example.com/a?b=c"]
+	 *           [" HTTPS://example.com/#keys ", "https://example.com/"]
+	 *           ["http://[::1]:8080", "http://[::1]:8080"]
+	 */
+	public function test_an_address_in_a_folder_gets_the_slash_that_the_contract_wants( string $entered, string $called ): void {
+		$this->assertSame( '', $this->settings->save_url( $entered ) );
+		$this->send( self::answer( 200, array( 'ok' => true ) ) );
+		$this->assertSame( array( $called ), array_column( $this->sent, 'url' ) );
 	}
 
 	public function test_addresses_and_keys_that_cannot_be_are_refused_and_change_nothing(): void {

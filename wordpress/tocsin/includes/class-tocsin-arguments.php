@@ -90,11 +90,12 @@ final class Tocsin_Arguments {
 	 */
 	private function entries( array $entries, int $depth ): array {
 		$described = array();
-		$hidden    = Tocsin_Sensitive::keys( $entries );
+		$first     = array_slice( $entries, 0, self::MAX_PER_LEVEL, true );
+		$hidden    = Tocsin_Sensitive::keys( $first );
 		$left      = count( $entries );
-		$is_list   = array_keys( $entries ) === array_keys( array_keys( $entries ) );
-		foreach ( $entries as $key => $value ) {
-			if ( $this->entries <= 0 || $this->bytes <= 0 || count( $described ) >= self::MAX_PER_LEVEL ) {
+		$is_list   = array_keys( $first ) === array_keys( array_keys( $first ) );
+		foreach ( $first as $key => $value ) {
+			if ( $this->entries <= 0 || $this->bytes <= 0 ) {
 				break;
 			}
 			--$this->entries;
@@ -125,17 +126,17 @@ final class Tocsin_Arguments {
 	private function thing( $thing, int $depth ) {
 		$id = spl_object_id( $thing );
 		if ( $depth > self::MAX_DEPTH || isset( $this->open[ $id ] ) ) {
-			return '[' . $this->text( get_class( $thing ) ) . ']';
+			return '[' . $this->text( Tocsin_Things::kind( $thing ) ) . ']';
 		}
 		$this->open[ $id ] = true;
 		try {
 			$fields = Tocsin_Things::fields( $thing );
 			if ( null === $fields ) {
-				return '[' . $this->text( get_class( $thing ) ) . ']';
+				return '[' . $this->text( Tocsin_Things::kind( $thing ) ) . ']';
 			}
 			return is_array( $fields ) ? $this->entries( $fields, $depth ) : $this->value( $fields, $depth );
 		} catch ( Throwable $problem ) {
-			return '[' . $this->text( get_class( $thing ) ) . ']';
+			return '[' . $this->text( Tocsin_Things::kind( $thing ) ) . ']';
 		} finally {
 			unset( $this->open[ $id ] );
 		}

@@ -68,7 +68,7 @@ class Tocsin_CLI {
 		$next     = Tocsin_Schedule::next();
 		$status   = array(
 			'url'          => $settings->url(),
-			'key'          => $settings->has_key() ? 'set' : 'not set',
+			'key'          => self::key_in_words( $settings ),
 			'waiting'      => $counts['waiting'],
 			'sent'         => $counts['sent'],
 			'dead'         => $counts['dead'],
@@ -255,6 +255,18 @@ class Tocsin_CLI {
 			WP_CLI::error( sprintf( 'There is no template "%s". "wp tocsin templates list" shows them.', $id ) );
 		}
 		WP_CLI::success( sprintf( 'Template %s is %s.', $id, $args[0] ) );
+	}
+
+	/**
+	 * Whether there is a key, never which.
+	 *
+	 * @param Tocsin_Settings $settings The settings.
+	 */
+	private static function key_in_words( Tocsin_Settings $settings ): string {
+		if ( $settings->is_key_lost() ) {
+			return 'cannot be read: the secret keys in wp-config.php have changed, so enter it again';
+		}
+		return $settings->has_key() ? 'set' : 'not set';
 	}
 
 	/**

@@ -60,10 +60,18 @@ final class Tocsin_Client {
 	}
 
 	/**
-	 * The site's host. As stored: home_url() is another one on a site whose languages have domains of their own, and it matters which page sends.
+	 * The site's address, without a slash at its end. As stored: home_url() is another one on a site whose languages have domains of
+	 * their own, and neither what a key allows nor what an event says may depend on which page sends.
 	 */
-	private static function source(): string {
-		return mb_substr( (string) wp_parse_url( (string) get_option( 'home' ), PHP_URL_HOST ), 0, 200 );
+	private static function home(): string {
+		return untrailingslashit( (string) get_option( 'home' ) );
+	}
+
+	/**
+	 * The site's host.
+	 */
+	public static function source(): string {
+		return mb_substr( (string) wp_parse_url( self::home(), PHP_URL_HOST ), 0, 200 );
 	}
 
 	/**
@@ -76,21 +84,17 @@ final class Tocsin_Client {
 		$url = $this->settings->url();
 		$key = $this->settings->key();
 		if ( '' === $url ) {
-			return Tocsin_Result::failure( __( 'The address of the gateway is not set.', 'tocsin' ) );
+			return Tocsin_Result::failure( $this->settings->is_url_constant() ? Tocsin_Settings::address_rule() : __( 'The address of the gateway is not set.', 'tocsin' ) );
 		}
 		if ( '' === $key ) {
-			return Tocsin_Result::failure(
-				$this->settings->has_key()
-					? __( 'The stored API key cannot be read any more, because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' )
-					: __( 'The API key is not set.', 'tocsin' )
-			);
+			return Tocsin_Result::failure( $this->settings->is_key_lost() ? Tocsin_Settings::lost_key_words() : __( 'The API key is not set.', 'tocsin' ) );
 		}
 		$body = wp_json_encode( $notification, JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES );
 		if ( false === $body ) {
 			return Tocsin_Result::failure( __( 'The notification cannot be written as JSON.', 'tocsin' ) );
 		}
 		$timestamp = sprintf( '%.0f', floor( microtime( true ) * 1000 ) );
-		$home      = untrailingslashit( home_url() );
+		$home      = self::home();
 
 		return $this->post(
 			$url,
@@ -116,6 +120,7 @@ final class Tocsin_Client {
 
 	/**
 	 * Posts what was signed. Other plugins may filter requests; body and headers of this one stay as they are, or the signature would be wrong.
+	 * Only of this one: a plugin that writes requests down somewhere else makes a request of its own meanwhile, which must not get the key.
 	 *
 	 * A gateway on the own network is legitimate and its address set by an administrator, so this is not the variant for unsafe addresses.
 	 *
@@ -123,13 +128,14 @@ final class Tocsin_Client {
 	 * @param array  $args The request.
 	 */
 	private function post( string $url, array $args ): Tocsin_Result {
-		$keep = static fn( $filtered ) => array_intersect_key( $args, array_flip( array( 'method', 'redirection', 'headers', 'body' ) ) ) + (array) $filtered;
-		add_filter( 'http_request_args', $keep, PHP_INT_MAX );
+		$kept = array_intersect_key( $args, array_flip( array( 'method', 'redirection', 'headers', 'body' ) ) );
+		$keep = static fn( $filtered, $to = '' ) => $to === $url ? $kept + (array) $filtered : $filtered;
+		add_filter( 'http_request_args', $keep, PHP_INT_MAX, 2 );
 		try {
 			return Tocsin_Result::from_response( Tocsin_Listener::quietly( static fn() => wp_remote_post( $url, $args ) ) );
 		} catch ( Throwable $problem ) {
 			/* translators: %s: a kind of error. */
-			return Tocsin_Result::failure( sprintf( __( 'Another plugin broke the request (%s).', 'tocsin' ), get_class( $problem ) ) );
+			return Tocsin_Result::failure( sprintf( __( 'Another plugin broke the request (%s).', 'tocsin' ), Tocsin_Things::kind( $problem ) ) );
 		} finally {
 			remove_filter( 'http_request_args', $keep, PHP_INT_MAX );
 		}

@@ -29,7 +29,7 @@ final class Tocsin_Forms {
 		foreach ( $submission ? (array) $submission->get_posted_data() : array() as $name => $value ) {
 			// What begins with an underscore is the plugin's own.
 			if ( 0 !== strpos( (string) $name, '_' ) ) {
-				$fields[ $name ] = $value;
+				$fields = self::with( $fields, strtr( (string) $name, '-_', '  ' ), $value, $name );
 			}
 		}
 		return array(
@@ -80,7 +80,8 @@ final class Tocsin_Forms {
 	}
 
 	/**
-	 * Adds a field under its label; two with the same label both stay.
+	 * Adds a field under its label; two with the same label both stay. A label begins with a capital letter: among fields called `name` and
+	 * `message` the name would speak for all of them, as that of a post does.
 	 *
 	 * @param array $fields What is there.
 	 * @param mixed $label  The label.
@@ -89,7 +90,7 @@ final class Tocsin_Forms {
 	 */
 	private static function with( array $fields, $label, $value, $id ): array {
 		if ( '' !== $value && array() !== $value ) {
-			$label = is_string( $label ) && '' !== trim( $label ) ? trim( $label ) : (string) $id;
+			$label = is_string( $label ) && '' !== trim( $label ) ? ucfirst( trim( $label ) ) : (string) $id;
 			$fields[ isset( $fields[ $label ] ) ? $label . ' (' . $id . ')' : $label ] = $value;
 		}
 		return $fields;

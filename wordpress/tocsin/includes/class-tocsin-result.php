@@ -127,7 +127,7 @@ final class Tocsin_Result {
 				return __( 'This API key is of a type that cannot send. Enter one of the type public_client or internal_service.', 'tocsin' );
 			case 'origin_not_allowed':
 				/* translators: %s: the site's host. */
-				return sprintf( __( 'The API key is not allowed for this site. Add %s to the allowed domains of the key.', 'tocsin' ), (string) wp_parse_url( home_url(), PHP_URL_HOST ) );
+				return sprintf( __( 'The API key is not allowed for this site. Add %s to the allowed domains of the key.', 'tocsin' ), Tocsin_Client::source() );
 			case 'invalid_signature':
 				return __( 'The gateway refused the signature. Check that the clocks of this server and of the gateway are right, to within five minutes.', 'tocsin' );
 			case 'rate_limited':

@@ -18,12 +18,36 @@ final class Tocsin_Sensitive {
 	/**
 	 * Whole words of a name: `user_pass`, `authKey`. As parts of words they would hide authors and passengers.
 	 */
-	const WORDS = array( 'pass', 'pass1', 'pass2', 'pw', 'pwd', 'key', 'keys', 'auth', 'hash', 'salt', 'card', 'cvc', 'cvv', 'csc', 'cvn', 'iban', 'pin', 'otp', 'mfa', 'totp', 'ssn', 'jwt', 'sid', 'bearer' );
+	const WORDS = array( 'pass', 'pass1', 'pass2', 'pw', 'pwd', 'key', 'keys', 'auth', 'hash', 'salt', 'card', 'cvc', 'cvc2', 'cvv', 'cvv2', 'csc', 'cvn', 'iban', 'pin', 'otp', 'mfa', 'totp', 'ssn', 'jwt', 'sid', 'bearer' );
 
 	/**
 	 * Parts of a name that mean the same wherever they stand.
 	 */
-	const PARTS = '/passw|passphrase|passcode|pwhash|secret|token|nonce|authori[sz]ation|cookie|session|credential|apikey|accesskey|privatekey|licen[sc]ekey|creditcard|cardnumber|cardno|signature|recoverycode|backupcode/';
+	const PARTS = '/passw|passphrase|passcode|pwhash|secret|token|nonce|oauth|authori[sz]ation|cookie|session|credential|apikey|accesskey|privatekey|privkey|licen[sc]ekey|creditcard|cardnumber|cardno|signature|recoverycode|backupcode|verificationcode|magiclink/';
+
+	/**
+	 * What gives itself away in a text: hashes of passwords, keys of this gateway and of others, tokens, the cookie of somebody who is
+	 * logged in, and secrets in links, such as the one that resets a password. What stands in the first brackets stays.
+	 */
+	const LOOKS = array(
+		'/\$[PHS]\$[.\/A-Za-z0-9]{20,}/',
+		'/\$(?:wp\$)?2[abxy]\$\d\d\$[.\/A-Za-z0-9]{20,}/',
+		'/\$(?:argon2(?:id?|d)|generic)\$[^\s"\'<>]+/',
+		'/\$[156]\$[^\s$"\'<>]{0,64}\$[.\/A-Za-z0-9]{20,}/',
+		'/-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)/s',
+		'/\bsvc_[A-Za-z0-9_\-]{8,}/',
+		'/\b(?:[rs]k_(?:live|test)_|whsec_|gh[pousr]_|xox[abprs]-)[A-Za-z0-9\-]{10,}/',
+		'/(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*/',
+		'/(?:\||%7C)\d{10}(?:\||%7C)[A-Za-z0-9]{43}(?:\||%7C)[a-f0-9]{64}/i',
+		'/(\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+\/\-]{8,}=*/i',
+		'/(:\/\/[^\/\s:@]*:)[^\/\s@]+(?=@)/',
+		'/((?:^|[?&;#])[a-z0-9_\-]*(?:key|token|nonce|secret|pass|password|pwd|auth|code|signature|sig|session|sid)=)[^&\s"\'<>#]+/i',
+	);
+
+	/**
+	 * A name and a value as JSON or PHP's serialize() write them.
+	 */
+	const PAIRS = '/"([^"\\\\]{1,100})"(\s*[:;]\s*(?:s:\d+:)?")(?:[^"\\\\]|\\\\.)*+/s';
 
 	/**
 	 * Entries that name the one beside them: a form's field, an option, a meta value.
@@ -50,7 +74,7 @@ final class Tocsin_Sensitive {
 	 * @return array The keys to hide, as keys.
 	 */
 	public static function keys( array $entries ): array {
-		$names  = array_filter( array_slice( array_keys( $entries ), 0, Tocsin_Arguments::MAX_PER_LEVEL ), 'is_string' );
+		$names  = array_filter( array_keys( $entries ), 'is_string' );
 		$values = array_filter( $names, static fn( $name ) => false !== strpos( $name, 'value' ) );
 		$hidden = array();
 		foreach ( $names as $name ) {
@@ -66,23 +90,16 @@ final class Tocsin_Sensitive {
 	}
 
 	/**
-	 * Takes out of a text what looks like a secret: hashes of passwords, API keys of the gateway, bearer tokens, and
-	 * secrets in links, such as the one that resets a password.
+	 * Takes out of a text what looks like a secret, or is called one.
 	 *
 	 * @param string $text Valid UTF-8.
 	 */
 	public static function scrub( string $text ): string {
-		if ( 1 === preg_match( '/^\$(?:P|H|S|wp|1|5|6|2[abxy]|argon2(?:id?|d)|generic)\$\S+$/', $text ) ) {
-			return self::HIDDEN;
-		}
-		return (string) preg_replace(
-			array(
-				'/\bsvc_[A-Za-z0-9_\-]{8,}/',
-				'/\b(Bearer|Basic)\s+[A-Za-z0-9._~+\/\-]{8,}=*/i',
-				'/([?&;](?:[a-z0-9_\-]*(?:key|token|nonce|secret|pass|password|pwd|auth|code|signature|sig|session|sid))=)[^&\s"\'<>#]+/i',
-			),
-			array( self::HIDDEN, '$1 ' . self::HIDDEN, '$1' . self::HIDDEN ),
-			$text
+		$text = preg_replace( self::LOOKS, '$1' . self::HIDDEN, $text );
+		return (string) preg_replace_callback(
+			self::PAIRS,
+			static fn( array $pair ) => self::is_name( $pair[1] ) ? '"' . $pair[1] . '"' . $pair[2] . self::HIDDEN : $pair[0],
+			(string) $text
 		);
 	}
 }

@@ -56,10 +56,17 @@ final class Tocsin_Settings {
 	public function save_url( string $url ): string {
 		$clean = self::clean_url( $url );
 		if ( '' === $clean && '' !== trim( $url ) ) {
-			return __( 'The gateway address must begin with https:// or http:// and hold no user name or password.', 'tocsin' );
+			return self::address_rule();
 		}
 		update_option( self::URL, $clean, false );
 		return '';
+	}
+
+	/**
+	 * What an address must be, for people.
+	 */
+	public static function address_rule(): string {
+		return __( 'The gateway address must begin with https:// or http:// and hold no user name or password.', 'tocsin' );
 	}
 
 	/**
@@ -73,7 +80,13 @@ final class Tocsin_Settings {
 		if ( ! is_array( $parts ) || empty( $parts['host'] ) || isset( $parts['user'] ) || isset( $parts['pass'] ) ) {
 			return '';
 		}
-		return in_array( strtolower( $parts['scheme'] ?? '' ), array( 'http', 'https' ), true ) ? sanitize_url( $url, array( 'http', 'https' ) ) : '';
+		if ( ! in_array( strtolower( $parts['scheme'] ?? '' ), array( 'http', 'https' ), true ) ) {
+			return '';
+		}
+		$url = (string) strtok( $url, '#' );
+		// The contract's only resource is the address and a slash; in a folder a web server would answer with a redirect, which loses what is posted.
+		$url = isset( $parts['path'] ) && ! isset( $parts['query'] ) ? trailingslashit( $url ) : $url;
+		return sanitize_url( $url, array( 'http', 'https' ) );
 	}
 
 	/**
@@ -81,6 +94,20 @@ final class Tocsin_Settings {
 	 */
 	public function key(): string {
 		return $this->is_key_constant() ? trim( (string) TOCSIN_KEY ) : Tocsin_Secret::open( $this->stored_key()['sealed'] );
+	}
+
+	/**
+	 * Whether a key is stored that was sealed under other salts; only entering it again helps.
+	 */
+	public function is_key_lost(): bool {
+		return ! $this->is_key_constant() && $this->has_key() && '' === $this->key();
+	}
+
+	/**
+	 * What to do about a key that is_key_lost(), for people.
+	 */
+	public static function lost_key_words(): string {
+		return __( 'The stored API key cannot be read any more, because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
 	}
 
 	/**
@@ -192,7 +219,7 @@ final class Tocsin_Settings {
 		$choice = array( 'on' => $is_on );
 		foreach ( $template->default_texts() as $field => $own ) {
 			$text = self::clean_text( $field, $texts[ $field ] ?? null );
-			if ( null !== $text && $own !== $text ) {
+			if ( null !== $text && self::clean_text( $field, $own ) !== $text ) {
 				$choice[ $field ] = $text;
 			}
 		}

@@ -29,7 +29,10 @@ final class Tocsin_Template_Check {
 		if ( ! is_array( $given ) ) {
 			throw new InvalidArgumentException( 'A template must be an array, not ' . self::kind( $given ) . '.' );
 		}
-		$hook  = self::text( $given, 'hook_name', true );
+		$hook = self::text( $given, 'hook_name', true );
+		if ( 'all' === $hook ) {
+			throw new InvalidArgumentException( 'hook_name must be one hook; WordPress calls "all" for every hook there is.' );
+		}
 		$title = self::text( $given, 'title', true );
 		$meta  = $given['hook_meta'] ?? array();
 		if ( ! is_array( $meta ) ) {

@@ -169,15 +169,26 @@ final class Tocsin_Template {
 	 */
 	public function named( array $args ): array {
 		if ( null !== $this->fields['map'] ) {
-			return (array) call_user_func( $this->fields['map'], $args );
+			$mapped = call_user_func( $this->fields['map'], $args );
+			// Not made an array of: that would lay an object open, with what it keeps to itself.
+			return is_array( $mapped ) ? $mapped : array( $this->name_of( 0 ) => $mapped );
 		}
 		$named = array();
-		foreach ( array_slice( $args, 0, $this->accepted_args() ) as $position => $value ) {
-			if ( $position < max( $this->payload_arity(), count( $this->arg_names() ) ) ) {
-				$named[ $this->arg_names()[ $position ] ?? 'arg_' . ( $position + 1 ) ] = $value;
-			}
+		// Only a name can tell that an argument is a secret, and a hook that speaks of passwords or cookies hands one over.
+		$most = Tocsin_Sensitive::is_name( $this->hook_name() ) ? min( $this->payload_arity(), count( $this->arg_names() ) ) : $this->payload_arity();
+		foreach ( array_slice( array_values( $args ), 0, $most ) as $position => $value ) {
+			$named[ $this->name_of( $position ) ] = $value;
 		}
 		return $named;
+	}
+
+	/**
+	 * By what name an argument goes.
+	 *
+	 * @param int $position Its place, from 0.
+	 */
+	private function name_of( int $position ): string {
+		return $this->arg_names()[ $position ] ?? 'arg_' . ( $position + 1 );
 	}
 
 	/**

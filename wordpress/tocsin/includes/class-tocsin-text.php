@@ -67,14 +67,16 @@ final class Tocsin_Text {
 	}
 
 	/**
-	 * Puts a replacement character where bytes are no valid UTF-8. Every PHP can do it this way, also without mbstring.
+	 * Puts a replacement character where bytes are no valid UTF-8, and takes out control characters: in a terminal they are commands, and
+	 * a log is read in one. Every PHP can do it this way, also without mbstring.
 	 *
 	 * @param string $text Any bytes.
 	 */
 	public static function repair( string $text ): string {
-		return 1 === preg_match( '//u', $text )
-			? $text
-			: htmlspecialchars_decode( htmlspecialchars( $text, ENT_NOQUOTES | ENT_SUBSTITUTE, 'UTF-8' ), ENT_NOQUOTES );
+		if ( 1 !== preg_match( '//u', $text ) ) {
+			$text = htmlspecialchars_decode( htmlspecialchars( $text, ENT_NOQUOTES | ENT_SUBSTITUTE, 'UTF-8' ), ENT_NOQUOTES );
+		}
+		return (string) preg_replace( '/[\x00-\x08\x0B\x0C\x0E-\x1F\x7F]|\xC2[\x80-\x9F]/', '', $text );
 	}
 
 	/**

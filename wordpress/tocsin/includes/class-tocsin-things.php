@@ -39,7 +39,7 @@ final class Tocsin_Things {
 		if ( $thing instanceof WP_Error ) {
 			return array(
 				'code'    => $thing->get_error_code(),
-				'message' => self::plain( implode( "\n", array_slice( $thing->get_error_messages(), 0, 5 ) ) ),
+				'message' => self::plain( implode( "\n", array_slice( array_filter( $thing->get_error_messages(), 'is_scalar' ), 0, 5 ) ) ),
 			);
 		}
 		if ( $thing instanceof WP_Theme ) {
@@ -53,7 +53,7 @@ final class Tocsin_Things {
 		}
 		if ( $thing instanceof Throwable ) {
 			return array(
-				'code'    => get_class( $thing ),
+				'code'    => self::kind( $thing ),
 				'message' => $thing->getMessage(),
 			);
 		}
@@ -63,6 +63,9 @@ final class Tocsin_Things {
 		// Only of PHP 8.1 and newer; on an older one nothing is an instance of it.
 		if ( $thing instanceof BackedEnum ) {
 			return $thing->value;
+		}
+		if ( $thing instanceof UnitEnum ) {
+			return $thing->name;
 		}
 		return self::shop_thing( $thing );
 	}
@@ -150,7 +153,7 @@ final class Tocsin_Things {
 			'author' => $comment->comment_author,
 			'email'  => $comment->comment_author_email,
 			'text'   => self::plain( $comment->comment_content ),
-			'status' => $states[ $comment->comment_approved ] ?? $comment->comment_approved,
+			'status' => $states[ (string) $comment->comment_approved ] ?? $comment->comment_approved,
 			'post'   => $post instanceof WP_Post ? self::plain( $post->post_title ) : '',
 			'link'   => $post instanceof WP_Post ? self::post_link( $post ) . '#comment-' . $comment->comment_ID : '',
 		);
@@ -244,11 +247,20 @@ final class Tocsin_Things {
 	}
 
 	/**
+	 * The class of an object. In the name of one without a name PHP hides the file that it is written in.
+	 *
+	 * @param object $thing Any object.
+	 */
+	public static function kind( $thing ): string {
+		return (string) strtok( get_class( $thing ), "\0" );
+	}
+
+	/**
 	 * Stored markup as plain text.
 	 *
 	 * @param string $markup Text that may hold tags and entities.
 	 */
 	public static function plain( string $markup ): string {
-		return trim( html_entity_decode( wp_strip_all_tags( substr( $markup, 0, 20000 ) ), ENT_QUOTES | ENT_HTML5, 'UTF-8' ) );
+		return trim( html_entity_decode( wp_strip_all_tags( substr( $markup, 0, 4 * Tocsin_Arguments::MAX_CHARACTERS ) ), ENT_QUOTES | ENT_HTML5, 'UTF-8' ) );
 	}
 }

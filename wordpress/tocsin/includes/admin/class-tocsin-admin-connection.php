@@ -62,6 +62,9 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Prints the screen.
 	 */
 	public function render(): void {
+		if ( $this->companion->settings()->is_key_lost() ) {
+			Tocsin_Admin_Notices::show( 'error', Tocsin_Settings::lost_key_words(), array(), false );
+		}
 		$this->warn_of_plain_http();
 		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin tells your phone, mailbox or devices what happens on this site. It needs the address of your gateway and a key made there.', 'tocsin' ) . '</p>';
 		echo '<div class="tocsin-columns"><div class="tocsin-main">';
@@ -88,6 +91,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo '<p class="description" id="tocsin-url-help">';
 		if ( $settings->is_url_constant() ) {
 			self::print_constant( 'TOCSIN_URL' );
+			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Settings::address_rule() ) . '</strong>' : '';
 		} else {
 			esc_html_e( 'The address that callers send notifications to.', 'tocsin' );
 		}
