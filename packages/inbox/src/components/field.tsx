@@ -22,16 +22,9 @@ interface InputProps extends FieldProps {
 }
 
 export function TextField({ label, hint, problem, onInput, ...rest }: InputProps) {
-  const id = useId();
   return (
-    <Field id={id} label={label} hint={hint} problem={problem}>
-      <input
-        id={id}
-        class="input"
-        onInput={(event) => onInput(event.currentTarget.value)}
-        {...described(id, hint, problem)}
-        {...rest}
-      />
+    <Field label={label} hint={hint} problem={problem}>
+      {(shared) => <input {...shared} onInput={(event) => onInput(event.currentTarget.value)} {...rest} />}
     </Field>
   );
 }
@@ -40,16 +33,9 @@ type AreaProps = Omit<JSX.IntrinsicElements['textarea'], 'label' | 'onInput'> &
   FieldProps & { onInput: (value: string) => void };
 
 export function TextArea({ label, hint, problem, onInput, ...rest }: AreaProps) {
-  const id = useId();
   return (
-    <Field id={id} label={label} hint={hint} problem={problem}>
-      <textarea
-        id={id}
-        class="input"
-        onInput={(event) => onInput(event.currentTarget.value)}
-        {...described(id, hint, problem)}
-        {...rest}
-      />
+    <Field label={label} hint={hint} problem={problem}>
+      {(shared) => <textarea {...shared} onInput={(event) => onInput(event.currentTarget.value)} {...rest} />}
     </Field>
   );
 }
@@ -60,30 +46,18 @@ type SelectProps<Value extends string> = FieldProps & {
   onChange: (value: Value) => void;
 };
 
-export function SelectField<Value extends string>({
-  label,
-  hint,
-  problem,
-  value,
-  options,
-  onChange,
-}: SelectProps<Value>) {
-  const id = useId();
+export function SelectField<Value extends string>({ value, options, onChange, ...field }: SelectProps<Value>) {
   return (
-    <Field id={id} label={label} hint={hint} problem={problem}>
-      <select
-        id={id}
-        class="input"
-        value={value}
-        onChange={(event) => onChange(event.currentTarget.value as Value)}
-        {...described(id, hint, problem)}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
+    <Field {...field}>
+      {(shared) => (
+        <select {...shared} value={value} onChange={(event) => onChange(event.currentTarget.value as Value)}>
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
     </Field>
   );
 }
@@ -114,11 +88,31 @@ export function Switch(props: {
   );
 }
 
-function Field({ id, label, hint, problem, children }: FieldProps & { id: string; children: ComponentChildren }) {
+interface SharedProps {
+  id: string;
+  class: string;
+  'aria-describedby'?: string;
+  'aria-invalid'?: 'true';
+}
+
+/** The label, the hint and what is wrong around a control, which gets what ties it to them. */
+function Field({
+  label,
+  hint,
+  problem,
+  children,
+}: FieldProps & { children: (shared: SharedProps) => ComponentChildren }) {
+  const id = useId();
+  const described = [hint !== undefined && `${id}-hint`, problem && `${id}-problem`].filter(Boolean);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children}
+      {children({
+        id,
+        class: 'input',
+        ...(described.length > 0 && { 'aria-describedby': described.join(' ') }),
+        ...(problem && { 'aria-invalid': 'true' }),
+      })}
       {hint !== undefined && (
         <span class="hint" id={`${id}-hint`}>
           {hint}
@@ -131,12 +125,4 @@ function Field({ id, label, hint, problem, children }: FieldProps & { id: string
       )}
     </div>
   );
-}
-
-function described(id: string, hint: ComponentChildren, problem: string | null | undefined) {
-  const parts = [hint !== undefined && `${id}-hint`, problem && `${id}-problem`].filter(Boolean);
-  return {
-    ...(parts.length > 0 && { 'aria-describedby': parts.join(' ') }),
-    ...(problem && { 'aria-invalid': 'true' as const }),
-  };
 }

@@ -2,6 +2,7 @@ import './devices.css';
 import type { PushTargetEntry } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../api/use-loaded.ts';
+import { PageHead } from '../../components/page-head.tsx';
 import { RingPanel } from '../../push/ring-panel.tsx';
 import { text } from '../../text/index.ts';
 import { MqttDevices } from './mqtt-devices.tsx';
@@ -16,12 +17,7 @@ export function DevicesPage() {
   };
   return (
     <div class="page devices">
-      <div class="page-head">
-        <div>
-          <h1>{text.devices.title}</h1>
-          <p>{text.devices.lead}</p>
-        </div>
-      </div>
+      <PageHead title={text.devices.title} lead={text.devices.lead} />
       <div class="devices-sections">
         {/* Looks anew whether this browser rings: it may be the one that was removed from the list. */}
         <RingPanel key={changes} onChange={targets.reload} />

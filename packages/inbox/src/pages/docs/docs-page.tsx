@@ -4,6 +4,7 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { LoadProblem } from '../../components/load-problem.tsx';
 import { Loading } from '../../components/loading.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { text } from '../../text/index.ts';
 import { Authentication } from './authentication.tsx';
 import type { OpenApiDocument } from './open-api.ts';
@@ -19,12 +20,7 @@ export function DocsPage() {
   const { value: document, error, reload } = useLoaded<OpenApiDocument>('/openapi.json');
   return (
     <div class="page docs">
-      <div class="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
-      </div>
+      <PageHead title={words.title} lead={words.lead} />
       {error !== null && <LoadProblem error={error} onRetry={reload} />}
       {document === undefined && error === null && <Loading />}
       {document !== undefined && <Documentation document={document} />}

@@ -5,6 +5,7 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadProblem } from '../../components/load-problem.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { text } from '../../text/index.ts';
 import { CreatedKeyDialog } from './created-key-dialog.tsx';
 import { KeyRow } from './key-row.tsx';
@@ -23,15 +24,11 @@ export function KeysPage() {
   };
   return (
     <div class="page keys">
-      <div class="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
+      <PageHead title={words.title} lead={words.lead}>
         <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
           {words.create}
         </Button>
-      </div>
+      </PageHead>
       {error !== null && <LoadProblem error={error} onRetry={reload} />}
       {value?.keys.length === 0 && (
         <div class="card">

@@ -5,6 +5,7 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
 import { LoadProblem } from '../../components/load-problem.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
@@ -24,15 +25,11 @@ export function OwnersPage() {
   };
   return (
     <div class="page owners">
-      <div class="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
+      <PageHead title={words.title} lead={words.lead}>
         <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
           {words.create}
         </Button>
-      </div>
+      </PageHead>
       <div class="stack">
         <Notice>{words.privacy}</Notice>
         {error !== null && <LoadProblem error={error} onRetry={reload} />}

@@ -3,6 +3,7 @@ import './settings.css';
 import { Button } from '../../components/button.tsx';
 import { LoadProblem } from '../../components/load-problem.tsx';
 import { Loading } from '../../components/loading.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { showError } from '../../components/toast.tsx';
 import { RingPanel } from '../../push/ring-panel.tsx';
 import { useSession } from '../../session.tsx';
@@ -25,9 +26,7 @@ export function SettingsPage() {
   const { value: preferences, error, save, reload } = usePreferences();
   return (
     <div class="page settings">
-      <header class="page-head">
-        <h1>{words.title}</h1>
-      </header>
+      <PageHead title={words.title} />
       <nav class="settings-nav" aria-label={words.sectionNavigation}>
         {sectionIds.map((id) => (
           <a key={id} href={`#${id}`}>
