@@ -22,6 +22,23 @@ add_action( 'wp', function () {
 } );
 `;
 
+/** Hears everything that the companion itself does with options, too. */
+const listening = `<?php
+add_action( 'tocsin_register_templates', function () {
+	foreach ( array( 'added_option', 'updated_option', 'deleted_option' ) as $hook ) {
+		tocsin_register_template( array(
+			'title' => $hook, 'hook_name' => $hook, 'message_title' => "$hook {option}", 'enabled' => true,
+			'hook_meta' => array( 'arg_names' => array( 'option' ) ),
+		) );
+	}
+} );
+add_action( 'wp', function () {
+	if ( isset( $_GET['option'] ) ) {
+		update_option( 'a_test_option', $_GET['option'] );
+	}
+} );
+`;
+
 suite('sending after the page', () => {
   let connected: ConnectedSite;
 
@@ -91,5 +108,18 @@ suite('sending after the page', () => {
     assert.equal(await ask(await tokenOf(61_000)), 403);
     assert.equal(await ask(good), 204);
     assert.equal(await ask(good), 403);
+  });
+
+  test('what the companion does for sending is no news, whatever a template listens to', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.runQueue();
+    connected.site.write('mu-plugins/listening.php', listening);
+    assert.equal((await connected.site.get('/?option=1')).status, 200);
+    await arrives('added_option a_test_option');
+    assert.equal((await connected.site.get('/?option=2')).status, 200);
+    await arrives('updated_option a_test_option');
+    for (let run = 0; run < 3; run += 1) await connected.runQueue();
+    const heard = (await connected.received()).map(({ title }) => title).filter((title) => title.includes('_option '));
+    assert.deepEqual(heard, ['added_option a_test_option', 'updated_option a_test_option']);
   });
 });

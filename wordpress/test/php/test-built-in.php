@@ -114,17 +114,24 @@ final class Test_Built_In extends Tocsin_Test_Case {
 
 	public function test_failed_logins_ring_once_when_there_are_many(): void {
 		$this->switch_on( 'failed_logins' );
-		$fail = static function ( int $times ): callable {
-			return static function () use ( $times ) {
+		$fail = static function ( int $times, string $name ): callable {
+			return static function () use ( $times, $name ) {
 				for ( $i = 0; $i < $times; $i++ ) {
-					do_action( 'wp_login_failed', 'admin', new WP_Error( 'incorrect_password', 'guess-' . $i ) );
+					do_action( 'wp_login_failed', $name, new WP_Error( 'incorrect_password', 'guess-' . $i ) );
 				}
 			};
 		};
-		$this->assertSame( array(), $this->rings_of( $fail( 9 ) ) );
-		$rings = $this->rings_of( $fail( 30 ) );
+		$this->assertSame( array(), $this->rings_of( $fail( 9, 'admin' ) ) );
+		$rings = $this->rings_of( $fail( 30, 'admin' ) );
 		$this->assertSame( array( '10 failed logins within ten minutes' ), array_column( $rings, 'title' ) );
+		$this->assertStringContainsString( 'Last tried user: admin', $rings[0]['body'] );
 		$this->assertStringNotContainsString( 'guess-', wp_json_encode( $rings ) );
+
+		// An hour later somebody types a password where the name belongs.
+		delete_transient( Tocsin_Failed_Logins::STATE );
+		$rings = $this->rings_of( $fail( 10, 'correct horse battery' ) );
+		$this->assertCount( 1, $rings );
+		$this->assertStringNotContainsString( 'horse', wp_json_encode( $rings ) );
 	}
 
 	public function test_each_update_is_told_of_once(): void {

@@ -99,6 +99,24 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( 100, $this->queue->count() );
 	}
 
+	public function test_big_events_are_written_in_statements_that_a_database_takes(): void {
+		global $wpdb;
+		$longest = 0;
+		$measure = static function ( $sql ) use ( &$longest ) {
+			$longest = max( $longest, strlen( $sql ) );
+			return $sql;
+		};
+		add_filter( 'query', $measure );
+		for ( $number = 0; $number < 30; $number++ ) {
+			$this->queue->add( array( 'template_id' => 'big', 'title' => "Number $number", 'payload' => array( 'text' => str_repeat( '"', 28000 ) ) ) );
+		}
+		$this->queue->flush();
+		remove_filter( 'query', $measure );
+		$this->assertSame( 30, $this->queue->count( array( 'template_id' => 'big' ) ) );
+		$this->assertLessThan( 1048576, $longest );
+		$wpdb->flush();
+	}
+
 	public function test_text_of_every_kind_comes_back_as_it_was(): void {
 		$title = "O'Brien \"50 %s\" \\ Grüße 🔔";
 		$this->queue->add( self::event( $title, array( 'payload' => array( 'name' => $title, 'list' => array( 1, 2.5, null ) ), 'body' => "bad \xff byte" ) ) );

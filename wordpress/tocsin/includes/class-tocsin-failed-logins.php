@@ -35,6 +35,15 @@ final class Tocsin_Failed_Logins {
 	}
 
 	/**
+	 * The name that somebody tried, if there is such a user. What else stands in that field may be a password.
+	 *
+	 * @param mixed $login What was entered.
+	 */
+	public static function known( $login ): string {
+		return is_string( $login ) && ( username_exists( $login ) || email_exists( $login ) ) ? $login : '';
+	}
+
+	/**
 	 * Whether to ring for that many. After a ring there is silence for an hour.
 	 *
 	 * @param mixed $count What count() gave.

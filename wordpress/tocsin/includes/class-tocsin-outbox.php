@@ -17,6 +17,9 @@ class Tocsin_Outbox {
 	/** So many different events are written at once, also before the request ends. */
 	const AT_ONCE = 100;
 
+	/** So is so much text: a database may take no statement over 1 MB, and what is written has more backslashes. */
+	const BYTES_AT_ONCE = 200000;
+
 	/**
 	 * Writes events of the current site.
 	 *
@@ -30,6 +33,13 @@ class Tocsin_Outbox {
 	 * @var array[][]
 	 */
 	private $pending = array();
+
+	/**
+	 * How much text that is.
+	 *
+	 * @var int
+	 */
+	private $bytes = 0;
 
 	/**
 	 * Whether the end of the request is already watched.
@@ -57,15 +67,18 @@ class Tocsin_Outbox {
 			$event = self::complete( $event );
 			$same  = $event;
 			unset( $same['occurred_at'] );
-			$hash = md5( serialize( $same ) ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions
+			$text = serialize( $same ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions
+			$hash = md5( $text );
 			$site = get_current_blog_id();
 			if ( isset( $this->pending[ $site ][ $hash ] ) ) {
 				++$this->pending[ $site ][ $hash ]['times'];
 				return;
 			}
 			$this->pending[ $site ][ $hash ] = $event + array( 'times' => 1 );
+
+			$this->bytes += strlen( $text );
 			$this->watch();
-			if ( count( $this->pending[ $site ] ) >= self::AT_ONCE ) {
+			if ( count( $this->pending[ $site ] ) >= self::AT_ONCE || $this->bytes >= self::BYTES_AT_ONCE ) {
 				$this->flush();
 			}
 		} catch ( Throwable $error ) {
@@ -79,6 +92,7 @@ class Tocsin_Outbox {
 	public function flush(): void {
 		$pending       = $this->pending;
 		$this->pending = array();
+		$this->bytes   = 0;
 		if ( $pending && doing_action( 'shutdown' ) ) {
 			// A visitor who has left ends the script with its next output; what follows there still has to start the sending.
 			ignore_user_abort( true );
@@ -163,7 +177,8 @@ class Tocsin_Outbox {
 	 */
 	private static function with_count( array $event ): array {
 		if ( $event['times'] > 1 ) {
-			$event['payload']['count'] = $event['times'];
+			// An argument of that name stays what it is.
+			$event['payload'] += array( 'count' => $event['times'] );
 		}
 		return $event;
 	}

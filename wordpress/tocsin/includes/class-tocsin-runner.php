@@ -93,28 +93,35 @@ class Tocsin_Runner {
 	 */
 	public function after_request(): void {
 		try {
-			$this->queue->flush();
-			$soonest = $this->queue->soonest();
-			$here    = get_current_blog_id();
-			foreach ( $soonest as $site => $at ) {
-				if ( $site !== $here ) {
-					switch_to_blog( $site );
-					$this->schedule->at( $at );
-					restore_current_blog();
-				}
-			}
-			if ( ! isset( $soonest[ $here ] ) ) {
-				return;
-			}
-			if ( $soonest[ $here ] > Tocsin_Queue::now() ) {
-				$this->schedule->at( $soonest[ $here ] );
-			} elseif ( self::finish_response() ) {
-				$this->run();
-			} elseif ( ! Tocsin_Lock::is_held() ) {
-				$this->loopback->kick();
-			}
+			Tocsin_Listener::quietly( fn() => $this->start() );
 		} catch ( Throwable $error ) {
 			self::log( 'Sending could not be started; the next scheduled run will send', $error );
+		}
+	}
+
+	/**
+	 * Starts a run now, or at the time when the soonest event may be sent.
+	 */
+	private function start(): void {
+		$this->queue->flush();
+		$soonest = $this->queue->soonest();
+		$here    = get_current_blog_id();
+		foreach ( $soonest as $site => $at ) {
+			if ( $site !== $here ) {
+				switch_to_blog( $site );
+				$this->schedule->at( $at );
+				restore_current_blog();
+			}
+		}
+		if ( ! isset( $soonest[ $here ] ) ) {
+			return;
+		}
+		if ( $soonest[ $here ] > Tocsin_Queue::now() ) {
+			$this->schedule->at( $soonest[ $here ] );
+		} elseif ( self::finish_response() ) {
+			$this->run();
+		} elseif ( ! Tocsin_Lock::is_held() ) {
+			$this->loopback->kick();
 		}
 	}
 
@@ -124,6 +131,13 @@ class Tocsin_Runner {
 	 * @return array sent, failed, given_up (ints) and reason ('' or why it ended early: busy, gateway, limit).
 	 */
 	public function run(): array {
+		return Tocsin_Listener::quietly( fn() => $this->run_alone() );
+	}
+
+	/**
+	 * Sends, unless another process does.
+	 */
+	private function run_alone(): array {
 		$done = array(
 			'sent'     => 0,
 			'failed'   => 0,

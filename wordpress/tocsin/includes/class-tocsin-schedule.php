@@ -28,7 +28,7 @@ class Tocsin_Schedule {
 	 */
 	public function register( callable $run, callable $prune ): void {
 		add_filter( 'cron_schedules', array( $this, 'add_interval' ) ); // phpcs:ignore WordPress.WP.CronInterval
-		add_action( 'init', array( $this, 'keep' ) );
+		add_action( 'init', fn() => Tocsin_Listener::quietly( array( $this, 'keep' ) ) );
 		add_action( self::EVERY_FIVE_MINUTES, $run, 10, 0 );
 		add_action( self::WHEN_DUE, $run, 10, 0 );
 		add_action( self::DAILY, $prune, 10, 0 );

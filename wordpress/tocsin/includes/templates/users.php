@@ -67,7 +67,7 @@ return array(
 		'message_body'  => __( "Last tried user: {login}\nFrom: {address}", 'tocsin' ),
 		'severity'      => 'error',
 		'map'           => static fn( array $args ) => array(
-			'login'   => $args[0] ?? '',
+			'login'   => Tocsin_Failed_Logins::known( $args[0] ?? '' ),
 			'address' => Tocsin_Built_In::visitor_address(),
 			'count'   => Tocsin_Failed_Logins::count(),
 		),
