@@ -132,6 +132,18 @@ test('a new site of a network has its own queue, which goes with the site', asyn
     'its own clock sends what another site wrote',
   );
 
+  // Its administrator is not the server's: what lies behind the firewall is not theirs to call.
+  const addresses = ['http://10.0.0.1/', 'http://169.254.169.254/', 'http://localhost:6379/', 'https://1.1.1.1/'];
+  const saveAsItsAdministrator = `$id = wp_insert_user( array( 'user_login' => 'tenant', 'user_pass' => 'password', 'user_email' => 'tenant@example.com', 'role' => 'administrator' ) );
+    wp_set_current_user( $id );
+    return array_map( array( Tocsin_Companion::get_instance()->settings(), 'save_url' ), $input );`;
+  const refusals = await site.php<string[]>(saveAsItsAdministrator, addresses, '/second/');
+  assert.deepEqual(
+    refusals.map((words) => words.includes('only a network administrator')),
+    [true, true, true, false],
+    refusals.join('\n'),
+  );
+
   await site.php(
     `require_once ABSPATH . 'wp-admin/includes/ms.php'; wpmu_delete_blog( $input, true ); return true;`,
     second,

@@ -58,8 +58,25 @@ final class Tocsin_Settings {
 		if ( '' === $clean && '' !== trim( $url ) ) {
 			return self::address_rule();
 		}
+		if ( '' !== $clean && ! self::may_reach( $clean ) ) {
+			return __( 'This address lies inside the network of the server, or has an unusual port. On a network of sites only a network administrator may enter it.', 'tocsin' );
+		}
 		update_option( self::URL, $clean, false );
 		return '';
+	}
+
+	/**
+	 * Whether whoever is logged in may let the server call this address: on a network of sites their administrators are not the server's.
+	 *
+	 * @param string $url A clean address.
+	 */
+	private static function may_reach( string $url ): bool {
+		if ( ! is_multisite() || ! is_user_logged_in() || current_user_can( 'manage_network_options' ) ) {
+			return true;
+		}
+		// Older versions of WordPress let link-local addresses pass, behind which clouds keep their secrets.
+		$address = gethostbyname( trim( (string) wp_parse_url( $url, PHP_URL_HOST ), '[]' ) );
+		return false !== wp_http_validate_url( $url ) && false !== filter_var( $address, FILTER_VALIDATE_IP, FILTER_FLAG_NO_PRIV_RANGE | FILTER_FLAG_NO_RES_RANGE );
 	}
 
 	/**
