@@ -1,9 +1,14 @@
 // What a page sets off is sent after it, by a request of the site to itself, also where WP-Cron is switched off.
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { after, before, suite, test } from 'node:test';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
 import { eventually } from '../../packages/gateway/test/support/eventually.ts';
+import { Nginx, nginxObstacle } from '../../packages/gateway/test/support/nginx.ts';
 import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { createTestAuthority } from '../../packages/gateway/test/support/tls-ca.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 
@@ -21,6 +26,30 @@ add_action( 'wp', function () {
 	}
 } );
 `;
+
+/** A server that reads and never answers. */
+async function silentServer(t: TestContext, scheme: string, onRequest: (text: string) => void): Promise<number> {
+  const listen = (socket: Socket): void => {
+    let text = '';
+    socket.on('error', () => undefined).setEncoding('utf8');
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      if (text.includes('token=')) onRequest(text);
+    });
+    t.after(() => socket.destroy());
+  };
+  const server = scheme === 'https' ? createTlsServer(selfSigned(t), listen) : createServer(listen);
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+function selfSigned(t: TestContext): { cert: Buffer; key: Buffer } {
+  const authority = createTestAuthority();
+  t.after(() => authority.remove());
+  const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+}
 
 /** Hears everything that the companion itself does with options, too. */
 const listening = `<?php
@@ -63,16 +92,48 @@ suite('sending after the page', () => {
       .requests()
       .filter(({ url, within }) => url.endsWith('/wp-admin/admin-ajax.php') && within === `GET ${path}`);
 
+  /** Where pages look for their own site, until the test ends. */
+  const loopBackTo = (t: TestContext, url: string): void => {
+    const rule = `add_filter( 'tocsin_loopback_request', fn( $request ) => array( 'url' => '${url}' ) + $request );`;
+    connected.site.write('mu-plugins/loop-back.php', `<?php ${rule}`);
+    t.after(() => connected.site.write('mu-plugins/loop-back.php', ''));
+  };
+
   test('a page that sets something off asks for one run and does not wait for it; any other page asks for none', async (t) => {
     if (!canRun(t, obstacle)) return;
     assert.equal((await connected.site.get('/?nothing=1')).status, 200);
     assert.equal((await connected.site.get('/?fire=Bell')).status, 200);
     await arrives('Bell');
     assert.deepEqual(loopbacksOf('/?nothing=1'), []);
-    assert.deepEqual(
-      loopbacksOf('/?fire=Bell').map(({ blocking }) => blocking),
-      [false],
-    );
+    assert.equal(loopbacksOf('/?fire=Bell').length, 1);
+  });
+
+  for (const scheme of ['http', 'https']) {
+    test(`a page does not wait for the answer of its own site over ${scheme}`, async (t) => {
+      if (!canRun(t, obstacle)) return;
+      const asked = Promise.withResolvers<string>();
+      const server = await silentServer(t, scheme, (request) => asked.resolve(request));
+      loopBackTo(t, `${scheme}://127.0.0.1:${server}/wp-admin/admin-ajax.php`);
+      assert.equal((await connected.site.get(`/?fire=Silent+${scheme}`)).status, 200);
+      assert.match(
+        await asked.promise,
+        /^POST \/wp-admin\/admin-ajax\.php HTTP\/1\.1\r\n.*\r\n\r\naction=tocsin_run&token=\d{13}%3A/s,
+      );
+    });
+  }
+
+  test('behind a proxy, which drops the requests of those who leave, a run is started too', async (t) => {
+    if (!canRun(t, obstacle) || !canRun(t, nginxObstacle())) return;
+    const nginx = await Nginx.start('server { listen HERE; location / { proxy_pass http://SITE; } }', (port) => ({
+      HERE: `127.0.0.1:${port}`,
+      SITE: new URL(connected.site.url).host,
+    }));
+    t.after(() => nginx.stop());
+    loopBackTo(t, `http://127.0.0.1:${nginx.port}/wp-admin/admin-ajax.php`);
+    for (const title of ['Behind a proxy', 'Behind it again', 'And again']) {
+      assert.equal((await connected.site.get(`/?fire=${title.replaceAll(' ', '+')}`)).status, 200);
+      await arrives(title);
+    }
   });
 
   test('what a visitor set off who left before the page came is sent all the same', async (t) => {

@@ -58,44 +58,32 @@ class Tocsin_Loopback {
 			return;
 		}
 		$this->kicked = true;
-		$uploaded     = null;
-		$address      = admin_url( 'admin-ajax.php' );
-		// With cURL, "non-blocking" still waits for an answer, for up to a second. So let go as soon as the request is on its way.
-		$let_go = static function ( $handle, $args = null, $url = '' ) use ( &$uploaded, $address ) {
-			if ( $url !== $address ) {
-				return;
-			}
-			$uploaded = false;
-			curl_setopt( $handle, CURLOPT_CONNECTTIMEOUT_MS, 250 ); // phpcs:ignore WordPress.WP.AlternativeFunctions
-			curl_setopt( $handle, CURLOPT_NOPROGRESS, false ); // phpcs:ignore WordPress.WP.AlternativeFunctions
-			curl_setopt( // phpcs:ignore WordPress.WP.AlternativeFunctions
-				$handle,
-				CURLOPT_PROGRESSFUNCTION,
-				static function ( $handle, $download_total, $downloaded, $upload_total, $upload_done ) use ( &$uploaded ) {
-					$uploaded = $upload_total > 0 && $upload_done >= $upload_total;
-					return $uploaded ? 1 : 0;
-				}
-			);
-		};
-		add_action( 'http_api_curl', $let_go, PHP_INT_MAX, 3 );
-		$verify = apply_filters( 'https_local_ssl_verify', false ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
-		$answer = wp_remote_post(
-			$address,
+		/**
+		 * The request of the site to itself. Change the address where the site cannot reach itself under its own, as in some containers;
+		 * return false to do without, and leave the sending to WP-Cron.
+		 *
+		 * @param array $request With url (string) and headers (values by name).
+		 */
+		$request = apply_filters(
+			'tocsin_loopback_request',
 			array(
-				'timeout'     => 0.01,
-				'blocking'    => false,
-				'redirection' => 0,
-				'sslverify'   => $verify,
-				'headers'     => self::credentials(),
-				'body'        => array(
-					'action' => self::ACTION,
-					'token'  => self::token( Tocsin_Queue::now() ),
-				),
+				'url'     => admin_url( 'admin-ajax.php' ),
+				'headers' => self::credentials(),
 			)
 		);
-		remove_action( 'http_api_curl', $let_go, PHP_INT_MAX );
+		if ( ! is_array( $request ) || ! is_string( $request['url'] ?? null ) ) {
+			return;
+		}
+		$is_sent = Tocsin_Unanswered_Post::send(
+			$request['url'],
+			array_filter( (array) ( $request['headers'] ?? array() ), 'is_string' ),
+			array(
+				'action' => self::ACTION,
+				'token'  => self::token( Tocsin_Queue::now() ),
+			)
+		);
 		// A command may run where the site's address does not lead to the site; that says nothing about pages.
-		if ( ( false === $uploaded || is_wp_error( $answer ) ) && 'cli' !== PHP_SAPI ) {
+		if ( ! $is_sent && 'cli' !== PHP_SAPI ) {
 			update_option( self::BLOCKED, Tocsin_Queue::now() + HOUR_IN_SECONDS * 1000, true );
 		}
 	}

@@ -8,17 +8,15 @@ function tocsin_test_record( $file, array $line ) {
 	file_put_contents( getenv( 'WORDPRESS_SITE' ) . '/' . $file, wp_json_encode( $line ) . "\n", FILE_APPEND | LOCK_EX );
 }
 
+function tocsin_test_record_request( $url ) {
+	$within = 'cli' === PHP_SAPI ? 'command line' : $_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI'];
+	tocsin_test_record( 'requests.jsonl', compact( 'url', 'within' ) );
+}
+
 add_filter(
 	'pre_http_request',
 	static function ( $answer, $arguments, $url ) {
-		tocsin_test_record(
-			'requests.jsonl',
-			array(
-				'url'      => $url,
-				'blocking' => $arguments['blocking'],
-				'within'   => 'cli' === PHP_SAPI ? 'command line' : $_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI'],
-			)
-		);
+		tocsin_test_record_request( $url );
 		if ( in_array( wp_parse_url( $url, PHP_URL_HOST ), array( '127.0.0.1', 'localhost' ), true ) ) {
 			return $answer;
 		}
@@ -36,6 +34,15 @@ add_filter(
 	},
 	1,
 	3
+);
+
+add_filter(
+	'tocsin_loopback_request',
+	static function ( $request ) {
+		tocsin_test_record_request( $request['url'] );
+		return $request;
+	},
+	1
 );
 
 add_filter(
