@@ -84,7 +84,7 @@ final class Tocsin_Client {
 		$url = $this->settings->url();
 		$key = $this->settings->key();
 		if ( '' === $url ) {
-			return Tocsin_Result::failure( $this->settings->is_url_constant() ? Tocsin_Settings::address_rule() : __( 'The address of the gateway is not set.', 'tocsin' ) );
+			return Tocsin_Result::failure( $this->settings->is_url_constant() ? Tocsin_Address::rule() : __( 'The address of the gateway is not set.', 'tocsin' ) );
 		}
 		if ( '' === $key ) {
 			return Tocsin_Result::failure( $this->settings->is_key_lost() ? Tocsin_Settings::lost_key_words() : __( 'The API key is not set.', 'tocsin' ) );

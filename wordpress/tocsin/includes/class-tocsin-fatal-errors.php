@@ -85,12 +85,22 @@ final class Tocsin_Fatal_Errors {
 		do_action(
 			'tocsin_fatal_error',
 			array(
-				'message' => str_replace( ABSPATH, '', (string) $message ),
-				'file'    => str_replace( ABSPATH, '', $error['file'] ),
+				'message' => self::without_folder( (string) $message ),
+				'file'    => self::without_folder( $error['file'] ),
 				'line'    => $error['line'],
 			),
 			self::page()
 		);
+	}
+
+	/**
+	 * A text without the folder that the site lies in, which is nobody's business. Windows writes it with backslashes.
+	 *
+	 * @param string $text A message or a path.
+	 */
+	private static function without_folder( string $text ): string {
+		$folder = wp_normalize_path( ABSPATH );
+		return str_replace( array( ABSPATH, $folder, str_replace( '/', '\\', $folder ) ), '', $text );
 	}
 
 	/**

@@ -37,7 +37,7 @@ final class Tocsin_Settings {
 	 * The address of the gateway; empty when not set.
 	 */
 	public function url(): string {
-		return $this->is_url_constant() ? self::clean_url( (string) TOCSIN_URL ) : (string) get_option( self::URL, '' );
+		return $this->is_url_constant() ? Tocsin_Address::clean( (string) TOCSIN_URL ) : (string) get_option( self::URL, '' );
 	}
 
 	/**
@@ -54,56 +54,15 @@ final class Tocsin_Settings {
 	 * @return string What is wrong with it, for people; then nothing changes. Empty when it was stored.
 	 */
 	public function save_url( string $url ): string {
-		$clean = self::clean_url( $url );
+		$clean = Tocsin_Address::clean( $url );
 		if ( '' === $clean && '' !== trim( $url ) ) {
-			return self::address_rule();
+			return Tocsin_Address::rule();
 		}
-		if ( '' !== $clean && ! self::may_reach( $clean ) ) {
+		if ( '' !== $clean && ! Tocsin_Address::may_reach( $clean ) ) {
 			return __( 'This address lies inside the network of the server, or has an unusual port. On a network of sites only a network administrator may enter it.', 'tocsin' );
 		}
 		update_option( self::URL, $clean, false );
 		return '';
-	}
-
-	/**
-	 * Whether whoever is logged in may let the server call this address: on a network of sites their administrators are not the server's.
-	 *
-	 * @param string $url A clean address.
-	 */
-	private static function may_reach( string $url ): bool {
-		if ( ! is_multisite() || ! is_user_logged_in() || current_user_can( 'manage_network_options' ) ) {
-			return true;
-		}
-		// Older versions of WordPress let link-local addresses pass, behind which clouds keep their secrets.
-		$address = gethostbyname( trim( (string) wp_parse_url( $url, PHP_URL_HOST ), '[]' ) );
-		return false !== wp_http_validate_url( $url ) && false !== filter_var( $address, FILTER_VALIDATE_IP, FILTER_FLAG_NO_PRIV_RANGE | FILTER_FLAG_NO_RES_RANGE );
-	}
-
-	/**
-	 * What an address must be, for people.
-	 */
-	public static function address_rule(): string {
-		return __( 'The gateway address must begin with https:// or http:// and hold no user name or password.', 'tocsin' );
-	}
-
-	/**
-	 * The address as it is called, or nothing when it is none.
-	 *
-	 * @param string $url What was entered.
-	 */
-	private static function clean_url( string $url ): string {
-		$url   = trim( $url );
-		$parts = wp_parse_url( $url );
-		if ( ! is_array( $parts ) || empty( $parts['host'] ) || isset( $parts['user'] ) || isset( $parts['pass'] ) ) {
-			return '';
-		}
-		if ( ! in_array( strtolower( $parts['scheme'] ?? '' ), array( 'http', 'https' ), true ) ) {
-			return '';
-		}
-		$url = (string) strtok( $url, '#' );
-		// The contract's only resource is the address and a slash; in a folder a web server would answer with a redirect, which loses what is posted.
-		$url = isset( $parts['path'] ) && ! isset( $parts['query'] ) ? trailingslashit( $url ) : $url;
-		return sanitize_url( $url, array( 'http', 'https' ) );
 	}
 
 	/**
@@ -262,10 +221,10 @@ final class Tocsin_Settings {
 			case 'category':
 				return in_array( $value, Tocsin_Template::CATEGORIES, true ) ? $value : null;
 			case 'title':
-				$title = mb_substr( trim( (string) preg_replace( '/\s+/u', ' ', wp_check_invalid_utf8( $value ) ) ), 0, 500 );
+				$title = mb_substr( trim( (string) preg_replace( '/\s+/u', ' ', Tocsin_Text::repair( $value ) ) ), 0, 500 );
 				return '' === $title ? null : $title;
 		}
-		return mb_substr( trim( str_replace( "\r\n", "\n", wp_check_invalid_utf8( $value ) ) ), 0, 5000 );
+		return mb_substr( trim( str_replace( "\r\n", "\n", Tocsin_Text::repair( $value ) ) ), 0, 5000 );
 	}
 
 	/**

@@ -91,7 +91,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo '<p class="description" id="tocsin-url-help">';
 		if ( $settings->is_url_constant() ) {
 			self::print_constant( 'TOCSIN_URL' );
-			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Settings::address_rule() ) . '</strong>' : '';
+			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Address::rule() ) . '</strong>' : '';
 		} else {
 			esc_html_e( 'The address that callers send notifications to.', 'tocsin' );
 		}

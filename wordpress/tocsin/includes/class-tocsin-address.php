@@ -1,0 +1,56 @@
+<?php
+/**
+ * The address of a gateway.
+ *
+ * @package Tocsin
+ */
+
+declare( strict_types=1 );
+
+defined( 'ABSPATH' ) || exit;
+
+/**
+ * Which addresses may be entered, and how they are kept.
+ */
+final class Tocsin_Address {
+	/**
+	 * Whether whoever is logged in may let the server call this address: on a network of sites their administrators are not the server's.
+	 *
+	 * @param string $url A clean address.
+	 */
+	public static function may_reach( string $url ): bool {
+		if ( ! is_multisite() || ! is_user_logged_in() || current_user_can( 'manage_network_options' ) ) {
+			return true;
+		}
+		// Older versions of WordPress let link-local addresses pass, behind which clouds keep their secrets.
+		$address = gethostbyname( trim( (string) wp_parse_url( $url, PHP_URL_HOST ), '[]' ) );
+		return false !== wp_http_validate_url( $url ) && false !== filter_var( $address, FILTER_VALIDATE_IP, FILTER_FLAG_NO_PRIV_RANGE | FILTER_FLAG_NO_RES_RANGE );
+	}
+
+	/**
+	 * What an address must be, for people.
+	 */
+	public static function rule(): string {
+		return __( 'The gateway address must begin with https:// or http:// and hold no user name or password.', 'tocsin' );
+	}
+
+	/**
+	 * The address as it is called, or nothing when it is none.
+	 *
+	 * @param string $url What was entered.
+	 */
+	public static function clean( string $url ): string {
+		$url   = trim( $url );
+		$parts = wp_parse_url( $url );
+		if ( ! is_array( $parts ) || empty( $parts['host'] ) || isset( $parts['user'] ) || isset( $parts['pass'] ) ) {
+			return '';
+		}
+		if ( ! in_array( strtolower( $parts['scheme'] ?? '' ), array( 'http', 'https' ), true ) ) {
+			return '';
+		}
+		$url = (string) strtok( $url, '#' );
+		// The contract's only resource is the address and a slash; in a folder a web server would answer with a redirect, which loses what is posted.
+		$url = isset( $parts['path'] ) && ! isset( $parts['query'] ) ? trailingslashit( $url ) : $url;
+		return sanitize_url( $url, array( 'http', 'https' ) );
+	}
+}
