@@ -10,7 +10,6 @@ $_SERVER['REQUEST_METHOD'] = 'GET';
 $_SERVER['REMOTE_ADDR']    = '127.0.0.1';
 
 $found = array(
-	'php'      => PHP_VERSION,
 	'unparsed' => array(),
 	'files'    => 0,
 );
@@ -28,7 +27,7 @@ foreach ( $files as $file ) {
 
 require getenv( 'WORDPRESS_TREE' ) . '/wp-load.php';
 
-$found['wordpress'] = get_bloginfo( 'version' );
+$found['versions'] = require __DIR__ . '/versions.php';
 foreach ( array( 'action', 'filter' ) as $kind ) {
 	$found['registered'][] = tocsin_register_template(
 		array(

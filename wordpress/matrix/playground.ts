@@ -1,9 +1,12 @@
-// PHP of other versions, compiled to WebAssembly: it runs on the files of a site that was made with the PHP of this
-// machine, and talks to the same gateway.
+// The contract in short and PHPUnit on a PHP of another version, compiled to WebAssembly: it runs on the files of a site that
+// was made with the PHP of this machine, and talks to the same gateway. Prints what it found as the last line:
+// node wordpress/matrix/playground.ts 7.4 contract|phpunit
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { ConnectedSite } from '../test/support/connected-site.ts';
 import { sqliteDropIn, wordpressCache, wordpressTree } from '../test/support/wordpress-files.ts';
@@ -16,8 +19,13 @@ const nodePackage = `node-${process.platform}-${process.arch}`;
 const folder = join(wordpressCache, `playground-${version}`);
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
+const [php = '', part] = process.argv.slice(2);
+
+installPlayground();
+console.log(JSON.stringify(part === 'contract' ? await checkContract() : { passed: await runPhpUnit() }));
+
 /** 600 MB, once. */
-export function installPlayground(): void {
+function installPlayground(): void {
   if (existsSync(join(folder, 'installed'))) return;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -29,15 +37,14 @@ export function installPlayground(): void {
   writeFileSync(join(folder, 'installed'), '');
 }
 
-/** Gives back what it found out about itself: `WordPress 7.1.1 on PHP 7.4.33`. */
-export async function checkInPlayground(php: string): Promise<string> {
+async function checkContract(): Promise<{ php: string; wordpress: string; database: string }> {
   const connected = await ConnectedSite.create();
   try {
     const { site } = connected;
-    run(php, site, [`require '${repository}wordpress/matrix/check.php';`]);
+    await run(site, [`require '${repository}wordpress/matrix/check.php';`]);
     const found = JSON.parse(readFileSync(join(site.folder, 'matrix.json'), 'utf8'));
-    const { php: phpVersion, wordpress, files, ...results } = found;
-    assert.ok(phpVersion.startsWith(php) && files > 10, JSON.stringify(found));
+    const { versions, files, ...results } = found;
+    assert.ok(versions.php.startsWith(`${php}.`) && files > 10, JSON.stringify(found));
     assert.deepEqual(results, {
       unparsed: [],
       registered: [true, true],
@@ -49,37 +56,43 @@ export async function checkInPlayground(php: string): Promise<string> {
     const titles = (await connected.received()).map(({ title }) => title);
     const expected = ['Matrix action Hello world!', 'Matrix filter Hello world!'];
     assert.deepEqual(titles.filter((title) => title.startsWith('Matrix')).sort(), expected);
-    await runPhpUnit(php);
-    return `WordPress ${wordpress} on PHP ${phpVersion}`;
+    return versions;
   } finally {
     await connected.remove();
   }
 }
 
-async function runPhpUnit(php: string): Promise<void> {
+/** How many tests passed. */
+async function runPhpUnit(): Promise<number> {
   const site = await WordPressSite.create();
-  const tests = `${repository}wordpress/test/php`;
-  run(php, site, [
-    `$_SERVER['argv'] = $argv = array( 'phpunit', '--configuration=${tests}/phpunit.xml.dist' );`,
-    '$_SERVER["argc"] = $argc = 2;',
-    `require '${tests}/bootstrap.php';`,
-    "ini_set( 'memory_limit', '1G' );",
-    "set_include_path( '.:/usr/share/php' );",
-    "define( 'PHPUNIT_COMPOSER_INSTALL', 'PHPUnit/Autoload.php' );",
-    'require PHPUNIT_COMPOSER_INSTALL;',
-    'PHPUnit\\TextUI\\Command::main();',
-  ]);
-  await site.remove();
+  try {
+    const tests = `${repository}wordpress/test/php`;
+    const said = await run(site, [
+      `$_SERVER['argv'] = $argv = array( 'phpunit', '--configuration=${tests}/phpunit.xml.dist' );`,
+      '$_SERVER["argc"] = $argc = 2;',
+      `require '${tests}/bootstrap.php';`,
+      "ini_set( 'memory_limit', '1G' );",
+      "set_include_path( '.:/usr/share/php' );",
+      "define( 'PHPUNIT_COMPOSER_INSTALL', 'PHPUnit/Autoload.php' );",
+      'require PHPUNIT_COMPOSER_INSTALL;',
+      'PHPUnit\\TextUI\\Command::main();',
+    ]);
+    const [, passed] = /^OK \((\d+) tests/m.exec(said) ?? [];
+    assert.ok(passed !== undefined, said);
+    return Number(passed);
+  } finally {
+    await site.remove();
+  }
 }
 
 /** The environment does not reach this PHP, and options of a script would be taken for its own: all goes into a file. */
-function run(php: string, site: WordPressSite, code: string[]): void {
+async function run(site: WordPressSite, code: string[]): Promise<string> {
   const environment = Object.entries(site.environment()).map(([name, value]) => `putenv( '${name}=${value}' );`);
   const lastWords = 'register_shutdown_function( function () { fwrite( STDERR, json_encode( error_get_last() ) ); } );';
   const script = join(site.folder, 'in-playground.php');
   writeFileSync(script, ['<?php', lastWords, ...environment, ...code, ''].join('\n'));
   const same = [site.folder, sqliteDropIn, repository.replace(/\/$/, ''), '/usr/share/php'];
-  const { status, stdout, stderr } = spawnSync(
+  const child = spawn(
     join(folder, 'node_modules', nodePackage, 'bin', 'node'),
     [
       join(folder, 'node_modules', '@wp-playground', 'cli', 'wp-playground.js'),
@@ -90,7 +103,9 @@ function run(php: string, site: WordPressSite, code: string[]): void {
       ...same.map((path) => `--mount=${path}:${path}`),
       ...['--', script],
     ],
-    { encoding: 'utf8' },
+    { stdio: ['ignore', 'pipe', 'pipe'] },
   );
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   assert.equal(status, 0, `PHP ${php} ended with ${status}:\n${stdout.slice(-8000)}${stderr}\n${site.debugLog()}`);
+  return stdout;
 }

@@ -1,119 +1,100 @@
 // npm run test:wordpress-matrix: the oldest and the newest of everything that can be had. Plain JavaScript, because what
-// fetches WordPress is; the rest is TypeScript. Arguments narrow it to rows whose name contains one of them.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+// fetches WordPress is; the rest is TypeScript. Arguments narrow it to rows whose name contains one of them:
+//   npm run test:wordpress-matrix -- oldest 'PHP 8.5'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { eventually } from '../../packages/gateway/test/support/eventually.ts';
-import { fetchPackage, shareTree } from '../../scripts/fetch-wordpress.mjs';
-import { checkInPlayground, installPlayground } from './playground.ts';
+import { withMariadb } from './mariadb.ts';
+import { oldWordPress } from './old-wordpress.mjs';
+import { endGroupsOnSignals, isInterrupted, runInGroup } from './process-group.ts';
 
+const here = fileURLToPath(new URL('.', import.meta.url));
 const tests = fileURLToPath(new URL('../test/', import.meta.url));
-/** How the sources look and how fast a page is does not depend on what it runs on. */
-const leftOut = ['phpcs.test.ts', 'page-speed.test.ts'];
-
-const oldWordPress = {
-  spec: '@wp-playground/wordpress-builds@0.9.19',
-  integrity: 'sha512-dlqvh/MJDpE5W68vgPPKUjpip6zMuBh59L3D18ZX+pdwurC4q4ydrTww/3sTMV69BBcoH6kF93YtAtujNC5Mpw==',
-  folder: 'wordpress-builds-0.9.19',
-  parts: { 'src/wordpress/wp-6.2.zip': 'wp-6.2.zip', 'public/wp-6.2': 'wp-6.2' },
-};
+/** How the sources look, which texts they hold and how fast a page is does not depend on what it runs on. */
+const leftOut = ['phpcs.test.ts', 'translations.test.ts', 'page-speed.test.ts'];
 
 const rows = {
-  'WordPress 7.1.1, SQLite': () => suites({}),
-  'WordPress 6.2.6, SQLite': () => suites({ TOCSIN_TEST_WORDPRESS: oldTree() }),
-  'WordPress 7.1.1, MariaDB': () => withMariadb((socket) => suites({ TOCSIN_TEST_MARIADB: socket })),
-  'WordPress 6.2.6, MariaDB': () =>
-    withMariadb((socket) => suites({ TOCSIN_TEST_MARIADB: socket, TOCSIN_TEST_WORDPRESS: oldTree() })),
-  'WordPress 7.1.1, PHP 7.4': () => inPlayground('7.4'),
-  'WordPress 7.1.1, PHP 8.5': () => inPlayground('8.5'),
+  'newest WordPress, SQLite': () => suites({}),
+  'oldest WordPress, SQLite': async () => suites(await onOldWordPress()),
+  'newest WordPress, MariaDB': () => withMariadb((socket) => suites(onMariadb(socket))),
+  'oldest WordPress, MariaDB': () =>
+    withMariadb(async (socket) => suites({ ...onMariadb(socket), ...(await onOldWordPress()) })),
+  'newest WordPress, PHP 7.4': () => playground('7.4', {}),
+  'newest WordPress, PHP 8.5': () => playground('8.5', {}),
+  'oldest WordPress, PHP 7.4': async () => playground('7.4', await onOldWordPress()),
 };
 
 const wanted = process.argv.slice(2);
-const results = [];
-for (const [name, run] of Object.entries(rows)) {
-  if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue;
+const chosen = Object.keys(rows).filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
+if (chosen.length === 0) {
+  console.error(`No row matches ${wanted.join(', ')}. There are:\n${Object.keys(rows).join('\n')}`);
+  process.exit(1);
+}
+
+endGroupsOnSignals();
+// What a test leaves behind when it is killed goes with this. The name must not look like ours in a site's log.
+const folder = mkdtempSync(join(tmpdir(), 'wordpress-matrix-'));
+process.env.TMPDIR = folder;
+// A test that cannot run here fails, instead of being skipped.
+process.env.CI = 'true';
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
+
+const lines = [];
+/** What the row runs on, as it says itself. */
+let versions;
+for (const name of chosen) {
+  if (isInterrupted()) break;
   console.log(`\n── ${name}`);
+  versions = 'it is not known on what';
   const start = performance.now();
   let outcome;
   try {
-    outcome = `passed: ${await run()}`;
+    outcome = `passed: ${await rows[name]()}`;
   } catch (error) {
     console.log(error.message);
     outcome = 'FAILED: see above';
-    process.exitCode = 1;
+    process.exitCode ??= 1;
   }
-  results.push({ name, outcome, seconds: Math.round((performance.now() - start) / 1000) });
+  const seconds = `${Math.round((performance.now() - start) / 1000)} s`;
+  lines.push(`${name.padEnd(26)} ${seconds.padStart(6)}  ${versions.padEnd(49)} ${outcome}`);
 }
-console.log('');
-for (const { name, outcome, seconds } of results) {
-  console.log(`${name.padEnd(26)} ${`${seconds} s`.padStart(6)}  ${outcome}`);
-}
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+console.log(['', ...lines].join('\n'));
+if (isInterrupted()) console.log(`INTERRUPTED: ${chosen.length - lines.length} rows did not run.`);
 
 /** The suites of `npm test`, on something else. */
 async function suites(environment) {
-  const files = readdirSync(tests)
-    .filter((file) => file.endsWith('.test.ts') && !leftOut.includes(file))
-    .map((file) => join(tests, file));
-  const child = spawn(process.execPath, ['--test', '--test-concurrency=2', ...files], {
-    env: { ...process.env, ...environment, CI: 'true' },
-    stdio: 'inherit',
-  });
-  const [status] = await once(child, 'exit');
-  if (status !== 0) throw new Error('Tests failed.');
-  const php = spawnSync('php', ['-r', 'echo PHP_VERSION;'], { encoding: 'utf8' }).stdout;
-  return `${files.length} suites on PHP ${php}`;
+  tellVersions(await ask('versions.ts', [], environment));
+  const files = readdirSync(tests).filter((file) => file.endsWith('.test.ts') && !leftOut.includes(file));
+  const paths = files.map((file) => join(tests, file));
+  const options = ['--test', '--test-concurrency=2', '--test-reporter=spec'];
+  const said = await runInGroup(process.execPath, [...options, ...paths], environment);
+  const count = (what) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(said)?.[1]);
+  if (!(count('pass') > 0 && count('pass') === count('tests'))) throw new Error('Tests were skipped.');
+  return `${count('pass')} tests in ${files.length} files`;
 }
 
-async function inPlayground(php) {
-  installPlayground();
-  return `the contract in short and PHPUnit, ${await checkInPlayground(php)}`;
+async function playground(php, environment) {
+  tellVersions(await ask('playground.ts', [php, 'contract'], environment));
+  const { passed } = await ask('playground.ts', [php, 'phpunit'], environment);
+  return `the contract in short and ${passed} tests of PHPUnit`;
 }
 
-/** The zip lacks what browsers load, which lies beside it. */
-function oldTree() {
-  const folder = fetchPackage(oldWordPress, console.log);
-  const tree = join(folder, 'wordpress');
-  if (existsSync(tree)) return tree;
-  const work = join(folder, 'unpacking');
-  rmSync(work, { recursive: true, force: true });
-  must('php', ['-r', `exit((new PharData('${folder}/wp-6.2.zip'))->extractTo('${work}') ? 0 : 1);`]);
-  const unpacked = existsSync(join(work, 'wp-load.php')) ? work : join(work, readdirSync(work)[0]);
-  must('cp', ['-r', `${folder}/wp-6.2/.`, unpacked]);
-  shareTree(unpacked);
-  renameSync(unpacked, tree);
-  return tree;
+/** Runs a program of this folder whose last line is an answer. */
+async function ask(program, args, environment) {
+  const said = await runInGroup(process.execPath, [join(here, program), ...args], environment);
+  return JSON.parse(said.trimEnd().split('\n').at(-1));
 }
 
-async function withMariadb(use) {
-  if (!existsSync('/usr/sbin/mariadbd')) {
-    if (process.getuid() !== 0) throw new Error('apt-get install mariadb-server-core mariadb-client-core php-mysql');
-    const packages = ['mariadb-server-core', 'mariadb-client-core', 'php-mysql'];
-    must('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages]);
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'tocsin-mariadb-'));
-  const common = ['--no-defaults', '--user=root', `--datadir=${folder}/data`];
-  must('mariadb-install-db', [...common, '--auth-root-authentication-method=normal', '--skip-test-db']);
-  const socket = join(folder, 'socket');
-  const server = spawn('/usr/sbin/mariadbd', [...common, `--socket=${socket}`, '--skip-networking'], {
-    stdio: 'ignore',
-  });
-  try {
-    const isUp = () => spawnSync('mariadb', ['--no-defaults', `--socket=${socket}`, '-e', 'SELECT 1']).status === 0;
-    await eventually('MariaDB answers', 30_000, isUp, (up) => up);
-    return await use(socket);
-  } finally {
-    const ended = once(server, 'exit');
-    server.kill();
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  }
+function tellVersions({ wordpress, php, database }) {
+  versions = `WordPress ${wordpress}, PHP ${php}, ${database}`;
 }
 
-function must(command, args) {
-  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`${command} ended with ${status}: ${stdout}${stderr}`);
+async function onOldWordPress() {
+  return { TOCSIN_TEST_WORDPRESS: await oldWordPress() };
+}
+
+function onMariadb(socket) {
+  return { TOCSIN_TEST_MARIADB: socket };
 }

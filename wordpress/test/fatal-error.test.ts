@@ -40,6 +40,8 @@ test('a fatal error rings once, also an early one and one of memory, without the
   assert.doesNotMatch(JSON.stringify(heard), /stack-word|of-the-visitor/);
   // PHP's own words about the four pages, and nothing of the companion. WordPress 6.2 complains about its own page when an
   // error comes before the query.
-  const log = connected.site.takeDebugLog().replaceAll(/^.*PHP Notice: +Function is_(embed|search) was called.*$/gm, '');
+  const log = connected.site
+    .takeDebugLog()
+    .replaceAll(/^.*PHP Notice: +Function is_(embed|search) was called.*$/gm, '');
   assert.doesNotMatch(log, /PHP (Notice|Warning|Deprecated)|plugins\/tocsin/);
 });

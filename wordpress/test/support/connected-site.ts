@@ -1,9 +1,11 @@
 // A site and the gateway that it tells: both real, both on 127.0.0.1, the companion connected with a key that takes only
 // signed requests.
+import { rmSync } from 'node:fs';
 import type { Notification } from '../../../packages/gateway/src/gateway/ports.ts';
 import { type GatewayProcess, Installation } from '../../../packages/gateway/test/support/gateway-process.ts';
 import { findFreePort } from '../../../packages/gateway/test/support/mosquitto.ts';
 import { readAll, withStore } from '../../../packages/gateway/test/support/stored-notifications.ts';
+import { atExit } from './at-exit.ts';
 import { type SiteOptions, WordPressSite } from './wordpress-site.ts';
 
 export class ConnectedSite {
@@ -11,27 +13,47 @@ export class ConnectedSite {
   readonly installation: Installation;
   readonly url: string;
   readonly key: string;
-  gateway: GatewayProcess;
+  readonly #running: { gateway: GatewayProcess };
+  readonly #callOff: () => void;
 
-  private constructor(site: WordPressSite, installation: Installation, gateway: GatewayProcess, key: string) {
-    this.site = site;
-    this.installation = installation;
-    this.gateway = gateway;
-    this.url = gateway.api;
-    this.key = key;
+  private constructor(
+    parts: Pick<ConnectedSite, 'site' | 'installation' | 'key'>,
+    running: { gateway: GatewayProcess },
+    callOff: () => void,
+  ) {
+    this.site = parts.site;
+    this.installation = parts.installation;
+    this.key = parts.key;
+    this.url = running.gateway.api;
+    this.#running = running;
+    this.#callOff = callOff;
   }
 
   /** The gateway keeps its port when it is stopped and started again. */
   static async create(options: SiteOptions = {}): Promise<ConnectedSite> {
     const installation = await Installation.create({ TOCSIN_PORT: String(await findFreePort()) });
-    const [site, gateway] = await Promise.all([WordPressSite.create(options), installation.serve()]);
-    const { key } = await installation.json<{ key: string }>('key', 'create', '--require-signature');
-    site.define({ TOCSIN_URL: gateway.api, TOCSIN_KEY: key });
-    return new ConnectedSite(site, installation, gateway, key);
+    const running = { gateway: installation.beginToServe() };
+    const callOff = atExit(() => {
+      running.gateway.child.kill('SIGKILL');
+      rmSync(installation.dataDir, { recursive: true, force: true, maxRetries: 5 });
+    });
+    try {
+      const [site] = await Promise.all([WordPressSite.create(options), running.gateway.ready()]);
+      const { key } = await installation.json<{ key: string }>('key', 'create', '--require-signature');
+      site.define({ TOCSIN_URL: running.gateway.api, TOCSIN_KEY: key });
+      return new ConnectedSite({ site, installation, key }, running, callOff);
+    } catch (error) {
+      await installation.remove();
+      throw error;
+    }
+  }
+
+  get gateway(): GatewayProcess {
+    return this.#running.gateway;
   }
 
   async restartGateway(): Promise<void> {
-    this.gateway = await this.installation.serve();
+    this.#running.gateway = await this.installation.serve();
   }
 
   /** What the gateway keeps, oldest first. */
@@ -55,6 +77,7 @@ export class ConnectedSite {
 
   async remove(): Promise<void> {
     await this.installation.remove();
+    this.#callOff();
     await this.site.remove();
   }
 }

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { eventually } from '../../../packages/gateway/test/support/eventually.ts';
 import { findFreePort } from '../../../packages/gateway/test/support/mosquitto.ts';
+import { atExit } from './at-exit.ts';
 import { SiteVisitor } from './site-visitor.ts';
 import {
   compiledOnce,
@@ -35,7 +36,6 @@ const alone = ['-d', 'opcache.file_cache_only=1'];
 
 interface Line {
   url: string;
-  blocking: boolean;
   /** The page that asked for it, as `GET /path`, or `command line`. */
   within: string;
 }
@@ -46,21 +46,23 @@ export class WordPressSite {
   readonly admin = { name: 'admin', password: 'password' };
   readonly #host: string;
   #server: ChildProcess | undefined;
-  readonly #killAtExit = (): void => this.#signalServer('SIGKILL');
+  /** Of what is to happen when the process ends with the site still there. */
+  readonly #callOff: () => void;
 
   private constructor(folder: string, host: string) {
     this.folder = folder;
     this.#host = host;
     this.url = `http://${host}`;
+    this.#callOff = atExit(() => this.#discard());
   }
 
   static async create(options: SiteOptions = {}): Promise<WordPressSite> {
-    const folder = mkdtempSync(join(tmpdir(), sitePrefix));
-    const site = new WordPressSite(folder, `127.0.0.1:${await findFreePort()}`);
+    const host = `127.0.0.1:${await findFreePort()}`;
+    const site = new WordPressSite(mkdtempSync(join(tmpdir(), sitePrefix)), host);
     try {
       await site.#install(options);
     } catch (error) {
-      rmSync(folder, { recursive: true, force: true });
+      site.#discard();
       throw error;
     }
     return site;
@@ -132,23 +134,21 @@ export class WordPressSite {
       // Workers outlive the one that started them: all are ended as a group.
       detached: true,
     });
-    process.once('exit', this.#killAtExit);
     const answers = () =>
       fetch(`${this.url}/wp-includes/css/buttons.css`).then(
         ({ ok }) => ok,
         () => false,
       );
-    await eventually('the site answers', 10_000, answers, (isUp) => isUp);
+    await eventually('the site answers', 30_000, answers, (isUp) => isUp);
   }
 
   async stopServing(): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;
     const ended = once(server, 'exit');
-    this.#signalServer('SIGKILL');
+    this.#killServer();
     await ended;
     this.#server = undefined;
-    process.off('exit', this.#killAtExit);
   }
 
   /** A page as a visitor sees it who is not logged in. */
@@ -201,14 +201,14 @@ export class WordPressSite {
       .split('\n')
       .filter((line) => /plugins\/tocsin\/|tocsin_|PHP Fatal/i.test(line));
     dropDatabase(this.folder);
-    forgetCompiled(this.folder);
-    rmSync(this.folder, { recursive: true, force: true });
+    this.#discard();
     assert.deepEqual(complaints, [], 'WordPress logged complaints about the companion');
   }
 
   environment(): Record<string, string> {
     return {
       PATH: process.env.PATH ?? '',
+      TMPDIR: tmpdir(),
       WORDPRESS_SITE: this.folder,
       WORDPRESS_TREE: wordpressTree,
       WORDPRESS_HOST: this.#host,
@@ -250,12 +250,20 @@ export class WordPressSite {
     return lines.map((line) => JSON.parse(line) as T);
   }
 
-  #signalServer(signal: NodeJS.Signals): void {
+  #killServer(): void {
     if (this.#server?.pid === undefined) return;
     try {
-      process.kill(-this.#server.pid, signal);
+      process.kill(-this.#server.pid, 'SIGKILL');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
+  }
+
+  #discard(): void {
+    this.#killServer();
+    forgetCompiled(this.folder);
+    // Somebody who was killed may still be writing.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    this.#callOff();
   }
 }

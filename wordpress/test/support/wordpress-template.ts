@@ -47,13 +47,13 @@ function template(kind: 'single' | 'network'): string {
   const folder = join(wordpressCache, `site-${kind}-${hash.digest('hex').slice(0, 12)}`);
   if (existsSync(folder)) return folder;
   const work = mkdtempSync(join(wordpressCache, 'installing-'));
-  install(work, templateHost, kind);
-  for (const name of ['wp-config.php', 'requests.jsonl']) rmSync(join(work, name), { force: true });
   try {
+    install(work, templateHost, kind);
+    for (const name of ['wp-config.php', 'requests.jsonl']) rmSync(join(work, name), { force: true });
     renameSync(work, folder);
   } catch (error) {
-    // Another test file was faster.
     rmSync(work, { recursive: true });
+    // Another test file was faster.
     if (!existsSync(folder)) throw error;
   }
   return folder;
