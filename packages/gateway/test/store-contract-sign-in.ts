@@ -1,14 +1,14 @@
-// What every store must do for whoever signs in: see gateway/sign-in-ports.ts. Each backend runs this suite.
+// What every store must do for whoever signs in: see gateway/ports/sign-in.ts. Each backend runs this suite.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
-import { EncryptionKeyMissing, type Store } from '../src/gateway/ports.ts';
 import {
   AlreadyTaken,
   type OidcIdentity,
   type OneTimeLink,
   type Passkey,
   type Session,
-} from '../src/gateway/sign-in-ports.ts';
+} from '../src/gateway/ports/sign-in.ts';
+import { EncryptionKeyMissing, type Store } from '../src/gateway/ports.ts';
 import type { StoreFixture } from './store-contract.ts';
 import { plainOwner } from './support/plain-owner.ts';
 

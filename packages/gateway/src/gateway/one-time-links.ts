@@ -2,7 +2,7 @@
 // them is stored, and it stands behind the #, which browsers do not send and proxies do not log.
 import { randomBytes } from 'node:crypto';
 import { digestOf } from '../core/key-format.ts';
-import type { OneTimeLink, SignInStore } from './sign-in-ports.ts';
+import type { OneTimeLink, SignInStore } from './ports/sign-in.ts';
 
 const minuteMs = 60_000;
 

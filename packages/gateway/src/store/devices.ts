@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Device } from '../core/plan.ts';
-import type { Store, StoredDevice } from '../gateway/ports.ts';
+import type { DeviceStore, StoredDevice } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { isOneOf } from './one-of.ts';
@@ -10,17 +10,6 @@ import type { Tables } from './tables.ts';
 
 /** Noted per transaction, so that no request waits for long. */
 const touchBatch = 500;
-
-export type DeviceStore = Pick<
-  Store,
-  | 'createDevice'
-  | 'findDevice'
-  | 'listDevices'
-  | 'changeDevice'
-  | 'changeDeviceSecret'
-  | 'touchDevices'
-  | 'deleteDevice'
->;
 
 export function createDeviceStore(database: Database, keyring: Keyring): DeviceStore {
   const { build, dialect } = database;

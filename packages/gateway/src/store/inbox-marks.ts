@@ -1,7 +1,7 @@
 // The marks on notifications: read, unread, deleted. Every change counts the generation of the inbox up, first of all: so
 // two changes of one inbox follow each other instead of waiting for each other's rows.
 import { type CompiledQuery, sql } from 'kysely';
-import type { InboxStore } from '../gateway/inbox-ports.ts';
+import type { InboxStore } from '../gateway/ports/inbox.ts';
 import type { Database } from './database.ts';
 import { purgeBatch } from './notifications.ts';
 import { isOneOf } from './one-of.ts';

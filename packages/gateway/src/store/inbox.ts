@@ -4,7 +4,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../core/uuid-v7.ts';
 import { createBreath } from '../gateway/breath.ts';
-import type { InboxItem, InboxPage, InboxQuery, InboxStore } from '../gateway/inbox-ports.ts';
+import type { InboxItem, InboxPage, InboxQuery, InboxStore } from '../gateway/ports/inbox.ts';
 import { SealBroken } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import { createInboxMarks } from './inbox-marks.ts';

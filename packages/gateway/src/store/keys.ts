@@ -1,7 +1,15 @@
 // API keys. All that decides about a key lies in its sealed column, the digest included: whoever can write the database
 // but has no master key can neither bring a revoked key back nor point a digest at another owner.
 import { timingSafeEqual } from 'node:crypto';
-import { type ApiKey, KeyExists, SealBroken, type Store, StoreUnavailable } from '../gateway/ports.ts';
+import {
+  type ApiKey,
+  type DirectoryStore,
+  KeyExists,
+  type KeyStore,
+  SealBroken,
+  type SignatureStore,
+  StoreUnavailable,
+} from '../gateway/ports.ts';
 import type { SealingKey } from './cipher.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
@@ -12,9 +20,10 @@ import type { Tables } from './tables.ts';
 
 type KeyRow = Tables['api_keys'];
 
-export type KeyStore = Pick<Store, 'createKey' | 'listKeys' | 'findKey' | 'revokeKey' | 'claimSignature'>;
-
-export function createKeyStore(database: Database, keyring: Keyring): KeyStore {
+export function createKeyStore(
+  database: Database,
+  keyring: Keyring,
+): KeyStore & SignatureStore & Pick<DirectoryStore, 'findKey'> {
   const { build } = database;
 
   const open = (row: KeyRow): Promise<ApiKey> => openKey(keyring.master, row);

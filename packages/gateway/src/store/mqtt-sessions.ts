@@ -1,23 +1,14 @@
 import type { Qos } from '@tocsin/contract';
 import { type SqlBool, sql } from 'kysely';
-import type { MqttSession, MqttSessionName, MqttSubscription, MqttWaiting, Store } from '../gateway/ports.ts';
+import type {
+  MqttSession,
+  MqttSessionName,
+  MqttSessionStore,
+  MqttSubscription,
+  MqttWaiting,
+} from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Tables } from './tables.ts';
-
-export type MqttSessionStore = Pick<
-  Store,
-  | 'listMqttSessions'
-  | 'saveMqttSession'
-  | 'touchMqttSessions'
-  | 'deleteMqttSession'
-  | 'enqueueMqtt'
-  | 'listMqttWaiting'
-  | 'listMqttInFlight'
-  | 'updateMqttWaiting'
-  | 'removeMqttWaiting'
-  | 'trimMqttWaiting'
-  | 'purgeMqttSessions'
->;
 
 type Name = { owner_id: string; device_id: string; client_id: string };
 

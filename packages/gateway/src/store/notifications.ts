@@ -1,9 +1,11 @@
 import { type CompiledQuery, sql } from 'kysely';
 import { firstIdAt } from '../core/uuid-v7.ts';
 import {
+  type HistoryStore,
   type Notification,
   type NotificationContent,
   type NotificationPage,
+  type NotificationStore,
   type SaveOptions,
   SealBroken,
   type Store,
@@ -19,9 +21,10 @@ const dayMs = 86_400_000;
 
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
-export type NotificationStore = Pick<Store, 'save' | 'findNotification' | 'listNotifications' | 'purge'>;
-
-export function createNotificationStore(database: Database, keyring: Keyring): NotificationStore {
+export function createNotificationStore(
+  database: Database,
+  keyring: Keyring,
+): NotificationStore & HistoryStore & Pick<Store, 'purge'> {
   const { build } = database;
   const open = (row: Tables['notifications']): Promise<Notification> => openNotification(keyring, row);
 

@@ -1,7 +1,7 @@
 // Rows that let an owner in: kept only while the owner is there, and as good as absent where they do not open.
 import { sql } from 'kysely';
+import { AlreadyTaken } from '../gateway/ports/sign-in.ts';
 import { EncryptionKeyMissing, SealBroken } from '../gateway/ports.ts';
-import { AlreadyTaken } from '../gateway/sign-in-ports.ts';
 import { ConstraintViolated, type Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { livingOwner } from './owners.ts';

@@ -1,6 +1,13 @@
 import { sql } from 'kysely';
 import type { Device, Recipients } from '../core/plan.ts';
-import { EncryptionKeyMissing, type Owner, SealBroken, type Store } from '../gateway/ports.ts';
+import {
+  type DirectoryStore,
+  EncryptionKeyMissing,
+  type Owner,
+  type OwnerStore,
+  type PushTargetStore,
+  SealBroken,
+} from '../gateway/ports.ts';
 import type { Database, Dialect } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { deleteNotifications, deleteOfOwner } from './notifications.ts';
@@ -26,19 +33,6 @@ const ownedTables = [
   'data_keys',
 ] as const;
 
-export type OwnerStore = Pick<
-  Store,
-  | 'createOwner'
-  | 'createFirstOwner'
-  | 'listOwners'
-  | 'findOwner'
-  | 'updateOwner'
-  | 'changeOwner'
-  | 'deleteOwner'
-  | 'readChanges'
-  | 'recipientsOf'
->;
-
 /** Goes into the same transaction as every change that a cache elsewhere must notice. */
 export function bumpGeneration(database: Database) {
   return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
@@ -52,8 +46,8 @@ export function livingOwner(dialect: Dialect, ownerId: string) {
 export function createOwnerStore(
   database: Database,
   keyring: Keyring,
-  pushTargets: Pick<Store, 'listPushTargets'>,
-): OwnerStore {
+  pushTargets: Pick<PushTargetStore, 'listPushTargets'>,
+): Omit<OwnerStore, 'ownerTotals'> & Omit<DirectoryStore, 'findKey'> {
   const { build } = database;
 
   async function open(row: Tables['owners']): Promise<Owner> {

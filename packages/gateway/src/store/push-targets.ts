@@ -1,15 +1,10 @@
 import type { PushTarget } from '../core/plan.ts';
-import type { Store, StoredPushTarget } from '../gateway/ports.ts';
+import type { PushTargetStore, StoredPushTarget } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';
 import { openAll, openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
-
-export type PushTargetStore = Pick<
-  Store,
-  'createPushTarget' | 'listPushTargets' | 'findPushTarget' | 'disablePushTarget' | 'deletePushTarget'
->;
 
 export function createPushTargetStore(database: Database, keyring: Keyring): PushTargetStore {
   const { build } = database;

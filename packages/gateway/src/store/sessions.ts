@@ -1,6 +1,6 @@
 // Who is signed in, and links that sign in once. What decides about either lies in its sealed column, the digest included:
 // whoever can write the database but has no key cannot let anybody in.
-import type { OneTimeLink, Session, SignInStore } from '../gateway/sign-in-ports.ts';
+import type { OneTimeLink, Session, SignInStore } from '../gateway/ports/sign-in.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { createOwnedRows } from './owned-rows.ts';

@@ -1,5 +1,5 @@
 // What somebody signs in with for good: passkeys, and identities of an OpenID provider.
-import type { OidcIdentity, Passkey, SignInStore } from '../gateway/sign-in-ports.ts';
+import type { OidcIdentity, Passkey, SignInStore } from '../gateway/ports/sign-in.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { createOwnedRows } from './owned-rows.ts';

@@ -1,6 +1,6 @@
 // A notification as the inbox app gets it.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
-import type { InboxItem, InboxStore } from '../../gateway/inbox-ports.ts';
+import type { InboxItem, InboxStore } from '../../gateway/ports/inbox.ts';
 import { EncryptionKeyMissing, SealBroken } from '../../gateway/ports.ts';
 
 /** More than a badge shows; counting ends there. */

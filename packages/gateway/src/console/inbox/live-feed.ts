@@ -2,7 +2,7 @@
 // notification came; nobody looks while nobody listens.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import type { InboxNews, InboxStore } from '../../gateway/inbox-ports.ts';
+import type { InboxNews, InboxStore } from '../../gateway/ports/inbox.ts';
 import { StoreUnavailable } from '../../gateway/ports.ts';
 import { findEntry, unreadOf } from './entry.ts';
 

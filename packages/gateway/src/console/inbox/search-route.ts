@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import type { InboxItem } from '../../gateway/inbox-ports.ts';
+import type { InboxItem } from '../../gateway/ports/inbox.ts';
 import { StoreUnavailable } from '../../gateway/ports.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal } from '../refusal.ts';

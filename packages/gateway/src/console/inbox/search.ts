@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import { createBreath } from '../../gateway/breath.ts';
-import type { InboxItem, InboxPage, InboxQuery, InboxStore } from '../../gateway/inbox-ports.ts';
+import type { InboxItem, InboxPage, InboxQuery, InboxStore } from '../../gateway/ports/inbox.ts';
 import { toEntry } from './entry.ts';
 import type { Turns } from './turns.ts';
 

@@ -1,7 +1,7 @@
 // Whom somebody is that an OpenID provider vouches for.
 import { digestOf } from '../../core/key-format.ts';
+import { AlreadyTaken, type OidcIdentity } from '../../gateway/ports/sign-in.ts';
 import { createOwner, newId } from '../../gateway/registration.ts';
-import { AlreadyTaken, type OidcIdentity } from '../../gateway/sign-in-ports.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import type { OidcPerson } from './oidc-provider.ts';
 import { ownersWithEmail } from './owners-with-email.ts';

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
+import type { Session, SignInMethod } from '../../gateway/ports/sign-in.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
 import { newId } from '../../gateway/registration.ts';
-import type { Session, SignInMethod } from '../../gateway/sign-in-ports.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { rememberSignedIn, type SignedIn, signedIn } from '../signed-in.ts';

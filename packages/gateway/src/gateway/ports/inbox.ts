@@ -1,5 +1,5 @@
 // What reading notifications needs from the store, beyond storing them: what was read, and what was deleted.
-import type { Notification } from './ports.ts';
+import type { Notification } from './notifications.ts';
 
 export interface InboxItem extends Notification {
   isRead: boolean;

@@ -1,0 +1,20 @@
+// How often keys are used.
+
+/** Where a key stands: requests in its window so far, and how long that lasts. */
+export interface Standing {
+  used: number;
+  msLeft: number;
+}
+
+export interface RequestCount {
+  ownerId: string;
+  keyId: string;
+  windowMs: number;
+  count: number;
+}
+
+/** Counts the requests of keys, for every process on the same database. */
+export interface LimitStore {
+  /** Adds to each, in a window that begins with its first request, and says where each stands then. None is there twice. */
+  countRequests(requests: readonly RequestCount[]): Promise<Standing[]>;
+}

@@ -1,0 +1,43 @@
+// The master key, and what only it seals.
+
+export interface MasterKeyStatus {
+  /** Where this process has its keys from. */
+  source: string;
+  /** Those in use, newest first, with how much each seals: two while a rotation is under way or was cut off. */
+  versions: readonly { version: number; values: number }[];
+  /** Keys that were given and are not in use: retired ones, or the next. */
+  spareKeys: number;
+  /** A key that is not in use stands in front: a rotation will take it. */
+  nextKeyGiven: boolean;
+}
+
+export interface RotationProgress {
+  step: 'key_ready' | 'key_in_use' | 'resealing' | 'old_key_retired';
+  resealed?: number;
+}
+
+export interface RotationOptions {
+  onProgress?: (progress: RotationProgress) => void;
+  /** Where the old key is kept, for backups from before. */
+  oldKeyFile?: string;
+}
+
+export interface RotationReport {
+  /** The version in use now. */
+  version: number;
+  /** The versions that were in use before. */
+  retired: readonly number[];
+  resealed: number;
+  /** Values that do not open and were left as they are. */
+  damaged: readonly string[];
+  /** What is left to be done by hand. */
+  todo: readonly string[];
+}
+
+export interface MasterKeyStore {
+  /** A secret of the service itself, sealed with the master key; made at the first call, the same for every process. */
+  obtainSecret(name: string, make: () => string): Promise<string>;
+  masterKeyStatus(): Promise<MasterKeyStatus>;
+  /** Replaces the master key under running servers; goes on with a rotation that was cut off. */
+  rotateMasterKey(options?: RotationOptions): Promise<RotationReport>;
+}

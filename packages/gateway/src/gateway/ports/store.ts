@@ -1,0 +1,37 @@
+// Everything that is kept.
+import type { DeliveryStore } from './deliveries.ts';
+import type { InboxStore } from './inbox.ts';
+import type { LimitStore } from './limits.ts';
+import type { MasterKeyStore } from './master-keys.ts';
+import type { MqttSessionStore } from './mqtt-sessions.ts';
+import type { HistoryStore, IdempotencyStore, NotificationStore, SignatureStore } from './notifications.ts';
+import type { DeviceStore, DirectoryStore, KeyStore, OwnerStore, PushTargetStore } from './owners.ts';
+import type { SignInStore } from './sign-in.ts';
+
+/** The contract suite in `test/store-contract.ts` says how each part behaves. */
+export interface Store
+  extends NotificationStore,
+    HistoryStore,
+    IdempotencyStore,
+    SignatureStore,
+    OwnerStore,
+    KeyStore,
+    DeviceStore,
+    PushTargetStore,
+    DirectoryStore,
+    LimitStore,
+    DeliveryStore,
+    MqttSessionStore,
+    MasterKeyStore,
+    InboxStore,
+    SignInStore {
+  /** Calls back soon after another process changed owners, keys or devices, where the backend can tell. */
+  onChange(listener: () => void): void;
+  /** Deletes what is older than `before`, and signatures, idempotency keys, sessions and links that expired by `now`; says how many notifications went. */
+  purge(before: number, now: number, signal?: AbortSignal): Promise<number>;
+  /** Resolves when the store can be read and written now. */
+  check(): Promise<void>;
+  /** Reads everything and says what is damaged; empty when all is well. */
+  verify(): Promise<string[]>;
+  close(): Promise<void>;
+}
