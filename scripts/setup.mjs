@@ -1,11 +1,12 @@
 // Makes a fresh clone ready to run. Plain JavaScript for any Node from 18 on: it runs before anything is installed.
-//   node scripts/setup.mjs          npm packages, the Node 26 that the scripts run on among them, and the inbox app built
+//   node scripts/setup.mjs          npm packages, the Node 26 that the scripts run on among them, inbox app and gateway built
 //   node scripts/setup.mjs --test   also the system programs that the tests talk to, and WordPress
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundlesFolder, nameOfBundle } from '../packages/gateway/bin/bundle.js';
 import { fetchWordPress } from './fetch-wordpress.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -45,6 +46,7 @@ const inboxSources = [
 
 installPackages();
 buildInbox();
+bundleGateway();
 if (process.argv.includes('--test')) {
   installTestPrograms();
   fetchWordPress(say);
@@ -69,9 +71,18 @@ function buildInbox() {
   const wanted = hash.digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   say('building the inbox app …');
-  const ownNode = join(root, 'node_modules', '.bin') + delimiter + process.env.PATH;
-  run('node', ['node_modules/vite/bin/vite.js', 'build', 'packages/inbox', '--logLevel=warn'], { PATH: ownNode });
+  runOnOwnNode('node_modules/vite/bin/vite.js', 'build', 'packages/inbox', '--logLevel=warn');
   writeFileSync(stamp, wanted);
+}
+
+function bundleGateway() {
+  if (existsSync(join(bundlesFolder, nameOfBundle()))) return;
+  say('bundling the gateway …');
+  runOnOwnNode('scripts/bundle-gateway.mjs');
+}
+
+function runOnOwnNode(...args) {
+  run('node', args, { PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH });
 }
 
 function filesBelow(path) {

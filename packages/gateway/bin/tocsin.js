@@ -17,7 +17,8 @@ if (Number(process.versions.node.split('.')[0]) >= wantedMajor) {
   // Node keeps the compiled sources between runs: commands start in half the time. Threads know it by the variable alone.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
   nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
-  await import('../src/cli/main.ts');
+  const { gatewayProgram } = await import('./bundle.js');
+  await import(gatewayProgram());
 } else {
   runOnInstalledNode();
 }

@@ -1,0 +1,41 @@
+// Makes the bundle that packages/gateway/bin/bundle.js tells of, unless it is there. Run by scripts/setup.mjs.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+import { bundlesFolder, nameOfBundle } from '../packages/gateway/bin/bundle.js';
+
+/** A server that runs may still load a part of the bundle that it was started from. */
+const kept = 10;
+
+const target = join(bundlesFolder, nameOfBundle());
+// Not mkdtemp, whose folders are their maker's alone: the service may run as somebody else.
+const work = join(bundlesFolder, `.making-${process.pid}`);
+mkdirSync(work, { recursive: true });
+await build(work);
+try {
+  renameSync(work, target);
+} catch (error) {
+  rmSync(work, { recursive: true });
+  // Somebody else made it at the same time.
+  if (!existsSync(target)) throw error;
+}
+const byAge = readdirSync(bundlesFolder)
+  .map((name) => join(bundlesFolder, name))
+  .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
+for (const old of byAge.slice(kept)) rmSync(old, { recursive: true, force: true });
+
+async function build(dir) {
+  const bundle = await rolldown({
+    input: { main: 'packages/gateway/src/cli/main.ts', thread: 'packages/gateway/src/store/sqlite/thread.ts' },
+    platform: 'node',
+    logLevel: 'warn',
+    plugins: [
+      {
+        name: 'thread-beside-main',
+        transform: (code, id) => (id.endsWith('/thread-client.ts') ? code.replace('./thread.ts', './thread.js') : null),
+      },
+    ],
+  });
+  await bundle.write({ dir, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
+  await bundle.close();
+}
