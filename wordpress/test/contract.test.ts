@@ -194,6 +194,33 @@ suite('The companion and the gateway', () => {
     assert.equal((await receivedWith('Order VIEW on A test site')).length, 1);
   });
 
+  test('what happens in init is heard, and plugins may attach to the action and to the filter in init', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    connected.site.write(
+      'mu-plugins/early.php',
+      `<?php
+      $register = fn( $hook, $plugin = '' ) => tocsin_register_template( array( 'title' => "Heard $hook", 'hook_name' => $hook, 'enabled' => true, 'required_plugin' => $plugin ) );
+      add_action( 'tocsin_register_templates', fn() => $register( 'test_early' ) );
+      add_action( 'init', fn() => add_action( 'tocsin_register_templates', fn() => $register( 'test_late' ) ) );
+      add_action( 'tocsin_register_templates', fn() => $register( 'test_required', 'invented' ) );
+      add_action( 'init', fn() => add_filter( 'tocsin_active_plugin_identifiers', fn( $slugs ) => array_merge( $slugs, array( 'invented' ) ) ) );
+      add_action( 'init', fn() => isset( $_GET['early'] ) && do_action( 'test_early' ), 1 );
+      add_action( 'wp', fn() => isset( $_GET['early'] ) && do_action( 'test_required' ) );
+      add_action( 'wp', fn() => isset( $_GET['early'] ) && do_action( 'test_late' ) );`,
+    );
+    await connected.site.serve();
+    t.after(() => connected.site.stopServing());
+    assert.equal((await connected.site.get('/?early=1')).status, 200);
+    for (const title of ['Heard test_early', 'Heard test_late', 'Heard test_required']) {
+      await eventually(
+        `${title} arrives`,
+        15_000,
+        () => receivedWith(title),
+        (found) => found.length === 1,
+      );
+    }
+  });
+
   test('script in every field of a template and in its arguments stays text', async (t) => {
     if (!canRun(t, obstacle)) return;
     const script = '<script>alert(1)</script>"\'><img src=x onerror=alert(2)>';
@@ -224,11 +251,11 @@ suite('The companion and the gateway', () => {
   test('the ten-line example of the documentation runs as written', async (t) => {
     if (!canRun(t, obstacle)) return;
     const page = readFileSync(new URL('../../docs/wordpress.md', import.meta.url), 'utf8');
-    const [, example = ''] = /```php\n(.*?)```/s.exec(page) ?? [];
+    const [, example = ''] = /```php\n((?:(?!```).)*tocsin_register_template\(.*?)```/s.exec(page) ?? [];
     const lines = example.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('<?php'));
     assert.ok(
       lines.length > 0 && lines.length <= 10,
-      `the first PHP example of docs/wordpress.md has ${lines.length} lines`,
+      `the first template in docs/wordpress.md has ${lines.length} lines`,
     );
     const ids = 'return array_keys( Tocsin_Companion::get_instance()->templates()->all() );';
     const known = await connected.site.php<string[]>(ids);

@@ -68,7 +68,7 @@ suite('The screens of the companion', () => {
       await page.getByLabel('API key').fill(key);
       await page.getByRole('button', { name: 'Save connection' }).click();
       await page.getByText('Connection saved.').waitFor();
-      await page.getByText(/A key is stored since/).waitFor();
+      await page.getByText(/A key has been stored since/).waitFor();
       assert.equal(await page.getByLabel('API key').inputValue(), '');
 
       await page.getByRole('button', { name: 'Send monitoring check' }).click();
@@ -201,7 +201,7 @@ suite('The screens of the companion', () => {
       gateway = await installation.serve({ TOCSIN_PORT: port });
       await row.hover();
       await row.getByRole('link', { name: 'Send now: Ding' }).click();
-      await page.getByText('1 event is sent again.').waitFor();
+      await page.getByText('1 event is being sent again.').waitFor();
       await site.php(runQueue);
       await eventually(
         'it arrives',
@@ -214,7 +214,7 @@ suite('The screens of the companion', () => {
 
       await row.getByRole('checkbox', { name: 'Select Ding' }).check();
       await page.getByRole('button', { name: 'Send selected again' }).first().click();
-      await page.getByText('1 event is sent again.').waitFor();
+      await page.getByText('1 event is being sent again.').waitFor();
       await site.php(runQueue);
       await eventually(
         'it rings again',

@@ -135,7 +135,6 @@ final class Test_Client extends Tocsin_Test_Case {
 	/**
 	 * @testWith ["https://example.com/tocsin", "https://example.com/tocsin/"]
 	 *           ["https://example.com:8443/a/b/", "https://example.com:8443/a/b/"]
-	 *           ["https://example.com/a?b=c", "https://example.com/a?b=c"]
 	 *           [" HTTPS://example.com/#keys ", "https://example.com/"]
 	 *           ["http://[::1]:8080", "http://[::1]:8080"]
 	 */
@@ -146,7 +145,7 @@ final class Test_Client extends Tocsin_Test_Case {
 	}
 
 	public function test_addresses_and_keys_that_cannot_be_are_refused_and_change_nothing(): void {
-		foreach ( array( 'gateway.example.com', 'ftp://x', 'javascript:alert(1)', 'https://', 'https://user:word@gateway.example.com' ) as $url ) {
+		foreach ( array( 'gateway.example.com', 'ftp://x', 'javascript:alert(1)', 'https://', 'https://user:word@gateway.example.com', 'https://gateway.example.com/?format=openapi' ) as $url ) {
 			$this->assertNotSame( '', $this->settings->save_url( $url ), $url );
 		}
 		foreach ( array( 'x', 'svc_', "svc_a\nb", 'svc_' . str_repeat( 'a', 300 ) ) as $key ) {

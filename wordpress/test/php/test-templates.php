@@ -101,6 +101,13 @@ final class Test_Templates extends Tocsin_Test_Case {
 		$this->assertSame( array(), $this->heard() );
 	}
 
+	public function test_misspelt_fields_are_named_and_do_no_harm(): void {
+		$wrongs = $this->wrongs_of( fn() => $this->assertTrue( $this->templates->register( $this->template( array( 'message_titel' => 'x', 'hook_meta' => array( 'argnames' => array() ) ) ) ) ) );
+		$this->assertCount( 2, $wrongs );
+		$this->assertStringContainsString( 'message_titel', $wrongs[0] );
+		$this->assertStringContainsString( 'hook_meta.argnames', $wrongs[1] );
+	}
+
 	public function test_a_plugin_that_fails_to_register_does_not_keep_others_from_it(): void {
 		remove_all_actions( 'tocsin_register_templates' );
 		$removed = static function () {
@@ -115,8 +122,13 @@ final class Test_Templates extends Tocsin_Test_Case {
 		);
 		add_action( 'tocsin_register_templates', fn() => $this->templates->register( $this->template() ), 20 );
 		add_action( 'tocsin_register_templates', $removed, 30 );
-		$wrongs = $this->wrongs_of( fn() => $this->templates->collect() );
-		$this->assertCount( 1, $wrongs );
+		$wrongs = $this->wrongs_of(
+			function () {
+				$this->templates->collect();
+				$this->templates->collect();
+			}
+		);
+		$this->assertCount( 1, $wrongs, 'each runs once' );
 		$this->assertStringContainsString( 'a mistake', $wrongs[0] );
 		do_action( 'test_sold', 'Tea' );
 		$this->assertSame( array( 'Tea sold' ), $this->heard() );

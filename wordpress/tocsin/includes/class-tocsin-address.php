@@ -31,7 +31,7 @@ final class Tocsin_Address {
 	 * What an address must be, for people.
 	 */
 	public static function rule(): string {
-		return __( 'The gateway address must begin with https:// or http:// and hold no user name or password.', 'tocsin' );
+		return __( 'The gateway address must begin with https:// or http:// and hold no user name, password or question mark.', 'tocsin' );
 	}
 
 	/**
@@ -42,7 +42,7 @@ final class Tocsin_Address {
 	public static function clean( string $url ): string {
 		$url   = trim( $url );
 		$parts = wp_parse_url( $url );
-		if ( ! is_array( $parts ) || empty( $parts['host'] ) || isset( $parts['user'] ) || isset( $parts['pass'] ) ) {
+		if ( ! is_array( $parts ) || empty( $parts['host'] ) || isset( $parts['user'] ) || isset( $parts['pass'] ) || isset( $parts['query'] ) ) {
 			return '';
 		}
 		if ( ! in_array( strtolower( $parts['scheme'] ?? '' ), array( 'http', 'https' ), true ) ) {
@@ -50,7 +50,7 @@ final class Tocsin_Address {
 		}
 		$url = (string) strtok( $url, '#' );
 		// The contract's only resource is the address and a slash; in a folder a web server would answer with a redirect, which loses what is posted.
-		$url = isset( $parts['path'] ) && ! isset( $parts['query'] ) ? trailingslashit( $url ) : $url;
+		$url = isset( $parts['path'] ) ? trailingslashit( $url ) : $url;
 		return sanitize_url( $url, array( 'http', 'https' ) );
 	}
 }

@@ -202,7 +202,7 @@ class Tocsin_CLI {
 		if ( ! $queue->resend( $id ) ) {
 			WP_CLI::error( sprintf( 'There is no event %d. "wp tocsin queue list" shows them.', $id ) );
 		}
-		WP_CLI::success( sprintf( 'Event %d is due now. "wp tocsin queue run" sends it at once.', $id ) );
+		WP_CLI::success( sprintf( 'Event %d is due now and is sent by the site, or by "wp tocsin queue run".', $id ) );
 	}
 
 	/**

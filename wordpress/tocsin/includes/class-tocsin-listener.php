@@ -66,6 +66,8 @@ final class Tocsin_Listener {
 	 */
 	public function boot(): void {
 		add_action( 'tocsin_templates_changed', array( $this, 'attach' ) );
+		// Once more when all plugins are up: by then one may say that it counts as active.
+		add_action( 'init', array( $this, 'attach' ), PHP_INT_MAX );
 		$this->attach();
 	}
 

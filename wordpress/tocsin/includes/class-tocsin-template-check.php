@@ -18,6 +18,9 @@ final class Tocsin_Template_Check {
 	 */
 	const MAX_ARITY = 20;
 
+	const FIELDS      = array( 'id', 'icon', 'title', 'hook_name', 'description', 'scenario_name', 'required_plugin', 'hook_meta', 'message_title', 'message_body', 'severity', 'category', 'enabled', 'condition', 'map' );
+	const META_FIELDS = array( 'label', 'type', 'arg_names', 'payload_arity' );
+
 	/**
 	 * Checks a template and fills in what was left out.
 	 *
@@ -67,6 +70,20 @@ final class Tocsin_Template_Check {
 			'condition'       => self::callback( $given, 'condition' ),
 			'map'             => self::callback( $given, 'map' ),
 		);
+	}
+
+	/**
+	 * What a template has beyond the fields that are known, most often misspelt ones.
+	 *
+	 * @param array $given A template that was found valid.
+	 * @return string[]
+	 */
+	public static function unknown_fields( array $given ): array {
+		$unknown = array_keys( array_diff_key( $given, array_flip( self::FIELDS ) ) );
+		foreach ( array_keys( array_diff_key( $given['hook_meta'] ?? array(), array_flip( self::META_FIELDS ) ) ) as $field ) {
+			$unknown[] = 'hook_meta.' . $field;
+		}
+		return array_map( 'strval', $unknown );
 	}
 
 	/**

@@ -21,68 +21,90 @@ final class Tocsin_Templates {
 	private array $templates = array();
 
 	/**
-	 * Whether the action was fired.
-	 *
-	 * @var bool
-	 */
-	private bool $collected = false;
-
-	/**
-	 * Whether it is being fired: those that come now are announced together.
+	 * Whether the action is being fired: templates that come now are announced together.
 	 *
 	 * @var bool
 	 */
 	private bool $collecting = false;
 
 	/**
-	 * Templates are collected when plugins and theme are there and translations can be loaded.
+	 * Callbacks of the action that are guarded, by priority and name.
+	 *
+	 * @var array
+	 */
+	private array $guarded = array();
+
+	/**
+	 * Templates are collected as soon as translations can be loaded, so that what happens in `init` is heard. Once more later, for plugins that
+	 * attach to the action in `init` themselves.
 	 */
 	public function boot(): void {
+		add_action( 'init', array( $this, 'collect' ), PHP_INT_MIN );
 		add_action( 'init', array( $this, 'collect' ), 20 );
 	}
 
 	/**
-	 * Lets plugins register their templates. Once per request.
+	 * Lets plugins register their templates, each callback once per request.
 	 */
 	public function collect(): void {
-		if ( $this->collected ) {
+		if ( ! $this->guard() ) {
 			return;
 		}
-		$this->collected  = true;
+		$known            = count( $this->templates );
 		$this->collecting = true;
-		self::guard( 'tocsin_register_templates' );
 		/**
 		 * Register templates here, with tocsin_register_template().
 		 */
 		do_action( 'tocsin_register_templates' );
 		$this->collecting = false;
-		/**
-		 * Says that templates came, also late ones. For the companion's own parts.
-		 */
-		do_action( 'tocsin_templates_changed' );
+		if ( count( $this->templates ) > $known ) {
+			/**
+			 * Says that templates came, also late ones. For the companion's own parts.
+			 */
+			do_action( 'tocsin_templates_changed' );
+		}
 	}
 
 	/**
-	 * Lets every callback of a hook run, also behind one that throws. They keep their names, so whoever removes one still finds it.
+	 * Lets every callback of the action run once, also behind one that throws. They keep their names, so whoever removes one still finds it.
 	 *
-	 * @param string $hook_name The hook.
+	 * @return bool Whether there are some that have not run yet.
 	 */
-	private static function guard( string $hook_name ): void {
+	private function guard(): bool {
 		global $wp_filter;
-		if ( ! isset( $wp_filter[ $hook_name ] ) ) {
-			return;
-		}
-		foreach ( $wp_filter[ $hook_name ]->callbacks as $priority => $callbacks ) {
+		$has_new = false;
+		foreach ( $wp_filter['tocsin_register_templates']->callbacks ?? array() as $priority => $callbacks ) {
 			foreach ( $callbacks as $name => $callback ) {
-				$wp_filter[ $hook_name ]->callbacks[ $priority ][ $name ]['function'] = static function ( ...$args ) use ( $hook_name, $callback ) {
-					try {
-						return call_user_func_array( $callback['function'], $args );
-					} catch ( Throwable $problem ) {
-						_doing_it_wrong( esc_html( $hook_name ), esc_html( 'A callback failed: ' . $problem->getMessage() ), '0.1.0' );
-					}
-				};
+				if ( isset( $this->guarded[ $priority ][ $name ] ) ) {
+					continue;
+				}
+				$this->guarded[ $priority ][ $name ] = true;
+
+				$has_new = true;
+				$wp_filter['tocsin_register_templates']->callbacks[ $priority ][ $name ]['function'] = self::once( $callback['function'] );
 			}
 		}
+		return $has_new;
+	}
+
+	/**
+	 * A callback that does nothing the second time and never throws.
+	 *
+	 * @param callable $callback What a plugin attached.
+	 */
+	private static function once( $callback ): callable {
+		$has_run = false;
+		return static function ( ...$args ) use ( $callback, &$has_run ) {
+			if ( $has_run ) {
+				return;
+			}
+			$has_run = true;
+			try {
+				call_user_func_array( $callback, $args );
+			} catch ( Throwable $problem ) {
+				_doing_it_wrong( 'tocsin_register_templates', esc_html( 'A callback failed: ' . $problem->getMessage() ), '0.1.0' );
+			}
+		};
 	}
 
 	/**
@@ -102,6 +124,9 @@ final class Tocsin_Templates {
 			$which = is_array( $given ) && is_string( $given['title'] ?? null ) && '' !== $given['title'] ? ' "' . $given['title'] . '"' : '';
 			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template' . $which . ' refused: ' . $problem->getMessage() ), '0.1.0' );
 			return false;
+		}
+		foreach ( Tocsin_Template_Check::unknown_fields( $given ) as $field ) {
+			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template "' . $template->title() . '": ' . $field . ' is no field of a template and is ignored.' ), '0.1.0' );
 		}
 		if ( null === $known ) {
 			$this->templates[ $template->id() ] = $template;

@@ -93,7 +93,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 			self::print_constant( 'TOCSIN_URL' );
 			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Address::rule() ) . '</strong>' : '';
 		} else {
-			esc_html_e( 'The address that callers send notifications to.', 'tocsin' );
+			esc_html_e( 'The one in the curl line that the gateway shows with a new key. Not the address of its inbox.', 'tocsin' );
 		}
 		echo '</p></td></tr>';
 		echo '<tr><th scope="row"><label for="tocsin-key">' . esc_html__( 'API key', 'tocsin' ) . '</label></th><td>';
@@ -133,7 +133,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo esc_html(
 			$since > 0
 				/* translators: %s: date and time. */
-				? sprintf( __( 'A key is stored since %s. It is kept encrypted and is not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
+				? sprintf( __( 'A key has been stored since %s. It is kept encrypted and is not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
 				: __( 'A key is stored. It is kept encrypted and is not shown again.', 'tocsin' )
 		);
 		echo '</p>';

@@ -156,7 +156,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 			esc_html_e( 'No event matches.', 'tocsin' );
 			return;
 		}
-		esc_html_e( 'Nothing has been sent yet. Events appear here as soon as a template that is switched on sees one.', 'tocsin' );
+		esc_html_e( 'No events yet. They appear here as soon as a template that is switched on sees one; monitoring checks do not.', 'tocsin' );
 	}
 
 	/**

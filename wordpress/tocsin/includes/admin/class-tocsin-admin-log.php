@@ -149,7 +149,7 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 		Tocsin_Admin_Notices::add(
 			'success',
 			/* translators: %d: number of events. */
-			sprintf( _n( '%d event is sent again.', '%d events are sent again.', $count, 'tocsin' ), $count )
+			sprintf( _n( '%d event is being sent again.', '%d events are being sent again.', $count, 'tocsin' ), $count )
 		);
 	}
 

@@ -40,7 +40,7 @@ export const keys = {
   type: 'Type',
   allowedDomains: 'Allowed domains',
   allowedDomainsHint:
-    'One a line, such as example.com or *.example.com. Only web pages of these may use the key; programs on servers always may. Leave it empty for any.',
+    'One a line, such as example.com or *.example.com. Only web pages and WordPress sites of these may use the key; programs that name no website always may. Leave it empty for any.',
   expiry: 'Expires',
   expiries: {
     never: 'Never',
