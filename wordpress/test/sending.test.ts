@@ -11,6 +11,7 @@ import { canRun } from '../../packages/gateway/test/support/requires.ts';
 import { createTestAuthority } from '../../packages/gateway/test/support/tls-ca.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
+import { WordPressSite } from './support/wordpress-site.ts';
 
 const obstacle = wordpressObstacle();
 
@@ -66,6 +67,16 @@ add_action( 'wp', function () {
 		update_option( 'a_test_option', $_GET['option'] );
 	}
 } );
+`;
+
+const everyRequest = `<?php
+add_action( 'tocsin_register_templates', function () {
+	tocsin_register_template( array(
+		'title' => 'Every request', 'hook_name' => 'every_request', 'message_title' => 'Heard {path}', 'enabled' => true,
+		'hook_meta' => array( 'arg_names' => array( 'path' ) ),
+	) );
+} );
+add_action( 'wp_loaded', fn() => do_action( 'every_request', $_SERVER['REQUEST_URI'] ) );
 `;
 
 suite('sending after the page', () => {
@@ -150,25 +161,50 @@ suite('sending after the page', () => {
     await arrives('Last words');
   });
 
+  const tokenOf = (age: number) =>
+    connected.site.php<string>(
+      `$token = new ReflectionMethod( 'Tocsin_Loopback', 'token' );
+      $token->setAccessible( true );
+      return $token->invoke( null, Tocsin_Queue::now() - $input );`,
+      age,
+    );
+  const ask = async (token: string) => {
+    const body = new URLSearchParams({ action: 'tocsin_run', token });
+    return (await fetch(`${connected.site.url}/wp-admin/admin-ajax.php`, { method: 'POST', body })).status;
+  };
+
   test('only the site itself can start a run, and with each token once', async (t) => {
     if (!canRun(t, obstacle)) return;
-    const tokenOf = (age: number) =>
-      connected.site.php<string>(
-        `$token = new ReflectionMethod( 'Tocsin_Loopback', 'token' );
-        $token->setAccessible( true );
-        return $token->invoke( null, Tocsin_Queue::now() - $input );`,
-        age,
-      );
-    const ask = async (token: string) => {
-      const body = new URLSearchParams({ action: 'tocsin_run', token });
-      return (await fetch(`${connected.site.url}/wp-admin/admin-ajax.php`, { method: 'POST', body })).status;
-    };
     const good = await tokenOf(0);
     assert.equal(await ask(''), 403);
     assert.equal(await ask(good.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), 403);
     assert.equal(await ask(await tokenOf(61_000)), 403);
     assert.equal(await ask(good), 204);
     assert.equal(await ask(good), 403);
+  });
+
+  test('a clock that was put back does not keep the site from starting runs', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    await connected.site.php(`return update_option( 'tocsin_loopback_used', Tocsin_Queue::now() + 7200000, false );`);
+    assert.equal(await ask(await tokenOf(0)), 204);
+  });
+
+  test('a template that hears every request, also those of the site to itself, does not start one run after the other', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const token = await tokenOf(0);
+    connected.site.write('mu-plugins/every-request.php', everyRequest);
+    t.after(() => connected.site.write('mu-plugins/every-request.php', ''));
+    const before = connected.site.requests().length;
+    assert.equal(await ask(token), 204);
+    assert.deepEqual(
+      connected.site
+        .requests()
+        .slice(before)
+        .filter(({ url }) => url.endsWith('/wp-admin/admin-ajax.php')),
+      [],
+    );
+    await connected.runQueue();
+    await arrives('Heard /wp-admin/admin-ajax.php');
   });
 
   test('what the companion does for sending is no news, whatever a template listens to', async (t) => {
@@ -183,4 +219,20 @@ suite('sending after the page', () => {
     const heard = (await connected.received()).map(({ title }) => title).filter((title) => title.includes('_option '));
     assert.deepEqual(heard, ['added_option a_test_option', 'updated_option a_test_option']);
   });
+});
+
+test('what happened on a site of a network that is deleted in the same request leaves nothing of it behind', async (t) => {
+  if (!canRun(t, obstacle)) return;
+  const network = await WordPressSite.create({ multisite: true });
+  t.after(() => network.remove());
+  await network.php(
+    `require_once ABSPATH . 'wp-admin/includes/ms.php';
+    $site = wpmu_create_blog( getenv( 'WORDPRESS_HOST' ), '/two/', 'Two', 1 );
+    switch_to_blog( $site );
+    Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'test', 'title' => 'Gone' ) );
+    restore_current_blog();
+    wpmu_delete_blog( $site, true );
+    return $site;`,
+  );
+  assert.deepEqual(await network.php(`return $GLOBALS['wpdb']->get_col( "SHOW TABLES LIKE 'wp_2_%'" );`), []);
 });

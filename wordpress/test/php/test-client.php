@@ -89,6 +89,13 @@ final class Test_Client extends Tocsin_Test_Case {
 		$this->assertStringNotContainsString( self::KEY, $result->message() );
 	}
 
+	public function test_the_likeliest_mistakes_are_named(): void {
+		$words = fn( $answer ) => $this->send( $answer )->message();
+		$this->assertStringContainsString( 'inbox', $words( self::answer( 404, array( 'ok' => false, 'error' => 'Not found', 'code' => 'not_found' ) ) ) );
+		$this->assertStringContainsString( 'http://', $words( new WP_Error( 'http_request_failed', 'cURL error 35: error:0A00010B:SSL routines::wrong version number' ) ) );
+		$this->assertStringContainsString( 'new key', $words( self::answer( 401, array( 'ok' => false, 'error' => 'Words', 'code' => 'origin_not_allowed' ) ) ) );
+	}
+
 	public function answers(): array {
 		$error = static fn( int $status, string $code ) => self::answer( $status, array( 'ok' => false, 'error' => 'Words', 'code' => $code ) );
 		return array(

@@ -131,13 +131,29 @@ final class Test_Queue extends Tocsin_Test_Case {
 	public function test_a_database_that_refuses_is_noted_without_content_and_does_not_reach_the_page(): void {
 		$log = tempnam( sys_get_temp_dir(), 'tocsin' );
 		$old = ini_set( 'error_log', $log );
-		add_filter( 'query', static fn( $sql ) => 0 === strpos( $sql, 'INSERT INTO ' . Tocsin_Queue::table() ) ? 'INSERT INTO no_such_table VALUES (1)' : $sql );
+		add_filter( 'query', static fn( $sql ) => 0 === strpos( $sql, 'INSERT IGNORE INTO ' . Tocsin_Queue::table() ) ? 'INSERT INTO no_such_table VALUES (1)' : $sql );
 		$this->add( 'A private matter' );
 		ini_set( 'error_log', $old );
 		$said = file_get_contents( $log );
 		unlink( $log );
 		$this->assertStringContainsString( 'Tocsin: 1 events could not be queued', $said );
 		$this->assertStringNotContainsString( 'private matter', $said );
+	}
+
+	public function test_an_event_that_was_written_although_the_database_seemed_to_refuse_rings_once(): void {
+		$answers = array( 'lost', 'here' );
+		$outbox  = new Tocsin_Outbox(
+			function ( array $events ) use ( &$answers ) {
+				$this->queue->write( $events );
+				if ( 'lost' === array_shift( $answers ) ) {
+					throw new RuntimeException( 'gone away' );
+				}
+			}
+		);
+		$outbox->add( self::event( 'once' ) );
+		$outbox->flush();
+		$this->assertSame( array(), $answers );
+		$this->assertSame( 1, $this->queue->count() );
 	}
 
 	public function test_what_one_runner_holds_no_other_gets_until_its_lease_is_over(): void {
@@ -159,7 +175,8 @@ final class Test_Queue extends Tocsin_Test_Case {
 	public function test_what_is_given_back_is_free_at_once(): void {
 		$this->add( 'one' );
 		$this->queue->claim( 1 );
-		$this->queue->release();
+		$statements = self::statements( fn() => $this->queue->release() );
+		$this->assertStringContainsString( 'WHERE id = ', implode( $statements ), 'without looking at the whole log' );
 		$this->assertSame( array( 'one' ), self::titles( ( new Tocsin_Queue() )->claim( 1 ) ) );
 	}
 
@@ -214,6 +231,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		self::set( $ids['in flight'], "give_up_at = $now, lease_until = $now + 9000" );
 		usleep( 2000 );
 		$this->assertSame( 1, $this->queue->give_up() );
+		$this->assertStringNotContainsString( 'UPDATE', implode( self::statements( fn() => $this->queue->give_up() ) ), 'nothing to lock for' );
 		$event = $this->queue->find( $ids['old'] );
 		$this->assertSame( array( 'dead', 'Given up: the gateway did not accept it within 24 hours. No answer.' ), array( $event['state'], $event['last_error'] ) );
 		$this->assertSame( array( 'young' ), self::titles( $this->queue->claim( 10 ) ) );

@@ -121,8 +121,11 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->assertSame( array(), $this->asked() );
 	}
 
-	public function test_an_event_that_breaks_the_gateway_does_not_hold_up_the_others_for_long(): void {
-		$this->gateway = static fn( $title ) => 'poison' === $title ? 500 : 200;
+	/**
+	 * @dataProvider answers_about_one
+	 */
+	public function test_an_event_that_breaks_the_gateway_does_not_hold_up_the_others_for_long( int $status ): void {
+		$this->gateway = static fn( $title ) => 'poison' === $title ? $status : 200;
 		$this->add( 'poison', 'b' );
 		foreach ( array( 1, 12, 37, 150 ) as $seconds ) {
 			$this->pass( $seconds );
@@ -130,6 +133,70 @@ final class Test_Runner extends Tocsin_Test_Case {
 		}
 		$this->assertSame( array( 'poison', 'poison', 'poison', 'poison', 'b' ), array_slice( $this->asked(), 0, 5 ) );
 		$this->assertSame( 1, $this->queue->counts()['sent'] );
+		$this->assertNull( Tocsin_Outage::current() );
+	}
+
+	public function answers_about_one(): array {
+		return array( 'a mistake of the gateway' => array( 500 ), 'the gateway falls over' => array( 502 ), 'a firewall' => array( 403 ), 'a firewall that hangs up' => array( 0 ) );
+	}
+
+	/**
+	 * @dataProvider answers_of_no_gateway
+	 */
+	public function test_whatever_is_wrong_on_the_way_few_events_ask_in_a_run( int $status ): void {
+		$this->gateway = static fn() => $status;
+		$this->add( ...array_map( static fn( $number ) => "number $number", range( 1, 30 ) ) );
+		foreach ( array( 1, 1, 1, 3 ) as $turn => $most ) {
+			$this->runner->run();
+			$asked = count( $this->asked() );
+			$this->assertTrue( $asked >= 1 && $asked <= $most, "$asked in turn $turn" );
+			$this->pass( 15000 );
+		}
+		global $wpdb;
+		$wpdb->query( 'UPDATE ' . Tocsin_Queue::table() . ' SET attempts = 9' );
+		$this->runner->run();
+		$this->assertLessThanOrEqual( 3, count( $this->asked() ), 'also when all of them have failed often' );
+	}
+
+	public function answers_of_no_gateway(): array {
+		return array( array( 0 ), array( 204 ), array( 301 ), array( 404 ), array( 503 ) );
+	}
+
+	public function test_a_run_that_cannot_write_down_what_came_of_it_does_not_start_another(): void {
+		$this->add( 'a', 'b' );
+		$log = ini_set( 'error_log', '/dev/null' );
+		add_filter( 'query', static fn( $sql ) => false !== strpos( $sql, "SET state = 'sent'" ) ? '' : $sql );
+		$this->runner->run();
+		ini_set( 'error_log', $log );
+		$this->assertSame( array( array( 'a' ), 0 ), array( $this->asked(), $this->loopbacks ) );
+	}
+
+	public function test_a_clock_that_was_ahead_holds_nothing_up(): void {
+		$ahead = Tocsin_Queue::now() + 7200000;
+		( new Tocsin_Lock() )->take( 7200000 );
+		update_option( 'tocsin_outage', array( 'failures' => 1, 'since' => $ahead, 'probed_at' => $ahead, 'until' => $ahead + 10000 ) );
+		update_option( 'tocsin_loopback_blocked', $ahead );
+		wp_unschedule_hook( 'tocsin_run' );
+		wp_schedule_event( time() + 7200, 'tocsin_five_minutes', 'tocsin_run' );
+		( new Tocsin_Schedule() )->keep();
+		$this->assertLessThanOrEqual( time() + 300, wp_next_scheduled( 'tocsin_run' ) );
+		$this->assertFalse( Tocsin_Lock::is_held() );
+		$this->add( 'a' );
+		$this->runner->after_request();
+		$this->assertSame( 1, $this->loopbacks );
+		$this->assertSame( 1, $this->runner->run()['sent'] );
+	}
+
+	public function test_an_outage_that_only_a_stale_cache_knows_ends_too(): void {
+		$all                  = wp_load_alloptions();
+		$all['tocsin_outage'] = serialize( array( 'failures' => 1, 'since' => 0, 'probed_at' => 0, 'until' => 0 ) );
+		wp_cache_set( 'alloptions', $all, 'options' );
+		// As MySQL does: a row that already says so does not count as changed.
+		add_filter( 'query', static fn( $sql ) => preg_match( '/^UPDATE .*options.*tocsin_outage/', $sql ) ? "$sql AND 1 = 0" : $sql );
+		$this->assertNotNull( Tocsin_Outage::current() );
+		$this->add( 'a' );
+		$this->assertSame( 1, $this->runner->run()['sent'] );
+		$this->assertNull( Tocsin_Outage::current() );
 	}
 
 	public function test_after_a_day_without_the_gateway_everything_is_given_up(): void {
@@ -184,6 +251,7 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->runner->after_request();
 		$this->assertSame( 1, $this->loopbacks );
 		$this->assertSame( array(), $this->asked(), 'nothing is sent while a visitor waits' );
+		$this->assertEqualsWithDelta( time(), wp_next_scheduled( 'tocsin_run_due' ), 2, 'and where no run can be started, the clock does it soon' );
 	}
 
 	public function test_the_clock_comes_back_when_the_next_event_is_due(): void {

@@ -169,4 +169,19 @@ abstract class Tocsin_Event_Log {
 		}
 		return $events;
 	}
+
+	/**
+	 * Changes rows, or throws: a run that cannot write down what it did would do it again and again.
+	 *
+	 * @param string $sql A prepared UPDATE.
+	 * @return int How many.
+	 */
+	protected static function change( string $sql ): int {
+		global $wpdb;
+		$changed = $wpdb->query( $sql ); // phpcs:ignore WordPress.DB
+		if ( false === $changed ) {
+			throw new RuntimeException( 'the database did not write' );
+		}
+		return $changed;
+	}
 }

@@ -22,8 +22,9 @@ class Tocsin_Loopback {
 	/** Until when no loop-back is tried, because the last one did not get through. */
 	const BLOCKED = 'tocsin_loopback_blocked';
 
-	const VALID_MS = 60000;
-	const SKEW_MS  = 5000;
+	const VALID_MS   = 60000;
+	const SKEW_MS    = 5000;
+	const BLOCKED_MS = 600000;
 
 	/**
 	 * Sends what is due.
@@ -52,10 +53,16 @@ class Tocsin_Loopback {
 
 	/**
 	 * Starts a run and does not wait for it. At most once in a request.
+	 *
+	 * @return bool False where none could be started.
 	 */
-	public function kick(): void {
-		if ( $this->kicked || (int) get_option( self::BLOCKED ) > Tocsin_Queue::now() ) {
-			return;
+	public function kick(): bool {
+		if ( $this->kicked ) {
+			return true;
+		}
+		$blocked = (int) get_option( self::BLOCKED ) - Tocsin_Queue::now();
+		if ( $blocked > 0 && $blocked <= self::BLOCKED_MS ) {
+			return false;
 		}
 		$this->kicked = true;
 		/**
@@ -72,7 +79,7 @@ class Tocsin_Loopback {
 			)
 		);
 		if ( ! is_array( $request ) || ! is_string( $request['url'] ?? null ) ) {
-			return;
+			return false;
 		}
 		$is_sent = Tocsin_Unanswered_Post::send(
 			$request['url'],
@@ -84,8 +91,9 @@ class Tocsin_Loopback {
 		);
 		// A command may run where the site's address does not lead to the site; that says nothing about pages.
 		if ( ! $is_sent && 'cli' !== PHP_SAPI ) {
-			update_option( self::BLOCKED, Tocsin_Queue::now() + HOUR_IN_SECONDS * 1000, true );
+			update_option( self::BLOCKED, Tocsin_Queue::now() + self::BLOCKED_MS, true );
 		}
+		return $is_sent;
 	}
 
 	/**
@@ -108,21 +116,25 @@ class Tocsin_Loopback {
 			status_header( 403 );
 			exit;
 		}
-		Tocsin_Listener::quietly( static fn() => update_option( self::USED, (int) $token, false ) );
+		Tocsin_Listener::quietly( static fn() => update_option( self::USED, min( (int) $token, Tocsin_Queue::now() ), false ) );
 		status_header( 204 );
 		call_user_func( $this->run );
+		// What this request itself sets off waits for the next run: a template that hears every request would start one after the other.
+		$this->kicked = true;
 		exit;
 	}
 
 	/**
-	 * Whether a token is the site's own, not old, and newer than every one that was used. The clocks of two servers may differ a little.
+	 * Whether a token is the site's own, not old, and newer than every one that was used. The clocks of two servers may differ a little,
+	 * and a clock that was wrong may have been put back since.
 	 *
 	 * @param string $token What was sent.
 	 */
 	private static function is_good( string $token ): bool {
-		$at  = (int) $token;
-		$age = Tocsin_Queue::now() - $at;
-		return hash_equals( self::token( $at ), $token ) && $age > -self::SKEW_MS && $age <= self::VALID_MS && $at > (int) get_option( self::USED );
+		$at   = (int) $token;
+		$now  = Tocsin_Queue::now();
+		$used = (int) get_option( self::USED );
+		return hash_equals( self::token( $at ), $token ) && $at - $now < self::SKEW_MS && $now - $at <= self::VALID_MS && ( $at > $used || $used > $now );
 	}
 
 	/**

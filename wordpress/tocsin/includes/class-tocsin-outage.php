@@ -58,15 +58,20 @@ class Tocsin_Outage {
 	 */
 	public static function over(): void {
 		update_option( self::OPTION, '', true );
+		if ( null !== self::current() ) {
+			// A cache that outlives the request is older than the database, which had nothing to change. WordPress leaves it at that.
+			wp_cache_delete( 'alloptions', 'options' );
+			wp_cache_delete( self::OPTION, 'options' );
+		}
 	}
 
 	/**
-	 * When an event that occurs now may be sent.
+	 * When an event that occurs now may be sent. An outage that has yet to begin is from a clock that was wrong.
 	 *
 	 * @param int $now Milliseconds.
 	 */
 	public static function next_for_new( int $now ): int {
 		$outage = self::current();
-		return null === $outage ? $now : max( $now, min( $outage['until'], $outage['probed_at'] + self::PROBE_MS ) );
+		return null === $outage || $outage['since'] > $now ? $now : max( $now, min( $outage['until'], $outage['probed_at'] + self::PROBE_MS ) );
 	}
 }

@@ -74,7 +74,10 @@ class Tocsin_Outbox {
 				++$this->pending[ $site ][ $hash ]['times'];
 				return;
 			}
-			$this->pending[ $site ][ $hash ] = $event + array( 'times' => 1 );
+			$this->pending[ $site ][ $hash ] = $event + array(
+				'times'           => 1,
+				'idempotency_key' => self::uuid(),
+			);
 
 			$this->bytes += strlen( $text );
 			$this->watch();
@@ -99,6 +102,10 @@ class Tocsin_Outbox {
 		}
 		foreach ( $pending as $site => $events ) {
 			$elsewhere = get_current_blog_id() !== $site;
+			if ( $elsewhere && ! get_site( $site ) ) {
+				// Deleted meanwhile; writing would make its table anew.
+				continue;
+			}
 			if ( $elsewhere ) {
 				switch_to_blog( $site );
 			}
@@ -203,5 +210,15 @@ class Tocsin_Outbox {
 	 */
 	private static function log( int $events, Throwable $error ): void {
 		error_log( sprintf( 'Tocsin: %d events could not be queued and are lost (%s in %s:%d). Deactivate and activate the plugin if its table is missing.', $events, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
+	}
+
+	/**
+	 * A random UUID. Not wp_generate_uuid4(): its generator has 32 bits of seed, and two events with one key would be one.
+	 */
+	public static function uuid(): string {
+		$bytes    = random_bytes( 16 );
+		$bytes[6] = chr( ( ord( $bytes[6] ) & 0x0f ) | 0x40 );
+		$bytes[8] = chr( ( ord( $bytes[8] ) & 0x3f ) | 0x80 );
+		return vsprintf( '%s%s-%s-%s-%s-%s%s%s', str_split( bin2hex( $bytes ), 4 ) );
 	}
 }

@@ -77,7 +77,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	}
 
 	/**
-	 * Writes events to the current site's table in one statement.
+	 * Writes events to the current site's table in one statement. What is there already stays: an answer of the database may have got lost.
 	 *
 	 * @param array[] $events As given to add().
 	 */
@@ -95,7 +95,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 			}
 			$rows[] = $wpdb->prepare(
 				'(%s, %s, %s, %s, %s, %s, %s, %d, %d, %d)',
-				self::uuid(),
+				$event['idempotency_key'],
 				$event['template_id'],
 				$event['title'],
 				$event['body'],
@@ -110,7 +110,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		if ( $refused > 0 ) {
 			$this->count_refused( $refused );
 		}
-		if ( $rows && false === $wpdb->query( "INSERT INTO $table (idempotency_key, template_id, title, body, severity, category, payload, next_at, created_at, give_up_at) VALUES " . implode( ', ', $rows ) ) ) { // phpcs:ignore WordPress.DB
+		if ( $rows && false === $wpdb->query( "INSERT IGNORE INTO $table (idempotency_key, template_id, title, body, severity, category, payload, next_at, created_at, give_up_at) VALUES " . implode( ', ', $rows ) ) ) { // phpcs:ignore WordPress.DB
 			throw new RuntimeException( 'the database refused them' );
 		}
 		if ( $rows ) {
@@ -133,8 +133,8 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 			return array();
 		}
 		$in    = implode( ', ', array_map( 'intval', $ids ) );
-		$token = self::uuid();
-		$wpdb->query( $wpdb->prepare( "UPDATE $table SET claim_token = %s, lease_until = %d WHERE id IN ($in) AND state = 'waiting' AND next_at <= %d AND lease_until < %d", $token, $now + self::LEASE_MS, $now, $now ) ); // phpcs:ignore WordPress.DB
+		$token = Tocsin_Outbox::uuid();
+		self::change( $wpdb->prepare( "UPDATE $table SET claim_token = %s, lease_until = %d WHERE id IN ($in) AND state = 'waiting' AND next_at <= %d AND lease_until < %d", $token, $now + self::LEASE_MS, $now, $now ) ); // phpcs:ignore WordPress.DB
 		$events = $this->read( $wpdb->prepare( "SELECT * FROM $table WHERE id IN ($in) AND claim_token = %s ORDER BY created_at, id", $token ) ); // phpcs:ignore WordPress.DB
 		foreach ( $events as $event ) {
 			$this->claims[ $event['id'] ] = $token;
@@ -148,8 +148,8 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	public function release(): void {
 		global $wpdb;
 		$table = self::table();
-		foreach ( array_unique( $this->claims ) as $token ) {
-			$wpdb->query( $wpdb->prepare( "UPDATE $table SET lease_until = 0, claim_token = '' WHERE claim_token = %s", $token ) ); // phpcs:ignore WordPress.DB
+		foreach ( $this->claims as $id => $token ) {
+			$wpdb->query( $wpdb->prepare( "UPDATE $table SET lease_until = 0, claim_token = '' WHERE id = %d AND claim_token = %s", $id, $token ) ); // phpcs:ignore WordPress.DB
 		}
 		$this->claims = array();
 	}
@@ -185,7 +185,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		}
 		$next_at = min( $event['give_up_at'], self::now() + Tocsin_Backoff::delay( $event['attempts'] + 1, $result->retry_after() ) );
 		$table   = self::table();
-		$wpdb->query( $wpdb->prepare( "UPDATE $table SET attempts = attempts + 1, next_at = %d, lease_until = 0, claim_token = '', status = NULLIF(%d, 0), last_error = %s WHERE id = %d AND state = 'waiting' AND claim_token = %s", $next_at, $result->status(), $result->message(), $id, $this->claims[ $id ] ) ); // phpcs:ignore WordPress.DB
+		self::change( $wpdb->prepare( "UPDATE $table SET attempts = attempts + 1, next_at = %d, lease_until = 0, claim_token = '', status = NULLIF(%d, 0), last_error = %s WHERE id = %d AND state = 'waiting' AND claim_token = %s", $next_at, $result->status(), $result->message(), $id, $this->claims[ $id ] ) ); // phpcs:ignore WordPress.DB
 		unset( $this->claims[ $id ] );
 	}
 
@@ -201,7 +201,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	private function end( int $id, string $state, int $status, string $error, string $notification_id ): void {
 		global $wpdb;
 		$table = self::table();
-		$wpdb->query( $wpdb->prepare( "UPDATE $table SET state = %s, attempts = attempts + 1, lease_until = 0, claim_token = '', ended_at = %d, status = NULLIF(%d, 0), last_error = %s, notification_id = NULLIF(%s, '') WHERE id = %d AND state = 'waiting'", $state, self::now(), $status, $error, $notification_id, $id ) ); // phpcs:ignore WordPress.DB
+		self::change( $wpdb->prepare( "UPDATE $table SET state = %s, attempts = attempts + 1, lease_until = 0, claim_token = '', ended_at = %d, status = NULLIF(%d, 0), last_error = %s, notification_id = NULLIF(%s, '') WHERE id = %d AND state = 'waiting'", $state, self::now(), $status, $error, $notification_id, $id ) ); // phpcs:ignore WordPress.DB
 		unset( $this->claims[ $id ] );
 	}
 
@@ -215,7 +215,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		global $wpdb;
 		$this->release();
 		$table = self::table();
-		$wpdb->query( $wpdb->prepare( "UPDATE $table SET next_at = %d, last_error = %s WHERE state = 'waiting' AND next_at < %d", $until, $error, $until ) ); // phpcs:ignore WordPress.DB
+		self::change( $wpdb->prepare( "UPDATE $table SET next_at = %d, last_error = %s WHERE state = 'waiting' AND next_at < %d", $until, $error, $until ) ); // phpcs:ignore WordPress.DB
 	}
 
 	/**
@@ -240,7 +240,12 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		$table  = self::table();
 		$now    = self::now();
 		$reason = __( 'Given up: the gateway did not accept it within 24 hours.', 'tocsin' ) . ' ';
-		return (int) $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'dead', ended_at = %d, lease_until = 0, claim_token = '', last_error = CONCAT(%s, COALESCE(last_error, '')) WHERE state = 'waiting' AND give_up_at <= %d AND lease_until < %d", $now, $reason, $now, $now ) ); // phpcs:ignore WordPress.DB
+		$old    = $wpdb->prepare( "state = 'waiting' AND give_up_at <= %d AND lease_until < %d", $now, $now );
+		// An UPDATE locks every row that it looks at, and pages would wait for it.
+		if ( ! $wpdb->get_var( "SELECT 1 FROM $table WHERE $old LIMIT 1" ) ) { // phpcs:ignore WordPress.DB
+			return 0;
+		}
+		return self::change( $wpdb->prepare( "UPDATE $table SET state = 'dead', ended_at = %d, lease_until = 0, claim_token = '', last_error = CONCAT(%s, COALESCE(last_error, '')) WHERE ", $now, $reason ) . $old ); // phpcs:ignore WordPress.DB
 	}
 
 	/**
@@ -256,7 +261,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 
 		$this->soonest[ get_current_blog_id() ] = $now;
 		// A new key: with the old one the gateway would repeat its first answer and nothing would ring.
-		$again = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", self::uuid(), $now, $now + self::GIVE_UP_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
+		$again = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", Tocsin_Outbox::uuid(), $now, $now + self::GIVE_UP_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
 		if ( $again ) {
 			return true;
 		}
@@ -286,15 +291,5 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	private function count_refused( int $events ): void {
 		update_option( 'tocsin_refused', (int) get_option( 'tocsin_refused', 0 ) + $events, false );
 		error_log( sprintf( 'Tocsin: %d events were not queued, because too many wait already. Is the gateway reachable? See Tocsin > Log.', $events ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
-	}
-
-	/**
-	 * A random UUID. Not wp_generate_uuid4(): its generator has 32 bits of seed, and two events with one key would be one.
-	 */
-	private static function uuid(): string {
-		$bytes    = random_bytes( 16 );
-		$bytes[6] = chr( ( ord( $bytes[6] ) & 0x0f ) | 0x40 );
-		$bytes[8] = chr( ( ord( $bytes[8] ) & 0x3f ) | 0x80 );
-		return vsprintf( '%s%s-%s-%s-%s-%s%s%s', str_split( bin2hex( $bytes ), 4 ) );
 	}
 }

@@ -78,12 +78,21 @@ final class Tocsin_Result {
 	public static function from_response( $response ): self {
 		if ( is_wp_error( $response ) ) {
 			/* translators: %s: what went wrong, in the words of the network. */
-			return self::failure( sprintf( __( 'The gateway could not be reached: %s', 'tocsin' ), $response->get_error_message() ) );
+			return self::failure( sprintf( __( 'The gateway could not be reached: %s', 'tocsin' ), $response->get_error_message() ) . self::hint( $response->get_error_message() ) );
 		}
 		$status = (int) wp_remote_retrieve_response_code( $response );
 		$answer = json_decode( wp_remote_retrieve_body( $response ), true, 32 );
 		$answer = is_array( $answer ) ? $answer : array();
 		return new self( $status, $answer, self::explain( $status, $answer ), self::seconds( wp_remote_retrieve_header( $response, 'retry-after' ) ) );
+	}
+
+	/**
+	 * What to do about words of the network that few people understand.
+	 *
+	 * @param string $problem What went wrong.
+	 */
+	private static function hint( string $problem ): string {
+		return false === stripos( $problem, 'wrong version number' ) ? '' : ' ' . __( 'The gateway seems to speak no https there: the address may have to begin with http://.', 'tocsin' );
 	}
 
 	/**
@@ -127,7 +136,7 @@ final class Tocsin_Result {
 				return __( 'This API key is of a type that cannot send. Enter one of the type public_client or internal_service.', 'tocsin' );
 			case 'origin_not_allowed':
 				/* translators: %s: the site's host. */
-				return sprintf( __( 'The API key is not allowed for this site. Add %s to the allowed domains of the key.', 'tocsin' ), Tocsin_Client::source() );
+				return sprintf( __( 'The API key is not allowed for this site. Make a new key that has %s among its allowed domains, or none.', 'tocsin' ), Tocsin_Client::source() );
 			case 'invalid_signature':
 				return __( 'The gateway refused the signature. Check that the clocks of this server and of the gateway are right, to within five minutes.', 'tocsin' );
 			case 'rate_limited':
@@ -138,7 +147,8 @@ final class Tocsin_Result {
 			return sprintf( __( 'What answered at this address (status %d) is not a Tocsin gateway. Check the address.', 'tocsin' ), $status );
 		}
 		/* translators: 1: HTTP status, 2: the gateway's words. */
-		return sprintf( __( 'The gateway answered %1$d: %2$s', 'tocsin' ), $status, $said );
+		$words = sprintf( __( 'The gateway answered %1$d: %2$s', 'tocsin' ), $status, $said );
+		return 404 === $status ? $words . ' ' . __( 'Is this the address of the API? That of the inbox is another, and a path is rarely needed.', 'tocsin' ) : $words;
 	}
 
 	/**

@@ -120,8 +120,8 @@ class Tocsin_Runner {
 			$this->schedule->at( $soonest[ $here ] );
 		} elseif ( self::finish_response() ) {
 			$this->run();
-		} elseif ( ! Tocsin_Lock::is_held() ) {
-			$this->loopback->kick();
+		} elseif ( ! Tocsin_Lock::is_held() && ! $this->loopback->kick() ) {
+			$this->schedule->at( $soonest[ $here ] );
 		}
 	}
 
@@ -163,7 +163,7 @@ class Tocsin_Runner {
 		if ( null !== $next ) {
 			$this->schedule->at( $next );
 		}
-		if ( null !== $next && $next <= Tocsin_Queue::now() ) {
+		if ( null !== $next && $next <= Tocsin_Queue::now() && 'gateway' !== $done['reason'] ) {
 			$this->loopback->kick();
 		}
 		return $done;
@@ -177,6 +177,7 @@ class Tocsin_Runner {
 	private function send_due( array $done ): array {
 		$until          = Tocsin_Queue::now() + self::MOST_MS;
 		$tried          = 0;
+		$in_a_row       = 0;
 		$done['reason'] = '';
 		$next           = $this->queue->next_at();
 		if ( null !== Tocsin_Outage::current() && null !== $next && $next <= Tocsin_Queue::now() ) {
@@ -197,10 +198,11 @@ class Tocsin_Runner {
 				$result = $this->client->send( Tocsin_Client::notification( $event ), $event['idempotency_key'] );
 				$this->queue->settle( $event['id'], $result );
 				++$done[ $result->is_accepted() ? 'sent' : 'failed' ];
+				$in_a_row = $result->is_accepted() ? 0 : $in_a_row + 1;
 				if ( $result->is_accepted() && null !== Tocsin_Outage::current() ) {
 					$this->resume();
 				}
-				if ( ! $result->is_accepted() && ! $result->is_final() && self::stands_for_all( $result->status(), $event['attempts'] ) ) {
+				if ( ! $result->is_accepted() && ! $result->is_final() && self::stands_for_all( $result->status(), $event['attempts'], $in_a_row ) ) {
 					$this->queue->postpone( Tocsin_Outage::failed( $result->retry_after() ), $result->message() );
 					$done['reason'] = 'gateway';
 					return $done;
@@ -210,14 +212,15 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Whether a failure is the gateway's or the key's, so that every other event would fare the same. A server error that keeps coming
-	 * back may be about this very event, which must not hold up the others for a day.
+	 * Whether a failure is the gateway's, the key's or the way's, so that every other event would fare the same. One that keeps coming
+	 * back may be about this very event, which a firewall on the way dislikes; it must not hold up the others for a day.
 	 *
 	 * @param int $status   HTTP status, 0 where there was no answer.
 	 * @param int $attempts How often this event failed before.
+	 * @param int $in_a_row How many events have failed in this run since one went through; waiting for no answer takes long.
 	 */
-	private static function stands_for_all( int $status, int $attempts ): bool {
-		return in_array( $status, array( 0, 401, 403, 429, 502, 503, 504 ), true ) || ( $status >= 500 && $attempts < 3 );
+	private static function stands_for_all( int $status, int $attempts, int $in_a_row ): bool {
+		return in_array( $status, array( 401, 429 ), true ) || ( ! in_array( $status, Tocsin_Result::FINAL_STATUSES, true ) && ( $attempts < 3 || $in_a_row >= ( 0 === $status ? 2 : 3 ) ) );
 	}
 
 	/**

@@ -49,14 +49,25 @@ class Tocsin_Schedule {
 	}
 
 	/**
-	 * Schedules what is not scheduled. Looks only at an option that WordPress has loaded anyway.
+	 * Schedules what is not scheduled, or so late that a clock must have been wrong. Looks only at an option that WordPress has loaded anyway.
 	 */
 	public function keep(): void {
-		if ( ! wp_next_scheduled( self::EVERY_FIVE_MINUTES ) ) {
-			wp_schedule_event( time() + 300, 'tocsin_five_minutes', self::EVERY_FIVE_MINUTES );
-		}
-		if ( ! wp_next_scheduled( self::DAILY ) ) {
-			wp_schedule_event( time() + DAY_IN_SECONDS, 'daily', self::DAILY );
+		self::keep_one( self::EVERY_FIVE_MINUTES, 'tocsin_five_minutes', 5 * MINUTE_IN_SECONDS );
+		self::keep_one( self::DAILY, 'daily', DAY_IN_SECONDS );
+	}
+
+	/**
+	 * Schedules one hook that comes again and again.
+	 *
+	 * @param string $hook     What.
+	 * @param string $interval WordPress's name of how often.
+	 * @param int    $seconds  The same in seconds.
+	 */
+	private static function keep_one( string $hook, string $interval, int $seconds ): void {
+		$next = wp_next_scheduled( $hook );
+		if ( ! $next || $next > time() + 2 * $seconds ) {
+			wp_unschedule_hook( $hook );
+			wp_schedule_event( time() + $seconds, $interval, $hook );
 		}
 	}
 

@@ -38,7 +38,7 @@ final class Tocsin_Unanswered_Post {
 			$socket = self::connect( $address );
 		}
 		$request = self::request( $parts, $headers, http_build_query( $fields ) );
-		return false !== $socket && strlen( $request ) === fwrite( $socket, $request ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- No file.
+		return false !== $socket && strlen( $request ) === @fwrite( $socket, $request ); // phpcs:ignore WordPress.WP.AlternativeFunctions, Generic.PHP.NoSilencedErrors -- No file; and see connect().
 	}
 
 	/**
