@@ -43,7 +43,7 @@ suite('The first sign-in', () => {
 
   inbox.test('leads to the page that somebody was on the way to', async (t) => {
     const page = await inbox.newPage(t);
-    const authenticator = await signOutWithPasskey(page);
+    const authenticator = await signOutWithPasskey(page, 'My laptop');
     await page.goto('/keys');
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
@@ -52,16 +52,16 @@ suite('The first sign-in', () => {
   });
 
   /** Makes a passkey in the settings, and signs out. */
-  async function signOutWithPasskey(page: Page): Promise<CDPSession> {
+  async function signOutWithPasskey(page: Page, name: string): Promise<CDPSession> {
     const authenticator = await addAuthenticator(page);
     const owner = inbox.gateway.line.firstRun?.owner ?? '';
     await page.goto(await linkFor(inbox.installation, inbox.origin, owner));
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
     await page.goto('/settings#sign-in');
-    await page.getByLabel('Name of a new passkey').fill('My laptop');
+    await page.getByLabel('Name of a new passkey').fill(name);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.locator('#sign-in').getByText('My laptop').waitFor();
+    await page.locator('#sign-in').getByText(name, { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Sign out', exact: true }).last().click();
     await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
     return authenticator;
@@ -69,7 +69,7 @@ suite('The first sign-in', () => {
 
   inbox.test('with a passkey that was deleted is refused in words', async (t) => {
     const page = await inbox.newPage(t);
-    const authenticator = await signOutWithPasskey(page);
+    const authenticator = await signOutWithPasskey(page, 'My old laptop');
     const owner = await inbox.owner();
     const { body } = await owner.get<{ passkeys: { id: string }[] }>('/api/passkeys');
     for (const { id } of body.passkeys) await owner.delete(`/api/passkeys/${id}`);
