@@ -162,7 +162,7 @@ suite('The companion and the gateway', () => {
   test('a page survives templates that throw, missing arguments, endless and broken things', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.site.serve();
-    t.after(() => connected.site.stopServing());
+    t.after(() => connected.stopServing());
     const page = await connected.site.get('/?trouble=1');
     assert.equal(page.status, 200);
     assert.match(await page.text(), /<\/html>\s*$/);
@@ -183,7 +183,7 @@ suite('The companion and the gateway', () => {
       `<?php add_action( 'wp', function () { if ( isset( $_GET['buy'] ) ) { do_action( 'shop_new_order', $_GET['buy'], 1 ); } } );`,
     );
     await connected.site.serve();
-    t.after(() => connected.site.stopServing());
+    t.after(() => connected.stopServing());
     assert.equal((await connected.site.get('/?buy=VIEW')).status, 200);
     await eventually(
       'the order of the page view is in the inbox',
@@ -209,7 +209,7 @@ suite('The companion and the gateway', () => {
       add_action( 'wp', fn() => isset( $_GET['early'] ) && do_action( 'test_late' ) );`,
     );
     await connected.site.serve();
-    t.after(() => connected.site.stopServing());
+    t.after(() => connected.stopServing());
     assert.equal((await connected.site.get('/?early=1')).status, 200);
     for (const title of ['Heard test_early', 'Heard test_late', 'Heard test_required']) {
       await eventually(
@@ -237,7 +237,7 @@ suite('The companion and the gateway', () => {
     const [stored] = (await connected.received()).filter(({ title }) => title.startsWith('Script'));
     assert.equal(stored?.title, `Script ${script}`);
     await connected.site.serve();
-    t.after(() => connected.site.stopServing());
+    t.after(() => connected.stopServing());
     const admin = await connected.site.login();
     for (const link of menuLinks(await (await admin.get('/wp-admin/')).text())) {
       const page = await admin.get(link);

@@ -25,7 +25,6 @@ test('a fatal error rings once, also an early one and one of memory, without the
     `return Tocsin_Companion::get_instance()->settings()->save_template( 'fatal_error', true );`,
   );
   await connected.site.serve();
-  t.after(() => connected.site.stopServing());
   for (const path of ['/?early=1', '/?early=1', '/?late=1&token=of-the-visitor', '/?memory=1']) {
     assert.equal((await connected.site.get(path)).status, 500, path);
   }

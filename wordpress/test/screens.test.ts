@@ -130,7 +130,7 @@ suite('The screens of the companion', () => {
       await site.php(runQueue);
       const [notification] = await eventually(
         'the notification arrives',
-        5000,
+        15_000,
         () => received('Fresh on A test site'),
         ({ length }) => length === 1,
       );
@@ -163,7 +163,7 @@ suite('The screens of the companion', () => {
       await site.php(runQueue);
       const [example] = await eventually(
         'the example arrives',
-        5000,
+        15_000,
         () => received('Example: A sample of [post title]'),
         ({ length }) => length === 1,
       );
@@ -205,7 +205,7 @@ suite('The screens of the companion', () => {
       await site.php(runQueue);
       await eventually(
         'it arrives',
-        5000,
+        15_000,
         () => received('Ding'),
         ({ length }) => length === 1,
       );
@@ -218,7 +218,7 @@ suite('The screens of the companion', () => {
       await site.php(runQueue);
       await eventually(
         'it rings again',
-        5000,
+        15_000,
         () => received('Ding'),
         ({ length }) => length === 2,
       );

@@ -2,6 +2,7 @@
 // signed requests.
 import { rmSync } from 'node:fs';
 import type { Notification } from '../../../packages/gateway/src/gateway/ports.ts';
+import { eventually } from '../../../packages/gateway/test/support/eventually.ts';
 import { type GatewayProcess, Installation } from '../../../packages/gateway/test/support/gateway-process.ts';
 import { findFreePort } from '../../../packages/gateway/test/support/mosquitto.ts';
 import { readAll, withStore } from '../../../packages/gateway/test/support/stored-notifications.ts';
@@ -71,8 +72,20 @@ export class ConnectedSite {
     return result;
   }
 
+  /** Sends what waits. Whoever sends at the moment is waited for, at worst until the lease of one that was killed is over. */
   async runQueue(): Promise<void> {
-    await this.site.php('return Tocsin_Companion::get_instance()->runner()->run();');
+    await eventually(
+      'the queue is run',
+      70_000,
+      () => this.site.php<{ reason: string }>('return Tocsin_Companion::get_instance()->runner()->run();'),
+      ({ reason }) => reason !== 'busy',
+    );
+  }
+
+  /** Ends the server of the site, but not in the middle of a run, whose lock would outlive it by a minute. */
+  async stopServing(): Promise<void> {
+    await this.runQueue();
+    await this.site.stopServing();
   }
 
   async remove(): Promise<void> {

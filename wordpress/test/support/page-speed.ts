@@ -51,8 +51,7 @@ export async function measurePageSpeed(rounds: number): Promise<PageSpeed> {
     const within = site
       .requests()
       .filter((line) => line.url.startsWith(connected.url) && line.within.startsWith('GET /?speed'));
-    await site.stopServing();
-    await connected.runQueue();
+    await connected.stopServing();
     const received = (await connected.received()).filter(({ data }) => data.hook === 'page_seen').length;
     return {
       rounds,
