@@ -1,0 +1,61 @@
+// The requests of the contract, sent by the companion: signed, through WordPress, to a gateway that takes only signed ones.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fixtures from '../../packages/contract/fixtures/requests.json' with { type: 'json' };
+import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { ConnectedSite } from './support/connected-site.ts';
+import { wordpressObstacle } from './support/wordpress-files.ts';
+
+interface Case {
+  name: string;
+  contentType: string | null;
+  body: string;
+  normalized?: Record<string, unknown>;
+  error?: { status: number; code: string };
+}
+
+interface Sent {
+  status: number;
+  answer: { id?: string; code?: string };
+}
+
+/** Those that PHP writes as they were: it does not tell an empty object from an empty list. */
+const send = `$client = Tocsin_Companion::get_instance()->client();
+$sent = array();
+foreach ( $input as $name => $body ) {
+  $fields = json_decode( $body, true );
+  if ( is_array( $fields ) && json_decode( $body ) == json_decode( wp_json_encode( $fields ) ) ) {
+    $result = $client->send( $fields, wp_generate_uuid4() );
+    $sent[ $name ] = array( 'status' => $result->status(), 'answer' => $result->answer() );
+  }
+}
+return $sent;`;
+
+test('every request of the contract that the companion can write is understood as it says', async (t) => {
+  if (!canRun(t, wordpressObstacle())) return;
+  const connected = await ConnectedSite.create();
+  t.after(() => connected.remove());
+  const cases = (fixtures.cases as Case[]).filter(
+    ({ contentType, normalized }) => contentType === 'application/json' && !normalized?.customBroker,
+  );
+  const sent = await connected.site.php<Record<string, Sent>>(
+    send,
+    Object.fromEntries(cases.map(({ name, body }) => [name, body])),
+  );
+  assert.ok(Object.keys(sent).length > 200, `only ${Object.keys(sent).length} were sent`);
+  const stored = new Map((await connected.received()).map((notification) => [notification.id, notification]));
+  for (const { name, normalized, error } of cases) {
+    const outcome = sent[name];
+    if (outcome === undefined) continue;
+    if (error !== undefined) {
+      assert.deepEqual([outcome.status, outcome.answer.code], [error.status, error.code], name);
+      continue;
+    }
+    assert.equal(outcome.status, 200, name);
+    const { title, body, source, category, severity, data } = stored.get(outcome.answer.id ?? '') ?? {};
+    const wanted: Record<string, unknown> = { ...fixtures.defaults, ...normalized };
+    for (const [field, value] of Object.entries({ title, body, source, category, severity, data })) {
+      assert.deepEqual(value, wanted[field], `${name}: ${field}`);
+    }
+  }
+});
