@@ -1,4 +1,4 @@
-// Makes the bundle that packages/gateway/bin/bundle.js tells of, unless it is there. Run by scripts/setup.mjs.
+// Makes the bundle that packages/gateway/bin/bundle.js tells of. Run by scripts/setup.mjs where it is missing.
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -19,10 +19,12 @@ try {
   // Somebody else made it at the same time.
   if (!existsSync(target)) throw error;
 }
-const byAge = readdirSync(bundlesFolder)
+// One that another setup is making may get its name meanwhile.
+const ageOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+const newestFirst = readdirSync(bundlesFolder)
   .map((name) => join(bundlesFolder, name))
-  .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
-for (const old of byAge.slice(kept)) rmSync(old, { recursive: true, force: true });
+  .sort((one, other) => ageOf(other) - ageOf(one));
+for (const old of newestFirst.slice(kept)) rmSync(old, { recursive: true, force: true });
 
 async function build(dir) {
   const bundle = await rolldown({

@@ -128,7 +128,7 @@ class Tocsin_CLI {
 			'category' => 'info',
 			'payload'  => array( 'site' => home_url() ),
 		);
-		$result = $this->companion->client()->send( Tocsin_Client::notification( $event ), wp_generate_uuid4() );
+		$result = $this->companion->client()->send( Tocsin_Client::notification( $event ), Tocsin_Outbox::uuid() );
 		if ( ! $result->is_accepted() ) {
 			WP_CLI::error( $result->message() );
 		}

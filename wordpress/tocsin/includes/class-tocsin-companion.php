@@ -134,7 +134,7 @@ final class Tocsin_Companion {
 			),
 		);
 
-		$this->last_result = $this->client->send( Tocsin_Client::notification( $event ), wp_generate_uuid4() );
+		$this->last_result = $this->client->send( Tocsin_Client::notification( $event ), Tocsin_Outbox::uuid() );
 		if ( $this->last_result->is_accepted() && null !== Tocsin_Outage::current() ) {
 			$this->runner->resume();
 		}

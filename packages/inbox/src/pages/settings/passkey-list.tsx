@@ -15,6 +15,7 @@ import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 import { browserInWords } from './browser-in-words.ts';
 import { EntryList } from './entry-list.tsx';
+import { Block } from './section.tsx';
 
 const words = text.settings.passkeys;
 
@@ -22,14 +23,10 @@ export function PasskeyList() {
   const { service } = useSession();
   const passkeys = useLoaded<{ passkeys: PasskeyEntry[] }>('/passkeys');
   const [doomed, setDoomed] = useState<PasskeyEntry | null>(null);
-  if (!service.passkeys) return <Block note={words.needName} />;
-  if (!knowsPasskeys()) return <Block note={words.needSecure} />;
+  if (!service.passkeys) return <Block title={words.title} intro={words.needName} />;
+  if (!knowsPasskeys()) return <Block title={words.title} intro={words.needSecure} />;
   return (
-    <div class="settings-block">
-      <div>
-        <h3>{words.title}</h3>
-        <p class="soft small">{words.intro}</p>
-      </div>
+    <Block title={words.title} intro={words.intro}>
       <EntryList
         loaded={passkeys}
         entries={passkeys.value?.passkeys}
@@ -64,16 +61,7 @@ export function PasskeyList() {
           }}
         />
       )}
-    </div>
-  );
-}
-
-function Block({ note }: { note: string }) {
-  return (
-    <div class="settings-block">
-      <h3>{words.title}</h3>
-      <p class="soft small">{note}</p>
-    </div>
+    </Block>
   );
 }
 

@@ -20,6 +20,19 @@ export function Section({ id, intro, children }: SectionProps) {
   );
 }
 
+/** A part of a card with a head of its own. */
+export function Block({ title, intro, children }: { title: string; intro: string; children?: ComponentChildren }) {
+  return (
+    <div class="settings-block">
+      <div>
+        <h3>{title}</h3>
+        <p class="soft small">{intro}</p>
+      </div>
+      {children}
+    </div>
+  );
+}
+
 export function Card({ children }: { children: ComponentChildren }) {
   return <div class="card settings-card">{children}</div>;
 }

@@ -7,6 +7,7 @@ import { showError, showToast } from '../../components/toast.tsx';
 import { text } from '../../text/index.ts';
 import { browserInWords } from './browser-in-words.ts';
 import { EntryList } from './entry-list.tsx';
+import { Block } from './section.tsx';
 
 const words = text.settings.sessions;
 
@@ -27,11 +28,7 @@ export function SessionList() {
     await sessions.reload();
   };
   return (
-    <div class="settings-block">
-      <div>
-        <h3>{words.title}</h3>
-        <p class="soft small">{words.intro}</p>
-      </div>
+    <Block title={words.title} intro={words.intro}>
       <EntryList
         loaded={sessions}
         entries={entries}
@@ -61,6 +58,6 @@ export function SessionList() {
           </Button>
         </div>
       )}
-    </div>
+    </Block>
   );
 }
