@@ -355,6 +355,12 @@ function reportProperties(): Record<string, Json> {
     pushEnabled: { type: 'boolean' },
     emailEnabled: { type: 'boolean', description: 'False also in the quiet hours of the owner.' },
     emailSent: { type: 'boolean', description: 'The mail server accepted it.' },
+    emailSkipReason: {
+      enum: ['no_address', 'disabled_by_owner', 'disabled_by_request', 'not_configured', 'quiet_hours'],
+      description:
+        'Only when no email was attempted. `no_address`: the owner has no email address. `disabled_by_owner`: the owner ' +
+        'switched email off and the request did not set `sendEmail`. `not_configured`: the server has no mail server.',
+    },
     mqttPublishedCount: count,
     mqttFailedCount: count,
     mqttSkipped: { type: 'boolean' },
@@ -384,7 +390,7 @@ function reportProperties(): Record<string, Json> {
 }
 
 /** Present in some answers only. */
-const conditional = new Set(['storeReason', 'mqttSkipReason']);
+const conditional = new Set(['storeReason', 'emailSkipReason', 'mqttSkipReason']);
 
 function successSchema(): Json {
   const properties = {

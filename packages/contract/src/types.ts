@@ -69,6 +69,12 @@ export interface CustomBroker {
 
 export type StoreReason = 'encryption_key_missing' | 'store_unavailable';
 export type MqttSkipReason = 'no_active_devices' | 'disabled_by_request' | 'quiet_hours';
+export type EmailSkipReason =
+  | 'no_address'
+  | 'disabled_by_owner'
+  | 'disabled_by_request'
+  | 'not_configured'
+  | 'quiet_hours';
 export type Warning =
   | 'mqtt_publish_failed_partial'
   | 'push_failed_partial'
@@ -94,6 +100,7 @@ export interface ChannelReport {
   pushEnabled: boolean;
   emailEnabled: boolean;
   emailSent: boolean;
+  emailSkipReason?: EmailSkipReason;
   mqttPublishedCount: number;
   mqttFailedCount: number;
   mqttSkipped: boolean;

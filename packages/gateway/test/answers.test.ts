@@ -4,6 +4,7 @@ import { afterEach, suite, test } from 'node:test';
 import type { Channels, StoredDevice } from '../src/gateway/ports.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../src/gateway/ports.ts';
 import { createDevice, createOwner, systemMakers } from '../src/gateway/registration.ts';
+import { eventually } from './support/eventually.ts';
 import { type LocalGateway, type LocalOptions, RecordingChannel, startLocalGateway } from './support/local-gateway.ts';
 import { type Caller, createCaller } from './support/requests.ts';
 
@@ -57,6 +58,7 @@ suite('The answer', () => {
       pushEnabled: true,
       emailEnabled: false,
       emailSent: false,
+      emailSkipReason: 'no_address',
       mqttPublishedCount: 0,
       mqttFailedCount: 0,
       mqttSkipped: true,
@@ -245,6 +247,37 @@ suite('The answer', () => {
     assert.deepEqual(body.warnings, ['email_send_failed']);
   });
 
+  test('says why no email was attempted, and nothing where one was', async () => {
+    const email = new RecordingChannel<EmailTarget>({ kind: 'retry', error: 'mailbox full' });
+    const caller = await start({ channels: { email } });
+    const reasonFor = async (request: object) => (await caller.notify({ title: 'x', ...request })).body.emailSkipReason;
+    for (const [request, expected] of [
+      [{}, 'no_address'],
+      [{ sendEmail: true }, 'no_address'],
+      [{ sendEmail: false }, 'disabled_by_request'],
+    ] as const) {
+      assert.equal(await reasonFor(request), expected, JSON.stringify(request));
+    }
+    await setEmail('ann@example.com', false);
+    await eventually(
+      'the address is known',
+      5000,
+      () => reasonFor({}),
+      (reason) => reason === 'disabled_by_owner',
+    );
+    assert.equal(await reasonFor({ sendEmail: false }), 'disabled_by_request');
+    assert.equal(email.sent.length, 0);
+    const { body } = await caller.notify({ title: 'x', sendEmail: true });
+    assert.ok(!('emailSkipReason' in body), 'an attempt that failed was not skipped');
+    await setEmail('ann@example.com', true);
+    await eventually(
+      'email is on',
+      5000,
+      () => reasonFor({}),
+      (reason) => reason === undefined,
+    );
+  });
+
   test('says which provider is missing where a channel has targets but nothing to send with', async () => {
     const caller = await start();
     await addDevice();
@@ -254,6 +287,7 @@ suite('The answer', () => {
     assert.equal(body.mqttFailedCount, 1);
     assert.equal(body.mqttError, 'No MQTT broker is configured');
     assert.equal(body.emailSent, false);
+    assert.equal(body.emailSkipReason, 'not_configured');
     assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial', 'email_send_failed']);
   });
 

@@ -57,8 +57,10 @@ suite('In quiet hours', () => {
     const { status, body } = await caller.withKey(key).notify({ title: 'Ring', ...fields });
     assert.deepEqual([status, body.stored], [200, true]);
     const rang = Object.entries({ push, email, mqtt }).flatMap(([name, { sent }]) => (sent.length > 0 ? [name] : []));
-    const { id, pushEnabled, pushAttempted, emailEnabled, mqttEnabled, mqttSkipped, mqttSkipReason, warnings } = body;
-    const told = { pushEnabled, pushAttempted, emailEnabled, mqttEnabled, mqttSkipped, mqttSkipReason, warnings };
+    const { id, pushEnabled, pushAttempted, emailEnabled, emailSkipReason } = body;
+    const { mqttEnabled, mqttSkipped, mqttSkipReason, warnings } = body;
+    const channels = { pushEnabled, pushAttempted, emailEnabled, emailSkipReason, mqttEnabled };
+    const told = { ...channels, mqttSkipped, mqttSkipReason, warnings };
     return { rang, told, ownerId, id };
   }
 
@@ -66,6 +68,7 @@ suite('In quiet hours', () => {
     pushEnabled: true,
     pushAttempted: 1,
     emailEnabled: true,
+    emailSkipReason: undefined,
     mqttEnabled: true,
     mqttSkipped: false,
     mqttSkipReason: undefined,
@@ -75,6 +78,7 @@ suite('In quiet hours', () => {
     pushEnabled: true,
     pushAttempted: 0,
     emailEnabled: false,
+    emailSkipReason: 'quiet_hours',
     mqttEnabled: true,
     mqttSkipped: true,
     mqttSkipReason: 'quiet_hours',
@@ -116,13 +120,16 @@ suite('In quiet hours', () => {
   test('a request that asks for mail outright gets it, as it does over the preference', async () => {
     const { rang, told } = await ring(everywhere, lateInBerlin, { sendEmail: true });
     assert.deepEqual(rang, ['email']);
-    assert.deepEqual(told, { ...silent, emailEnabled: true });
+    assert.deepEqual(told, { ...silent, emailEnabled: true, emailSkipReason: undefined });
   });
 
   test('a device named by the request is silent too, also with strictDelivery', async () => {
     const request = { strictDelivery: true, sendPush: false, sendEmail: false };
     const { rang, told } = await ring(everywhere, lateInBerlin, (deviceId) => ({ ...request, deviceId }));
-    assert.deepEqual({ rang, told }, { rang: [], told: { ...silent, pushEnabled: false } });
+    assert.deepEqual(
+      { rang, told },
+      { rang: [], told: { ...silent, pushEnabled: false, emailSkipReason: 'disabled_by_request' } },
+    );
   });
 
   test('what the request switched off, or would reach nobody, is not put down to them', async () => {

@@ -1,5 +1,12 @@
 // What happened → what the caller is told, section 2.2.
-import { type ChannelReport, kind, type NormalizedRequest, type StoreReason, type Warning } from '@tocsin/contract';
+import {
+  type ChannelReport,
+  type EmailSkipReason,
+  kind,
+  type NormalizedRequest,
+  type StoreReason,
+  type Warning,
+} from '@tocsin/contract';
 import type { Plan } from './plan.ts';
 
 /** How an attempt to reach one target ended. */
@@ -20,6 +27,8 @@ export interface NotSent {
   isUnreachable?: true;
   /** The provider was not asked: there is none, or it is known to be down. */
   wasAsked?: false;
+  /** The server has no provider for this channel. */
+  isNotConfigured?: true;
 }
 
 /** One outcome per target of the plan, in its order. */
@@ -39,6 +48,7 @@ export function report(
   const pushFailed = countFailed(result.push);
   const emailSent = result.email.some(isSent);
   const mqttFailed = countFailed(result.mqtt);
+  const emailSkipReason = plan.email.skipReason ?? notConfigured(result.email);
   const warnings: Warning[] = [];
   if (mqttFailed > 0 && !request.strictDelivery) warnings.push('mqtt_publish_failed_partial');
   if (pushFailed > 0) warnings.push('push_failed_partial');
@@ -62,6 +72,7 @@ export function report(
     pushEnabled: plan.push.enabled,
     emailEnabled: plan.email.enabled,
     emailSent,
+    ...(emailSkipReason !== null && { emailSkipReason }),
     mqttPublishedCount: result.mqtt.length - mqttFailed,
     mqttFailedCount: mqttFailed,
     mqttSkipped: plan.mqtt.skipReason !== null,
@@ -70,6 +81,10 @@ export function report(
     warnings,
     mqttEnabled: plan.mqtt.enabled,
   };
+}
+
+function notConfigured(outcomes: readonly Outcome[]): EmailSkipReason | null {
+  return outcomes.some((outcome) => !isSent(outcome) && outcome.isNotConfigured) ? 'not_configured' : null;
 }
 
 function isSent(outcome: Outcome): outcome is Sent {

@@ -1,5 +1,5 @@
 // Who is to be told, over which channel. Pure: the recipients come in, the plan goes out, or the deviceId is refused.
-import type { MqttSkipReason, NormalizedRequest } from '@tocsin/contract';
+import type { EmailSkipReason, MqttSkipReason, NormalizedRequest } from '@tocsin/contract';
 import { isQuiet, type QuietHours } from './quiet-hours.ts';
 import { Refusal } from './refusal.ts';
 
@@ -32,7 +32,7 @@ export interface EmailTarget {
 
 export interface Plan {
   push: ChannelPlan<PushTarget>;
-  email: ChannelPlan<EmailTarget>;
+  email: ChannelPlan<EmailTarget> & { skipReason: EmailSkipReason | null };
   mqtt: ChannelPlan<MqttTarget> & { skipReason: MqttSkipReason | null };
 }
 
@@ -60,6 +60,7 @@ function planAll(request: NormalizedRequest, recipients: Recipients): Plan {
       enabled: emailEnabled,
       targets: emailEnabled && recipients.email !== null ? [{ address: recipients.email }] : [],
       isHushed: false,
+      skipReason: emailSkipReason(request, recipients),
     },
     mqtt: {
       enabled: request.sendMqtt,
@@ -80,10 +81,20 @@ function hush(whole: Plan, request: NormalizedRequest, quietHours: QuietHours, n
   return {
     push: isHushed('push') ? { ...push, targets: [], isHushed: true } : push,
     // A request that asks for mail outright goes over the owner's preferences, these too.
-    email: request.sendEmail !== true && isHushed('email') ? { enabled: false, targets: [], isHushed: true } : email,
+    email:
+      request.sendEmail !== true && isHushed('email')
+        ? { enabled: false, targets: [], isHushed: true, skipReason: 'quiet_hours' }
+        : email,
     mqtt:
       !isCallersTopic && isHushed('mqtt') ? { ...mqtt, targets: [], isHushed: true, skipReason: 'quiet_hours' } : mqtt,
   };
+}
+
+/** A missing address comes before the owner's preference: an owner without one cannot switch email on. */
+function emailSkipReason(request: NormalizedRequest, recipients: Recipients): EmailSkipReason | null {
+  if (request.sendEmail === false) return 'disabled_by_request';
+  if (recipients.email === null) return 'no_address';
+  return request.sendEmail === null && !recipients.emailAlerts ? 'disabled_by_owner' : null;
 }
 
 export function isPublishable(device: Device): boolean {

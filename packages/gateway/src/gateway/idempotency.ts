@@ -88,7 +88,13 @@ function reportOf(request: NormalizedRequest, dispatch: Dispatch | null, results
   const isMqttSkipped = request.sendMqtt && result.mqtt.length === 0;
   const plan: Plan = {
     push: { enabled: request.sendPush, targets: [], isHushed: false },
-    email: { enabled: request.sendEmail ?? dispatch?.email ?? false, targets: [], isHushed: false },
+    email: {
+      enabled: request.sendEmail ?? dispatch?.email ?? false,
+      targets: [],
+      isHushed: false,
+      // With `sendEmail` absent it is not known any more whether address, preference or quiet hours decided.
+      skipReason: request.sendEmail === false ? 'disabled_by_request' : null,
+    },
     mqtt: {
       enabled: request.sendMqtt,
       targets: [],

@@ -42,7 +42,8 @@ function pushInWords({ pushEnabled, pushSent, pushAttempted }: SuccessAnswer): s
   return pushAttempted === 0 ? words.pushNone : words.pushFailed;
 }
 
-function emailInWords({ emailEnabled, emailSent }: SuccessAnswer): string {
+function emailInWords({ emailEnabled, emailSent, emailSkipReason }: SuccessAnswer): string {
+  if (emailSkipReason !== undefined) return words.emailSkipped[emailSkipReason];
   if (!emailEnabled) return words.emailOff;
   return emailSent ? words.emailSent : words.emailFailed;
 }
