@@ -20,6 +20,8 @@ import type { HeadLink } from './workers/head-link.ts';
 
 export interface Gateway {
   urls: { api: string; console: string; mqtt?: string };
+  /** Where people open the inbox in a browser. */
+  inbox: string;
   firstRun: FirstRun | null;
   metrics: Metrics;
   /** Takes the certificate from its files again. */
@@ -64,18 +66,20 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     listeners.console = await listen(consoleApp.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT');
     const { mqtt, ...others } = listeners;
     const urls = { ...others, ...(mqtt !== null && { mqtt }) };
+    const consoleUrl = config.publicAddresses.consoleUrl ?? new URL(byName(urls.console)).origin;
     // After the ports are taken: a start that fails must not use up the one moment at which the first key is shown.
     const firstRun = config.firstRun
       ? await prepareFirstRun(store, systemMakers, {
           firstKey: config.firstKey,
           topicPrefix: config.mqtt.topicPrefix,
           urls: deviceUrls(config, listeners),
-          consoleUrl: config.publicAddresses.consoleUrl ?? new URL(byName(urls.console)).origin,
+          consoleUrl,
         })
       : null;
     log.started(urls);
     return {
       urls,
+      inbox: new URL('/', consoleUrl).href,
       firstRun,
       metrics,
       reload: () => {

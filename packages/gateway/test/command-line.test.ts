@@ -11,6 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Installation, launcher } from './support/gateway-process.ts';
 import { notify } from './support/requests.ts';
+import { canRun, obstacleIn } from './support/requires.ts';
 
 const run = promisify(execFile);
 
@@ -108,6 +109,12 @@ suite('The command line', () => {
       '',
     );
     assert.equal(withoutMail.email, null);
+    const setEmail = (address: string) => installation.run(['owner', 'set', ann.id as string, '--email', address]);
+    assert.match((await setEmail('ann@example.com')).stdout, /ann@example\.com +on /, 'a first address turns email on');
+    await installation.json('owner', 'set', ann.id as string, '--email-alerts', 'off');
+    const { stdout: replaced } = await setEmail('new@example.com');
+    assert.match(replaced, /new@example\.com +off /, "another address keeps the owner's choice");
+    assert.match(replaced, /Email is off .*--email-alerts on/);
     assert.match((await installation.run(['owner', 'list'])).stdout, /Ann B\./);
     assert.deepEqual(await installation.json('owner', 'delete', ann.id as string), { id: ann.id, deleted: true });
     assert.deepEqual(await installation.json('owner', 'list'), []);
@@ -234,7 +241,25 @@ suite('The first run', () => {
       assert.equal(await gateway.stop(), 0);
       const again = await installation.serve();
       assert.equal(again.line.firstRun, undefined);
+      assert.equal(again.line.inbox, new URL('/', again.line.console.replace('127.0.0.1', 'localhost')).href);
+      assert.match(await (await fetch(again.line.inbox)).text(), /<title>Tocsin/);
       assert.equal((await notify({ api: again.api, key: firstRun.key }, { title: 'x' })).body.stored, true);
+    } finally {
+      await installation.remove();
+    }
+  });
+
+  test('every start on a terminal prints the addresses of inbox and API and how to sign in', async (t) => {
+    if (!canRun(t, obstacleIn('script', ['-qec', 'true', '/dev/null']))) return;
+    const installation = await Installation.create();
+    const start = () => installation.screenOf(['serve'], /Ctrl-C stops it.*(?:password [^\n]*|API key\.)\r?\n/s);
+    try {
+      const first = await start();
+      assert.match(first, /Inbox {2}http:\/\/localhost:\d+\/\s+API {4}http:\/\/127\.0\.0\.1:\d+\//);
+      assert.match(first, /see it arrive in your inbox: http:\/\/localhost:\d+\/sign-in#/);
+      const second = await start();
+      assert.match(second, /Inbox {2}http:\/\/localhost:\d+\/\s+API {4}http:\/\/127\.0\.0\.1:\d+\//);
+      assert.match(second, /npx tocsin owner sign-in/);
     } finally {
       await installation.remove();
     }

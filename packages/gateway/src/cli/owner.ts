@@ -68,7 +68,11 @@ export const ownerCommands: CommandGroup = {
       positional: 'ID',
       options: {
         ...profileOptions,
-        email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes; "" removes it' },
+        email: {
+          kind: 'string',
+          value: 'ADDRESS',
+          help: 'where email goes; "" removes it; a first address turns --email-alerts on',
+        },
       },
       run: (args, environment) => {
         const [name, email, emailAlerts, role] = [readName(args), readEmail(args), readAlerts(args), readRole(args)];
@@ -78,14 +82,16 @@ export const ownerCommands: CommandGroup = {
               ...before,
               name: name ?? before.name,
               email: email === undefined ? before.email : email,
-              emailAlerts: emailAlerts ?? (email === null ? false : before.emailAlerts),
+              emailAlerts: emailAlerts ?? defaultAlerts(before, email),
               role: role ?? before.role,
             };
             checkAlerts(after);
             return after;
           };
           const owner = (await store.changeOwner(args.positional, change)) ?? notFound('owner', args.positional);
-          return { json: toJson(owner), text: describe([owner]) };
+          const isOffWithAddress = email !== undefined && owner.email !== null && !owner.emailAlerts;
+          const hint = `\n\nEmail is off for this owner. Turn it on: 'tocsin owner set ${owner.id} --email-alerts on'.`;
+          return { json: toJson(owner), text: `${describe([owner])}${isOffWithAddress ? hint : ''}` };
         });
       },
     },
@@ -161,6 +167,12 @@ function readAlerts(args: Arguments): boolean | undefined {
   const alerts = text === undefined ? undefined : parseSwitch(text);
   if (text !== undefined && alerts === undefined) throw new UsageError('--email-alerts must be on or off.');
   return alerts;
+}
+
+/** A first address turns email on, as it does for a new owner. Another address leaves the owner's choice as it is. */
+function defaultAlerts(before: Owner, email: string | null | undefined): boolean {
+  if (email === undefined) return before.emailAlerts;
+  return email !== null && (before.email === null || before.emailAlerts);
 }
 
 function readRole(args: Arguments): Owner['role'] | undefined {

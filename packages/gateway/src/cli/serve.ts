@@ -91,10 +91,11 @@ function heedSignals(): Signals {
   };
 }
 
-function readyLine({ urls, firstRun }: Gateway) {
+function readyLine({ urls, inbox, firstRun }: Gateway) {
   return {
     event: 'ready',
     ...urls,
+    inbox,
     ...(firstRun !== null && {
       firstRun: {
         owner: firstRun.ownerId,
@@ -107,10 +108,10 @@ function readyLine({ urls, firstRun }: Gateway) {
   };
 }
 
-function welcome({ urls, firstRun }: Gateway): string {
-  const lines = ['', `  Tocsin listens on ${urls.api}. Ctrl-C stops it.`];
+function welcome({ urls, inbox, firstRun }: Gateway): string {
+  const lines = ['', '  Tocsin is running. Ctrl-C stops it.', '', `  Inbox  ${inbox}`, `  API    ${urls.api}`];
   if (firstRun === null) {
-    lines.push('', "  'npx tocsin key create' makes a key; 'npx tocsin inbox list' shows what came in.");
+    lines.push('', "  'npx tocsin owner sign-in' prints a sign-in link, 'npx tocsin key create' an API key.");
   } else {
     lines.push(
       '',

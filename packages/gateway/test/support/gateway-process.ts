@@ -13,6 +13,8 @@ export interface ReadyLine {
   event: 'ready';
   api: string;
   console: string;
+  /** Where people open the inbox. */
+  inbox: string;
   mqtt?: string;
   firstRun?: {
     owner: string;
@@ -75,6 +77,19 @@ export class Installation {
       once(child, 'exit'),
     ]);
     return { exitCode: exitCode as number, stdout, stderr };
+  }
+
+  /** What a command shows on a terminal until the text matches; then it gets Ctrl-C and has to end. */
+  async screenOf(args: string[], until: RegExp): Promise<string> {
+    const command = [process.execPath, launcher, ...args].map((word) => `'${word}'`).join(' ');
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...this.environment };
+    const child = spawn('script', ['-qec', command, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    let screen = '';
+    for await (const chunk of child.stdout) {
+      screen += String(chunk);
+      if (until.test(screen) && child.stdin.writable) child.stdin.end('\u0003');
+    }
+    return screen;
   }
 
   /** Runs a command with --json; a failure becomes an error that says what the command said. */
