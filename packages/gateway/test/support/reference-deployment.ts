@@ -105,6 +105,7 @@ export class ReferenceDeployment {
     await postgres.query(postgres.urlOf('postgres'), 'CREATE DATABASE tocsin');
     this.#makeSecrets(postgres);
     await this.#startBroker();
+    this.#inboxPort = await findFreePort();
     for (const name of nodeNames) await this.startNode(name);
     const { certificate, key } = this.#certificateFiles();
     const ports = Object.fromEntries(
@@ -113,7 +114,6 @@ export class ReferenceDeployment {
         [`${this.#address(name)}:8081`, new URL(this.gateway(name).line.console).host],
       ]),
     );
-    this.#inboxPort = await findFreePort();
     const balancer = await Nginx.start(readFileSync(join(this.folder, 'nginx.conf'), 'utf8'), (port) => ({
       'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
       'listen 8443 ssl;': `listen 127.0.0.1:${this.#inboxPort} ssl;`,
@@ -183,6 +183,7 @@ export class ReferenceDeployment {
       '/run/secrets': join(this.folder, 'secrets'),
       'mosquitto:1883': `127.0.0.1:${this.#mqttPorts.nodes}`,
       [this.#address('nginx')]: '127.0.0.1',
+      'https://localhost:8443': this.inboxUrl,
     });
     const installation = await Installation.create({
       ...(JSON.parse(environment) as Record<string, string>),
