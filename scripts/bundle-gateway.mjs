@@ -28,13 +28,20 @@ for (const old of newestFirst.slice(kept)) rmSync(old, { recursive: true, force:
 
 async function build(dir) {
   const bundle = await rolldown({
-    input: { main: 'packages/gateway/src/cli/main.ts', thread: 'packages/gateway/src/store/sqlite/thread.ts' },
+    input: {
+      main: 'packages/gateway/src/cli/main.ts',
+      'sqlite-thread': 'packages/gateway/src/store/sqlite/thread.ts',
+      'search-thread': 'packages/gateway/src/store/search/thread.ts',
+    },
     platform: 'node',
     logLevel: 'warn',
     plugins: [
       {
-        name: 'thread-beside-main',
-        transform: (code, id) => (id.endsWith('/thread-client.ts') ? code.replace('./thread.ts', './thread.js') : null),
+        name: 'threads-beside-main',
+        transform: (code, id) => {
+          const [, folder] = /\/store\/(\w+)\/thread-client\.ts$/.exec(id) ?? [];
+          return folder === undefined ? null : code.replace('./thread.ts', `./${folder}-thread.js`);
+        },
       },
     ],
   });

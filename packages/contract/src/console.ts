@@ -159,8 +159,11 @@ export type SearchLine =
   | { kind: 'match'; notification: InboxEntry }
   /** At least twice a second while it works. `reachedAt` is the time of the last notification opened. */
   | { kind: 'progress'; opened: number; matched: number; reachedAt: number }
-  /** `next` is `before` of a search that goes on; null: everything was looked at. */
-  | { kind: 'end'; opened: number; matched: number; damaged: number; next: string | null }
+  /**
+   * `next` is `before` of a search that goes on; null: everything was looked at. `skipped` notifications took too long to
+   * look through, so whether they match is unknown.
+   */
+  | { kind: 'end'; opened: number; matched: number; damaged: number; skipped: number; next: string | null }
   | { kind: 'failed'; error: string };
 
 /** GET /api/notifications/:id */

@@ -25,11 +25,11 @@ suite('A search', () => {
 
   const watched = (store: Store): Store => ({
     ...store,
-    listInbox: async (...args) => {
+    searchInbox: async (...args) => {
       reads += 1;
       if (args[1].before !== undefined) laterReads += 1;
       await beforeRead(reads);
-      return store.listInbox(...args);
+      return store.searchInbox(...args);
     },
   });
   const newId = createUuidV7Source(Date.now, randomUUID);
@@ -64,7 +64,7 @@ suite('A search', () => {
     assert.deepEqual(await found({ q: 'creme 12' }), ['Deep']);
     assert.deepEqual(await found({ q: 'cafe gesperrt' }), []);
     const { last } = await search(client, { q: 'nothing has this' });
-    assert.deepEqual(last, { kind: 'end', opened: rows + 4, matched: 0, damaged: 0, next: null });
+    assert.deepEqual(last, { kind: 'end', opened: rows + 4, matched: 0, damaged: 0, skipped: 0, next: null });
     assert.ok(reads > 1, 'page by page');
   });
 

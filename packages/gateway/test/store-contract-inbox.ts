@@ -96,6 +96,48 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.countUnread(ann, 5), 5);
     });
 
+    test('is searched page by page, newest first, up to the number of matches wanted', async () => {
+      const ids = await fill(ann, 12);
+      await fill(bob, 2);
+      await store.markRead(ann, [ids[10] as string], true);
+      const never = new AbortController().signal;
+      const terms = { query: 'number 0', severities: ['critical'], categories: null };
+      const first = await store.searchInbox(ann, { limit: 10, terms, mostMatches: 5 }, never);
+      const expected = [ids[10] as string];
+      assert.deepEqual([first.matches.map(({ id }) => id), first.opened, first.next], [expected, 10, ids[2]]);
+      assert.deepEqual(
+        first.matches[0],
+        { ...(await store.findNotification(ann, expected[0] as string)), isRead: true },
+        'whole',
+      );
+      const rest = { limit: 10, terms, mostMatches: 5, before: first.next as string };
+      const second = await store.searchInbox(ann, rest, never);
+      assert.deepEqual([second.matches.map(({ id }) => id), second.opened, second.next], [[ids[0]], 2, undefined]);
+      const one = await store.searchInbox(ann, { limit: 10, terms, mostMatches: 1 }, never);
+      assert.deepEqual([one.matches.length, one.opened, one.next], [1, 2, ids[10]]);
+      const none = { ...terms, severities: ['none'] };
+      assert.deepEqual((await store.searchInbox(ann, { limit: 50, terms: none, mostMatches: 5 }, never)).matches, []);
+    });
+
+    test('ends a page of large notifications early, and goes on with the next', async () => {
+      const blob = 'x'.repeat(1_500_000);
+      const ids: string[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        ids.unshift(newId());
+        const content = { title: 'Large', body: '', source: '', category: 'info', severity: null } as const;
+        await store.save({ id: ids[0] as string, ownerId: ann, createdAt: time, ...content, data: { blob } });
+      }
+      const found = await pages(ann, 100);
+      assert.deepEqual(
+        found.flat().map(({ id }) => id),
+        ids,
+      );
+      assert.deepEqual(
+        found.map(({ length }) => length),
+        [2, 2, 1],
+      );
+    });
+
     test('keeps what is read and unread across pages, and filters by it over several', async () => {
       const ids = await fill(ann, 30);
       const at = (index: number): string => ids[index] as string;

@@ -94,7 +94,7 @@ suite('A search', () => {
   });
 
   test('that goes on further back counts on', () => {
-    const end = { kind: 'end', opened: 100, matched: 2, damaged: 1, next: '7' } as const;
+    const end = { kind: 'end', opened: 100, matched: 2, damaged: 1, skipped: 1, next: '7' } as const;
     const first = takeLines(newSearch, newSearch, [
       { kind: 'match', notification: entry('9') },
       { kind: 'match', notification: entry('8') },
@@ -106,7 +106,10 @@ suite('A search', () => {
       ['paused', 100, 2, '7'],
     );
     const { search } = takeLines(first.search, first.search, [{ ...end, opened: 50, matched: 1, next: null }]);
-    assert.deepEqual([search.phase, search.opened, search.matched, search.damaged], ['complete', 150, 3, 2]);
+    assert.deepEqual(
+      [search.phase, search.opened, search.matched, search.damaged, search.skipped],
+      ['complete', 150, 3, 2, 2],
+    );
   });
 
   test('that was cancelled can go on where it was', () => {

@@ -4,18 +4,28 @@
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../core/uuid-v7.ts';
 import { createBreath } from '../gateway/breath.ts';
-import type { InboxItem, InboxPage, InboxQuery, InboxStore } from '../gateway/ports/inbox.ts';
-import { SealBroken } from '../gateway/ports.ts';
+import type { InboxItem, InboxPage, InboxQuery, InboxStore, SearchedPage } from '../gateway/ports/inbox.ts';
+import { type NotificationContent, SealBroken } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import { createInboxMarks } from './inbox-marks.ts';
 import type { Keyring } from './keyring.ts';
 import { deleteNotifications, openNotification } from './notifications.ts';
 import { isOneOf } from './one-of.ts';
+import type { SearchThread } from './search/thread-client.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Tables['notifications'] & { is_read: number };
 
-export function createInboxStore(database: Database, keyring: Keyring): InboxStore {
+/** The rows of a page, and the id of the last of them if there may be more. */
+interface Rows {
+  rows: Row[];
+  last?: string;
+}
+
+/** Of one page, sealed: parsing it and writing it out again is work for the main thread. */
+const mostPageBytes = 4 * 1024 * 1024;
+
+export function createInboxStore(database: Database, keyring: Keyring, searchThread: SearchThread): InboxStore {
   const { build, dialect } = database;
 
   async function open({ is_read, ...row }: Row): Promise<InboxItem> {
@@ -48,7 +58,7 @@ export function createInboxStore(database: Database, keyring: Keyring): InboxSto
       ) as older`;
   }
 
-  async function selectUnread(ownerId: string, { before, limit }: InboxQuery): Promise<{ rows: Row[]; last?: string }> {
+  async function selectUnread(ownerId: string, { before, limit }: InboxQuery): Promise<Rows> {
     const found = sql<{ id: string }>`${unreadIds(ownerId, before, limit)} order by id desc limit ${limit}`;
     const ids = (await database.read(found.compile(build))).map(({ id }) => id);
     const last = ids.length === limit ? ids.at(-1) : undefined;
@@ -56,17 +66,47 @@ export function createInboxStore(database: Database, keyring: Keyring): InboxSto
     return { rows, ...(last !== undefined && { last }) };
   }
 
-  async function selectAll(ownerId: string, { before, limit }: InboxQuery): Promise<{ rows: Row[]; last?: string }> {
+  async function selectAll(ownerId: string, { before, limit }: InboxQuery): Promise<Rows> {
     const rows = await select(ownerId, sql`true ${isBefore('n.id', before)}`, limit);
     const last = rows.length === limit ? rows.at(-1)?.id : undefined;
     return { rows, ...(last !== undefined && { last }) };
   }
 
+  async function selectPage(ownerId: string, query: InboxQuery): Promise<Rows> {
+    return withinBytes(await (query.unreadOnly ? selectUnread(ownerId, query) : selectAll(ownerId, query)));
+  }
+
   return {
     ...createInboxMarks(database),
 
+    async searchInbox(ownerId, { terms, mostMatches, ...query }, signal) {
+      const { rows, last } = await selectPage(ownerId, query);
+      const keys = await keyring.all(ownerId);
+      const outcomes = await searchThread.search(
+        { ownerId, terms, keys, rows: rows.map(idAndSeal), mostMatches },
+        signal,
+      );
+      const page: SearchedPage = { matches: [], opened: 0, reachedAt: undefined, damaged: [], skipped: [], next: last };
+      const breath = createBreath();
+      for (const [index, outcome] of outcomes.entries()) {
+        const { id, created_at: createdAt, is_read } = rows[index] as Row;
+        if (outcome.kind === 'damaged' || outcome.kind === 'skipped') {
+          page[outcome.kind].push(id);
+          continue;
+        }
+        page.opened += 1;
+        page.reachedAt = createdAt;
+        if (outcome.kind === 'no-match') continue;
+        await breath();
+        const content = JSON.parse(outcome.content) as NotificationContent;
+        page.matches.push({ id, ownerId, createdAt, ...content, isRead: is_read === 1 });
+      }
+      if (outcomes.length < rows.length) page.next = rows[outcomes.length - 1]?.id ?? query.before;
+      return page;
+    },
+
     async listInbox(ownerId, query) {
-      const { rows, last } = await (query.unreadOnly ? selectUnread(ownerId, query) : selectAll(ownerId, query));
+      const { rows, last } = await selectPage(ownerId, query);
       const page: InboxPage = { items: [], damaged: [], next: last };
       const breath = createBreath();
       for (const row of rows) {
@@ -119,6 +159,22 @@ export function createInboxStore(database: Database, keyring: Keyring): InboxSto
 
     purgeInbox: (ownerId, before, signal) => deleteNotifications(database, ownerId, firstIdAt(before), signal),
   };
+}
+
+/** Never less than one row, or a page would lead nowhere. */
+function withinBytes(page: Rows): Rows {
+  const kept: Row[] = [];
+  let bytes = 0;
+  for (const row of page.rows) {
+    bytes += row.sealed.length;
+    if (bytes > mostPageBytes && kept.length > 0) return { rows: kept, last: (kept.at(-1) as Row).id };
+    kept.push(row);
+  }
+  return page;
+}
+
+function idAndSeal({ id, sealed }: Row): { id: string; sealed: Uint8Array } {
+  return { id, sealed };
 }
 
 function readThrough(ownerId: string): RawBuilder<string> {

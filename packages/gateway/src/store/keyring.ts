@@ -39,6 +39,11 @@ export class Keyring {
     return keys[0] ?? missing(ownerId);
   }
 
+  /** Every key of an owner, the newest first. */
+  async all(ownerId: string): Promise<SealingKey[]> {
+    return this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
+  }
+
   /** Opens a value that was sealed with any of the owner's keys. */
   async unseal(place: Place, sealed: Uint8Array): Promise<Buffer> {
     const version = sealedKeyVersion(sealed);

@@ -23,6 +23,7 @@ import { createOwnerTotals } from './owner-totals.ts';
 import { createOwnerStore } from './owners.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
+import { SearchThread } from './search/thread-client.ts';
 import { createSecretStore } from './secrets.ts';
 import { createSessionStore } from './sessions.ts';
 import { createSignInKeyStore } from './sign-in-keys.ts';
@@ -91,6 +92,7 @@ function openSqlite(file: string, mode: 'create' | 'existing', onBatch?: OnBatch
 function assemble(database: Database, keyring: Keyring): Store {
   const pushTargets = createPushTargetStore(database, keyring);
   const deliveries = createDeliveryStore(database, keyring);
+  const searchThread = new SearchThread();
   return {
     ...createOwnerStore(database, keyring, pushTargets),
     ...createKeyStore(database, keyring),
@@ -104,7 +106,7 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createSecretStore(database, keyring),
     ...createMasterKeyStore(database, keyring.master),
     ...createLimitStore(database),
-    ...createInboxStore(database, keyring),
+    ...createInboxStore(database, keyring, searchThread),
     ...createSessionStore(database, keyring),
     ...createSignInKeyStore(database, keyring),
     ownerTotals: createOwnerTotals(database, keyring),
@@ -116,6 +118,9 @@ function assemble(database: Database, keyring: Keyring): Store {
     },
     onChange: (listener) => database.onChange(listener),
     verify: () => verify(database, keyring),
-    close: () => database.close(),
+    close: async () => {
+      await searchThread.close();
+      await database.close();
+    },
   };
 }

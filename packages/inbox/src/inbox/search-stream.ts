@@ -34,6 +34,8 @@ export interface SearchState {
   reachedAt: number | null;
   error: string;
   damaged: number;
+  /** Took too long to look through. */
+  skipped: number;
   /** Where it goes on; null when it was through, or has not begun. */
   next: string | null;
 }
@@ -45,6 +47,7 @@ export const newSearch: SearchState = {
   reachedAt: null,
   error: '',
   damaged: 0,
+  skipped: 0,
   next: null,
 };
 
@@ -68,7 +71,8 @@ export function takeLines(search: SearchState, before: SearchState, lines: reado
       if (line.kind === 'progress') state = { ...state, reachedAt: line.reachedAt };
       else {
         const phase = line.next === null ? 'complete' : 'paused';
-        state = { ...state, phase, next: line.next, damaged: before.damaged + line.damaged };
+        const damaged = before.damaged + line.damaged;
+        state = { ...state, phase, next: line.next, damaged, skipped: before.skipped + line.skipped };
       }
     }
   }

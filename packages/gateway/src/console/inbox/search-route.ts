@@ -3,12 +3,10 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import type { InboxItem } from '../../gateway/ports/inbox.ts';
 import { StoreUnavailable } from '../../gateway/ports.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { ownerOf } from '../signed-in.ts';
-import { createMatch } from './match.ts';
 import { type SearchQuery, searchQuery } from './schemas.ts';
 import { search, type Wanted } from './search.ts';
 import { watchSession } from './session-watch.ts';
@@ -83,14 +81,8 @@ export function addSearchRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
 }
 
 function toWanted(ownerId: string, { q, severity, category, unread, before, limit }: SearchQuery): Wanted {
-  const matches = createMatch(q);
-  const severities = severity && new Set(severity.split(','));
-  const categories = category && new Set(category.split(','));
-  const isWanted = (item: InboxItem): boolean =>
-    (!severities || severities.has(item.severity ?? 'none')) &&
-    (!categories || categories.has(item.category)) &&
-    matches(item);
-  return { ownerId, isWanted, limit, unreadOnly: unread === '1', ...(before !== undefined && { before }) };
+  const terms = { query: q, severities: severity?.split(',') ?? null, categories: category?.split(',') ?? null };
+  return { ownerId, terms, limit, unreadOnly: unread === '1', ...(before !== undefined && { before }) };
 }
 
 function toText(line: SearchLine): string {

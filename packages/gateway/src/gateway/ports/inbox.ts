@@ -1,4 +1,5 @@
 // What reading notifications needs from the store, beyond storing them: what was read, and what was deleted.
+import type { SearchTerms } from '../../core/search-match.ts';
 import type { Notification } from './notifications.ts';
 
 export interface InboxItem extends Notification {
@@ -20,6 +21,24 @@ export interface InboxQuery {
   unreadOnly?: boolean;
 }
 
+export interface InboxSearch extends InboxQuery {
+  terms: SearchTerms;
+  /** The page ends after this many matches. */
+  mostMatches: number;
+}
+
+export interface SearchedPage {
+  matches: InboxItem[];
+  /** How many rows were looked through, without those below. */
+  opened: number;
+  /** When the last of them was created; undefined if there is none. */
+  reachedAt: number | undefined;
+  damaged: string[];
+  /** Ids of rows that took too long to look through, so whether they match is unknown. */
+  skipped: string[];
+  next: string | undefined;
+}
+
 /** What has happened in one inbox since somebody looked. */
 export interface InboxNews {
   ownerId: string;
@@ -34,8 +53,10 @@ export interface InboxNews {
  * touches the row of the notification, so accepting one costs no more for it.
  */
 export interface InboxStore {
-  /** Newest first. */
+  /** Newest first. A page of large notifications may hold fewer than `limit`; `next` says whether there are more. */
   listInbox(ownerId: string, query: InboxQuery): Promise<InboxPage>;
+  /** The same, of those that match. Looks through them off the main thread, each within a deadline; ends early once the signal aborts. */
+  searchInbox(ownerId: string, search: InboxSearch, signal: AbortSignal): Promise<SearchedPage>;
   findInboxItem(ownerId: string, id: string): Promise<InboxItem | null>;
   /** Counts no further than `atMost`. */
   countUnread(ownerId: string, atMost: number): Promise<number>;

@@ -52,6 +52,12 @@ export function InboxList({ openId, cursorId, children }: ListProps) {
           {text.inbox.damaged(feed.damaged)}
         </p>
       )}
+      {search !== null && search.skipped > 0 && (
+        <p class="notice warning inbox-notice">
+          <Icon name="warning" />
+          {text.inbox.skipped(search.skipped)}
+        </p>
+      )}
       {children}
       {groups.map(({ day, label, items }) => (
         <section key={day} class="inbox-day" aria-label={label}>

@@ -19,6 +19,10 @@ export const inbox = {
     count === 1
       ? 'One notification here cannot be opened. It is damaged in the store; the operator can find out more.'
       : `${count.toLocaleString('en')} notifications here cannot be opened. They are damaged in the store; the operator can find out more.`,
+  skipped: (count: number) =>
+    count === 1
+      ? 'One notification took too long to search and was skipped. It may match.'
+      : `${count.toLocaleString('en')} notifications took too long to search and were skipped. They may match.`,
   loadFailed: 'The inbox could not be loaded.',
 
   search: 'Search notifications',

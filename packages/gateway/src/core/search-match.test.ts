@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { JsonObject } from '@tocsin/contract';
-import { createMatch } from './match.ts';
+import { createMatch as createMatchOf, type Match } from './search-match.ts';
+
+const createMatch = (query: string): Match => createMatchOf({ query, severities: null, categories: null });
 
 const backup = {
   title: 'Nightly backup',
   body: 'Straße der Köche, Łódź',
   source: 'cron@db-1',
+  category: 'task',
+  severity: null,
   data: { host: 'DB-1', steps: [{ 'Größe in MB': 1742.5, done: true }, 'Ολυμπος'], owner: null } as JsonObject,
 };
 
@@ -45,6 +49,20 @@ suite('A search finds a notification', () => {
     assert.ok(finds('ｂａｃｋｕｐ'), 'full width');
     assert.ok(createMatch('한국')({ ...backup, title: '한국어' }));
     assert.ok(!createMatch('가')({ ...backup, title: '각' }), 'another syllable of Hangul');
+  });
+
+  test('whose accents are more than anybody writes, by its letters', () => {
+    const body = `Co${'\u0301\u0316\uff9e'.repeat(1000)}pia`;
+    assert.ok(createMatch('copia')({ ...backup, body }));
+    assert.ok(createMatch(`co${'\u0316\u0301'.repeat(99)}pia`)({ ...backup, body }));
+  });
+
+  test('only with one of the severities and categories asked for', () => {
+    const matches = (severities: string[] | null, categories: string[] | null): boolean =>
+      createMatchOf({ query: '', severities, categories })(backup);
+    assert.ok(matches(['none', 'error'], ['task']));
+    assert.ok(!matches(['error'], null));
+    assert.ok(!matches(null, ['info']));
   });
 
   test('only where every word occurs, each within one text', () => {

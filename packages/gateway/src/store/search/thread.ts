@@ -1,0 +1,39 @@
+// Runs in a worker thread of its own: decrypting, parsing and matching what callers wrote never holds up the event loop,
+// whatever they wrote.
+import { parentPort } from 'node:worker_threads';
+import { createMatch, type Match, type Searchable } from '../../core/search-match.ts';
+import { SealBroken } from '../../gateway/ports.ts';
+import { sealedKeyVersion, unseal } from '../cipher.ts';
+import { placeOf } from '../sealed-columns.ts';
+import type { RowResult, SearchJob, SearchReply } from './protocol.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('The search thread was started outside of a worker.');
+const reply = (message: SearchReply): void => port.postMessage(message);
+
+port.on('message', (job: SearchJob) => {
+  const { id, terms, rows, mostMatches } = job;
+  reply({ id, kind: 'begun' });
+  const match = createMatch(terms);
+  let matches = 0;
+  for (const row of rows) {
+    const result = lookAt(job, row, match);
+    reply({ id, kind: 'row', result });
+    if (result.kind === 'match' && ++matches === mostMatches) break;
+  }
+  reply({ id, kind: 'end' });
+});
+
+function lookAt({ ownerId, keys }: SearchJob, { id, sealed }: SearchJob['rows'][number], match: Match): RowResult {
+  const version = sealedKeyVersion(sealed);
+  const key = keys.find((candidate) => candidate.version === version) ?? keys[0];
+  if (key === undefined) return { kind: 'damaged' };
+  try {
+    const content = unseal(key, placeOf('notifications', { owner_id: ownerId, id }), sealed).toString('utf8');
+    return match(JSON.parse(content) as Searchable) ? { kind: 'match', content } : { kind: 'no-match' };
+  } catch (error) {
+    // One damaged row must not hide the others.
+    if (error instanceof SealBroken) return { kind: 'damaged' };
+    throw error;
+  }
+}
