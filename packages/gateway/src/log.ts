@@ -7,6 +7,7 @@ import type { LogLevel } from './config.ts';
 import { type Delivery, StoreUnavailable } from './gateway/ports.ts';
 import type { RequestLog } from './http/app.ts';
 import type { OnRefused } from './http/server.ts';
+import { LogRepeats } from './log-repeats.ts';
 import { LogSink } from './log-sink.ts';
 import type { CrewLog } from './workers/crew.ts';
 
@@ -39,6 +40,8 @@ export interface Log extends RequestLog, CrewLog {
 }
 
 const storeLineEveryMs = 30_000;
+/** Of refused sign-ins, or of dropped connections, for the same reason. */
+const brokerLinesPerMinute = 10;
 
 const guardTexts: Record<GuardName, string> = {
   mqtt: 'MQTT',
@@ -58,6 +61,9 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
   );
   const failing = new Set<GuardName>();
   let storeLostAt = Number.NEGATIVE_INFINITY;
+  const brokerRepeats = new LogRepeats(brokerLinesPerMinute, ({ kind, count }) =>
+    logger.info({ event: kind, count }, 'MQTT: more of the same within a minute'),
+  );
   return {
     isForPeople,
     answered: ({ requestId, method, status, code, ms }) => {
@@ -69,7 +75,10 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     failed: ({ requestId, error }) => logger.error({ requestId, stack: stackOf(error) }, 'internal error'),
     // People are welcomed on stdout.
     started: (urls) => isForPeople || logger.info(urls, 'ready'),
-    stopped: () => logger.info('stopped'),
+    stopped: () => {
+      brokerRepeats.flush();
+      logger.info('stopped');
+    },
     storeFailed: ({ requestId, reason, error }) =>
       logger.warn({ requestId, reason, cause: error.message }, 'notification not stored'),
     limitsShared: (isShared, cause) => {
@@ -87,6 +96,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     brokerEvent: (event) => {
       if (event.kind === 'failed') logger.error({ stack: stackOf(event.error) }, 'the embedded broker failed');
       else if (event.kind === 'sign_in_refused' || event.kind === 'dropped') {
+        if (!brokerRepeats.isDue(`${event.kind}: ${event.reason}`)) return;
         logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
       } else logger.debug({ event: event.kind, deviceId: event.deviceId }, 'MQTT');
     },

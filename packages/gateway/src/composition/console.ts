@@ -1,15 +1,18 @@
 // The console of one process: health and metrics at once, and the API behind the inbox once there are channels.
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
 import { tokenProblem } from '../channels/push/token.ts';
 import type { ChannelSet } from '../channels/registry.ts';
-import { type AddressOptions, createAddresses } from '../console/addresses.ts';
+import type { Config } from '../config.ts';
+import { type AddressOptions, createAddresses, isSecureMessage } from '../console/addresses.ts';
 import { addApi } from '../console/api.ts';
 import { createConsole } from '../console/app.ts';
 import type { MetricsSource } from '../console/metrics-route.ts';
 import type { Readiness } from '../console/readiness.ts';
+import { isOwnOrigin } from '../console/same-origin.ts';
 import { createOidcProvider } from '../console/sign-in/oidc-provider.ts';
 import { addWebApp } from '../console/web-app.ts';
 import type { Recipients } from '../core/plan.ts';
@@ -58,7 +61,7 @@ export async function addConsoleApi(
     ...config.publicAddresses,
     devices: config,
     listeners,
-    isTrustedProxy: ({ raw }) => isTrusted(raw.socket.remoteAddress ?? '', config.trustedProxies),
+    isTrustedProxy: isTrustedProxy(config),
   });
   addWebApp(app, addresses);
   addApi(app, {
@@ -84,6 +87,20 @@ export async function addConsoleApi(
     onMailFailed: log.signInMailFailed,
     onOidcFailed: log.oidcFailed,
   });
+}
+
+/** Whether a WebSocket was opened by a page of the console. */
+export function isConsolePage(config: Config): (message: IncomingMessage) => boolean {
+  const { consoleUrl } = config.publicAddresses;
+  const options = { consoleUrl, isTrustedProxy: isTrustedProxy(config) };
+  return (message) => {
+    const { origin = '', host } = message.headers;
+    return isOwnOrigin(origin, { host, consoleUrl, isSecure: isSecureMessage(message, options) });
+  };
+}
+
+function isTrustedProxy({ trustedProxies }: Config): (message: IncomingMessage) => boolean {
+  return ({ socket }) => isTrusted(socket.remoteAddress ?? '', trustedProxies);
 }
 
 /** The accept path of the public API, with recipients of its own. */

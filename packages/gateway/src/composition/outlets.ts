@@ -6,6 +6,7 @@ import { callOffAt } from '../gateway/call-off.ts';
 import { observeChannels } from '../gateway/observe.ts';
 import { startRedelivery } from '../gateway/redeliver.ts';
 import { clientAddress } from '../http/client-address.ts';
+import { isConsolePage } from './console.ts';
 import type { Foundation } from './foundation.ts';
 
 /** null where the operator has a broker. */
@@ -17,6 +18,7 @@ export async function createOwnBroker({ config, store, observability }: Foundati
     now: Date.now,
     onEvent: observability.onBrokerEvent,
     addressOf: (request) => clientAddress(request, config.trustedProxies),
+    isOwnPage: isConsolePage(config),
   });
 }
 

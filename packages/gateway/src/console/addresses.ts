@@ -1,4 +1,5 @@
 // Where things are, as people and devices reach them: what the operator said, else where we listen.
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { byName, type DevicePlaces, deviceUrls } from '../core/device-urls.ts';
@@ -25,16 +26,22 @@ export interface AddressOptions {
   devices: DevicePlaces;
   /** Where we listen: http(s) and mqtt addresses. Known only once all ports are taken. */
   listeners(): { api: string; console: string; mqtt: string | null };
-  isTrustedProxy(request: FastifyRequest): boolean;
+  isTrustedProxy(message: IncomingMessage): boolean;
+}
+
+/** Whether what the client speaks is encrypted, if need be as far as a proxy. */
+export function isSecureMessage(
+  message: IncomingMessage,
+  { consoleUrl, isTrustedProxy }: Pick<AddressOptions, 'consoleUrl' | 'isTrustedProxy'>,
+): boolean {
+  if ('encrypted' in message.socket || consoleUrl?.startsWith('https:')) return true;
+  return message.headers['x-forwarded-proto'] === 'https' && isTrustedProxy(message);
 }
 
 export function createAddresses(options: AddressOptions): Addresses {
   const { listeners } = options;
 
-  function isSecure(request: FastifyRequest): boolean {
-    if ('encrypted' in request.raw.socket || options.consoleUrl?.startsWith('https:')) return true;
-    return request.headers['x-forwarded-proto'] === 'https' && options.isTrustedProxy(request);
-  }
+  const isSecure = ({ raw }: FastifyRequest): boolean => isSecureMessage(raw, options);
 
   function consoleUrl(request: FastifyRequest): string {
     if (options.consoleUrl !== null) return options.consoleUrl;

@@ -18,9 +18,26 @@ export function checkOrigin(request: FastifyRequest, addresses: Addresses): void
 function isOwnPage(request: FastifyRequest, addresses: Addresses): boolean {
   const { origin, host } = request.headers;
   if (origin === undefined) return request.headers['sec-fetch-site'] === 'same-origin';
-  if (origin === addresses.consoleUrl(request)) return true;
+  return isOwnOrigin(origin, {
+    host,
+    consoleUrl: addresses.consoleUrl(request),
+    isSecure: addresses.isSecure(request),
+  });
+}
+
+export interface OriginTarget {
+  /** The Host that the request was sent to. */
+  host: string | undefined;
+  /** As the operator named it; null where it is not known. */
+  consoleUrl: string | null;
+  isSecure: boolean;
+}
+
+/** Whether a page with this Origin belongs to the console that the request was sent to. */
+export function isOwnOrigin(origin: string, { host, consoleUrl, isSecure }: OriginTarget): boolean {
+  if (origin === consoleUrl) return true;
   const page = URL.parse(origin);
   if (page === null || page.host !== host) return false;
   // A proxy may speak TLS without our knowing; but where we know, a page that came in the clear is anybody's on the way.
-  return page.protocol === 'https:' || !addresses.isSecure(request);
+  return page.protocol === 'https:' || !isSecure;
 }

@@ -89,6 +89,10 @@ export class BrokerFixture {
     return { ownerId: owner, id, secret, topic: deviceTopic(...topics), ackTopic: acknowledgementTopic(...topics) };
   }
 
+  async changePassword(deviceId: string, password: string): Promise<void> {
+    await this.store.changeDeviceSecret(deviceId, digestOf(password));
+  }
+
   /** Stores a notification and tells one device of it; gives back its id. */
   async notify(device: TestDevice, title: string, qos: Qos): Promise<string> {
     const notification: Notification = {

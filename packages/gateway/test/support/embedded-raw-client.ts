@@ -59,7 +59,11 @@ export class RawClient {
   }
 
   /** Connects and signs in as the device; fails when that is refused. */
-  static async signIn(port: number, device: TestDevice, options: SignInOptions = {}): Promise<RawClient> {
+  static async signIn(
+    port: number,
+    device: Pick<TestDevice, 'id' | 'secret'>,
+    options: SignInOptions = {},
+  ): Promise<RawClient> {
     const client = await RawClient.open(port);
     const code = await client.connect({ username: device.id, password: device.secret, ...options });
     if (code !== 0) throw new Error(`CONNACK ${code}`);

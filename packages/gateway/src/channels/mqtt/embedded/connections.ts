@@ -4,6 +4,7 @@ import type { Client } from 'aedes';
 import { limitUnit } from '../../../core/limit-unit.ts';
 import type { MqttSessionName, MqttSubscription } from '../../../gateway/ports.ts';
 import type { PacketGauge } from './guarded-stream.ts';
+import { limits } from './limits.ts';
 import type { DeviceTopics } from './topic-access.ts';
 
 export interface Identity extends MqttSessionName {
@@ -19,6 +20,7 @@ export class Connection {
   readonly closed: Promise<void>;
   /** Once it has signed in. */
   identity: Identity | null = null;
+  isDropReported = false;
   /** As which client it wants to sign in; null when that is not acceptable. */
   clientId: string | null = null;
   /** Of a clean session; the others are kept by their session. */
@@ -35,11 +37,19 @@ export class Connection {
   }
 }
 
+interface Strangers {
+  total: number;
+  idle: Set<Connection>;
+}
+
 export class Connections {
   readonly #all = new Set<Connection>();
   readonly #byClient = new WeakMap<Client, Connection>();
   readonly #byDevice = new Map<string, Set<Connection>>();
-  readonly #strangers = new Map<string, number>();
+  /** Those that have not signed in, by limit unit. */
+  readonly #strangers = new Map<string, Strangers>();
+  /** Of all strangers those that have not sent CONNECT, oldest first. */
+  readonly #idle = new Set<Connection>();
 
   get size(): number {
     return this.#all.size;
@@ -49,14 +59,36 @@ export class Connections {
     return this.#all.values();
   }
 
-  strangersAt(address: string): number {
-    return this.#strangers.get(limitUnit(address)) ?? 0;
+  /**
+   * Whether there is room for another connection from this address. Where there is none, the oldest connection that has
+   * not even sent CONNECT makes room: whoever only holds connections open must not keep devices out.
+   */
+  makeRoom(address: string): boolean {
+    const { total, idle } = this.#strangers.get(limitUnit(address)) ?? noStrangers;
+    const isAddressFull = total >= limits.strangersPerAddress;
+    if (!isAddressFull && this.#all.size < limits.connections) return true;
+    const [oldest] = isAddressFull ? idle : this.#idle;
+    if (oldest === undefined) return false;
+    this.remove(oldest);
+    oldest.stream.destroy();
+    return true;
   }
 
   add(connection: Connection): void {
     this.#all.add(connection);
     this.#byClient.set(connection.client, connection);
-    this.#strangers.set(limitUnit(connection.address), this.strangersAt(connection.address) + 1);
+    const unit = limitUnit(connection.address);
+    const strangers = this.#strangers.get(unit) ?? { total: 0, idle: new Set() };
+    this.#strangers.set(unit, strangers);
+    strangers.total += 1;
+    strangers.idle.add(connection);
+    this.#idle.add(connection);
+  }
+
+  /** CONNECT has come, and its credentials are about to be checked. */
+  beginSignIn(connection: Connection): void {
+    this.#idle.delete(connection);
+    this.#strangers.get(limitUnit(connection.address))?.idle.delete(connection);
   }
 
   identify(connection: Connection, identity: Identity): void {
@@ -67,7 +99,7 @@ export class Connections {
   }
 
   remove(connection: Connection): void {
-    this.#all.delete(connection);
+    if (!this.#all.delete(connection)) return;
     if (connection.identity === null) {
       this.#forgetStranger(connection);
       return;
@@ -90,11 +122,15 @@ export class Connections {
     return [...this.#byDevice.keys()];
   }
 
-  #forgetStranger({ address }: Connection): void {
-    const left = this.strangersAt(address) - 1;
-    if (left > 0) this.#strangers.set(limitUnit(address), left);
-    else this.#strangers.delete(limitUnit(address));
+  #forgetStranger(connection: Connection): void {
+    this.beginSignIn(connection);
+    const unit = limitUnit(connection.address);
+    const strangers = this.#strangers.get(unit);
+    if (strangers === undefined) return;
+    strangers.total -= 1;
+    if (strangers.total === 0) this.#strangers.delete(unit);
   }
 }
 
 const none: ReadonlySet<Connection> = new Set();
+const noStrangers: Strangers = { total: 0, idle: new Set() };

@@ -35,6 +35,7 @@ export function createDoorman(parts: DoormanParts): Hooks {
     preConnect(client, packet, done) {
       const connection = connections.of(client);
       if (connection === undefined) return done(new Error('unknown connection'), false);
+      connections.beginSignIn(connection);
       connection.clientId = acceptableClientId(packet.clientId, packet.clean ?? false);
       // aedes knows clients by this id alone, so it carries the device that has yet to prove itself.
       const deviceId = isDeviceId(packet.username) ? packet.username : '';

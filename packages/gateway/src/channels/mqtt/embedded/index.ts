@@ -32,6 +32,8 @@ export interface EmbeddedBrokerParts {
   onEvent?: OnBrokerEvent;
   /** Who is behind a WebSocket, where a proxy stands before it; the peer of the socket unless given. */
   addressOf?(request: IncomingMessage): string;
+  /** Whether a page with this Origin may open a WebSocket. By default only clients without one may: no page of a browser. */
+  isOwnPage?(request: IncomingMessage): boolean;
 }
 
 export interface EmbeddedBroker extends MqttPublisher {
@@ -84,7 +86,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     }),
   });
   followAedes();
-  const webSockets = createWebSocketEntrance(accept);
+  const webSockets = createWebSocketEntrance(accept, parts.isOwnPage ?? (() => false));
 
   function nameOf(client: Client) {
     const identity = connections.of(client)?.identity ?? null;
@@ -100,15 +102,19 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
   }
 
   function drop(connection: Connection, reason: string): void {
-    const { address, identity } = connection;
-    onEvent({ kind: 'dropped', reason, address, deviceId: identity?.deviceId ?? null });
+    reportDropped(connection, reason);
     connection.client.close();
   }
 
+  function reportDropped(connection: Connection, reason: string): void {
+    if (connection.isDropReported) return;
+    connection.isDropReported = true;
+    const { address, identity } = connection;
+    onEvent({ kind: 'dropped', reason, address, deviceId: identity?.deviceId ?? null });
+  }
+
   function accept(stream: Duplex, address: string): void {
-    const isFull =
-      connections.size >= limits.connections || connections.strangersAt(address) >= limits.strangersPerAddress;
-    if (closing !== null || isFull) {
+    if (closing !== null || !connections.makeRoom(address)) {
       stream.on('error', () => undefined);
       stream.destroy();
       return;
@@ -152,11 +158,10 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     aedes.on('client', (client) => {
       if (client.closed) (aedes as unknown as { deleteClient(id: string): void }).deleteClient(client.id);
     });
+    // aedes reports every write that was still queued, after the connection is gone.
     const dropped = (client: Client, error: Error): void => {
       const connection = connections.of(client);
-      if (connection === undefined || error.message === 'sign-in refused') return;
-      const { address, identity } = connection;
-      onEvent({ kind: 'dropped', reason: error.message, address, deviceId: identity?.deviceId ?? null });
+      if (connection !== undefined && error.message !== 'sign-in refused') reportDropped(connection, error.message);
     };
     aedes.on('clientError', dropped);
     aedes.on('connectionError', dropped);

@@ -12,9 +12,16 @@ export const limits = {
   unsentBytes: 4 * 1024 * 1024,
   connections: 10_000,
   connectionsPerDevice: 10,
-  /** Connections of one address that have not signed in yet. */
-  strangersPerAddress: 100,
-  wrongPasswordsPerMinute: 30,
+  /** Connections of one address that have not signed in yet; a new one takes the place of the oldest without CONNECT. */
+  strangersPerAddress: 1000,
+  /** Wrong passwords for one device from one address. */
+  failuresPerDeviceAndMinute: 30,
+  /** Failed sign-ins from one address, whichever device they name. */
+  failuresPerAddressAndSecond: 300,
+  /** Devices, or pairs of address and device, for which failed sign-ins are counted. */
+  countedFailures: 10_000,
+  /** Devices that get past the limits on failures with the password of their last sign-in. */
+  rememberedSignIns: 20_000,
   acknowledgementBytes: 1024,
   clientIdLength: 128,
   filterLength: 512,

@@ -34,7 +34,11 @@ export interface WebSocketEntrance {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
 }
 
-export function createWebSocketEntrance(accept: Accept): WebSocketEntrance {
+/** A browser names the page in Origin: pages of other sites are refused, programs have none and are let through. */
+export function createWebSocketEntrance(
+  accept: Accept,
+  isOwnPage: (request: IncomingMessage) => boolean,
+): WebSocketEntrance {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -46,6 +50,7 @@ export function createWebSocketEntrance(accept: Accept): WebSocketEntrance {
     handleUpgrade(request, socket, head, address) {
       socket.on('error', () => socket.destroy());
       if (pathOf(request) !== path) return refuse(socket, '404 Not Found');
+      if (request.headers.origin !== undefined && !isOwnPage(request)) return refuse(socket, '403 Forbidden');
       if (!offersMqtt(request)) return refuse(socket, '400 Bad Request');
       server.handleUpgrade(request, socket, head, (webSocket) => {
         request.socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);

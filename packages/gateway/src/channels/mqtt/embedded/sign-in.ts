@@ -32,14 +32,17 @@ export async function signIn(
   password: Buffer | undefined,
 ): Promise<SignInRefusal | null> {
   const { address, clientId } = connection;
-  if (await attempts.isExhausted(address)) return 'too_many_failures';
+  const passwordDigest = digestOf(password?.toString('utf8') ?? '');
+  const attempt = { address, username: isDeviceId(username) ? username : '', passwordDigest };
+  if (!attempts.isAllowed(attempt)) return 'too_many_failures';
   const found = await findDevice(store, username);
   if (found === 'unavailable') return 'store';
-  const isRight = isSameDigest(digestOf(password?.toString('utf8') ?? ''), found?.secretDigest ?? nobodysDigest);
+  const isRight = isSameDigest(passwordDigest, found?.secretDigest ?? nobodysDigest);
   if (found === null || password === undefined || !isRight) {
-    await attempts.countFailure(address);
+    attempts.countFailure(attempt);
     return 'credentials';
   }
+  attempts.noteAccepted(attempt);
   const { device, secretDigest } = found;
   if (!isPublishable(device)) return 'credentials';
   if (clientId === null) return 'client_id';
