@@ -211,7 +211,7 @@ suite('The inbox', () => {
     // Whatever serves the page offline has to be there first.
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
     await page.context().setOffline(true);
-    await page.getByText('This is what was there last').waitFor();
+    await page.getByText('Showing what was loaded last').waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('#');
     await page.getByText('Tocsin cannot be reached.', { exact: true }).waitFor();
@@ -221,7 +221,7 @@ suite('The inbox', () => {
     await row(page, 'Key one').click();
     await page.getByRole('heading', { name: 'Key one' }).waitFor();
     await page.context().setOffline(false);
-    await page.getByText('This is what was there last').waitFor({ state: 'detached' });
+    await page.getByText('Showing what was loaded last').waitFor({ state: 'detached' });
     await site.post({ title: 'Back again' });
     await row(page, 'Back again').waitFor();
   });

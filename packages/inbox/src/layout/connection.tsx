@@ -1,5 +1,5 @@
 // Whether the console can be reached: what the browser says of its network, and what became of the last request.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { get, onReachable } from '../api/client.ts';
 import { Icon } from '../components/icon.tsx';
 import { text } from '../text/index.ts';
@@ -35,14 +35,29 @@ function ask(): void {
 
 export function OfflineBanner() {
   const isReachable = useIsReachable();
+  const status = useRef<HTMLDivElement>(null);
+  useBannerHeight(status);
   return (
-    <div role="status">
+    <div ref={status} class="connection" role="status">
       {!isReachable && (
         <div class="offline-banner">
           <Icon name="offline" />
-          {text.common.offline}
+          <span>{text.common.offline}</span>
         </div>
       )}
     </div>
   );
+}
+
+/** Layouts that fill the window subtract --banner-height. It is measured, as the text may need two lines. */
+function useBannerHeight(status: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const element = status.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      document.documentElement.style.setProperty('--banner-height', `${element.offsetHeight}px`);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [status]);
 }

@@ -16,7 +16,7 @@ export const common = {
   copyOf: (what: string) => `Copy ${what}`,
   signIn: 'Sign in',
   signOut: 'Sign out',
-  offline: 'Tocsin cannot be reached. This is what was there last.',
+  offline: 'Tocsin cannot be reached. Showing what was loaded last.',
   unreachableTitle: 'Tocsin cannot be reached',
   unreachable: 'Check your network, or ask whoever runs this service whether it is up.',
   brokenTitle: 'This page broke',

@@ -1,0 +1,72 @@
+// Where things are on the screen. Text in the document proves little: it may be clipped, outside of the window or behind
+// something else.
+import assert from 'node:assert/strict';
+import type { Locator, Page } from 'playwright-core';
+
+export const viewports = {
+  'a small phone': { width: 320, height: 568 },
+  'a phone': { width: 390, height: 844 },
+  'a tablet': { width: 820, height: 1180 },
+  'a desktop': { width: 1280, height: 800 },
+} as const;
+
+interface Placement {
+  box: { x: number; y: number; width: number; height: number };
+  isVisible: boolean;
+  isInViewport: boolean;
+  /** What is drawn at its centre, when that is neither the element nor in it. */
+  coveredBy: string | null;
+  /** Its text needs more room than it has. */
+  isClipped: boolean;
+}
+
+function placementOf(locator: Locator): Promise<Placement> {
+  return locator.evaluate((element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    const top = document.elementFromPoint(x + width / 2, y + height / 2);
+    const isOwn = top !== null && (element.contains(top) || top.contains(element));
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    // Half a pixel of rounding is not a fault.
+    const isOutside = (inner: DOMRect): boolean =>
+      inner.left < x - 0.5 || inner.right > x + width + 0.5 || inner.top < y - 0.5 || inner.bottom > y + height + 0.5;
+    return {
+      box: { x, y, width, height },
+      isVisible:
+        element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && width > 0 && height > 0,
+      isInViewport: x >= -0.5 && y >= -0.5 && x + width <= innerWidth + 0.5 && y + height <= innerHeight + 0.5,
+      coveredBy: isOwn ? null : `${top?.tagName.toLowerCase() ?? 'nothing'}.${top?.getAttribute('class') ?? ''}`,
+      isClipped: [...text.getClientRects()].some(isOutside),
+    };
+  });
+}
+
+/** Wholly inside the viewport without scrolling, and nothing in front of it. */
+export async function expectOnScreen(locator: Locator, what: string): Promise<void> {
+  const { box, isVisible, isInViewport, coveredBy } = await placementOf(locator);
+  const where = `${what} at ${JSON.stringify(box)}`;
+  assert.ok(isVisible, `${where} is not visible`);
+  assert.ok(isInViewport, `${where} is outside of the viewport`);
+  assert.equal(coveredBy, null, `${where} is covered`);
+}
+
+/** Scrolling brings it to where it can be seen and pressed. */
+export async function expectInReach(locator: Locator, what: string): Promise<void> {
+  await locator.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+  await expectOnScreen(locator, what);
+}
+
+export async function expectNotClipped(locator: Locator, what: string): Promise<void> {
+  const { box, isClipped } = await placementOf(locator);
+  assert.ok(!isClipped, `the text of ${what} at ${JSON.stringify(box)} is clipped`);
+}
+
+/** The middle of the window shows the page itself, not something that lies over it. */
+export async function expectPageInTheMiddle(page: Page): Promise<void> {
+  const found = await page.evaluate(() => {
+    const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+    const isOver = top === null || top.closest('.sidebar, .offline-banner, .toasts, dialog') !== null;
+    return { isPage: !isOver, name: `${top?.tagName}.${top?.getAttribute('class')}` };
+  });
+  assert.ok(found.isPage, `${found.name} covers the middle of the window`);
+}
