@@ -3,12 +3,19 @@ import { text } from '../text/index.ts';
 import { Button } from './button.tsx';
 import { showError } from './toast.tsx';
 
-/** `what` names the thing for those who cannot see it. */
-export function CopyButton({ value, what, wordy = false }: { value: string; what: string; wordy?: boolean }) {
+interface CopyButtonProps {
+  /** A function where making it takes a while: it is called when the button is pressed. */
+  value: string | (() => string);
+  /** Names the thing for those who cannot see it. */
+  what: string;
+  wordy?: boolean;
+}
+
+export function CopyButton({ value, what, wordy = false }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     try {
-      await writeClipboard(value);
+      await writeClipboard(typeof value === 'function' ? value() : value);
       setCopied(true);
       setTimeout(setCopied, 2000, false);
     } catch (error) {

@@ -142,7 +142,7 @@ function DetailData({ data }: { data: InboxEntry['data'] }) {
     <section class="inbox-section" aria-labelledby="inbox-data-title">
       <div class="row between">
         <h3 id="inbox-data-title">{text.inbox.data}</h3>
-        <CopyButton value={JSON.stringify(data, null, 2)} what={text.inbox.asJson} wordy />
+        <CopyButton value={() => JSON.stringify(data, null, 2)} what={text.inbox.asJson} wordy />
       </div>
       <DataTable data={data} />
     </section>

@@ -2,8 +2,8 @@ import './inbox-row.css';
 import type { InboxEntry } from '@tocsin/contract/console';
 import { memo } from 'preact/compat';
 import { clockTime, fullTime } from '../../components/time.tsx';
-import { summarize } from '../../inbox/data-rows.ts';
 import { highlight } from '../../inbox/highlight.ts';
+import { previewOf } from '../../inbox/preview.ts';
 import { Link } from '../../router.tsx';
 import { text } from '../../text/index.ts';
 import { SeverityMark } from './severity-mark.tsx';
@@ -20,14 +20,11 @@ interface RowProps {
   isFresh: boolean;
 }
 
-/** Of a long text only as much as a line can show. */
-const previewCharacters = 200;
-
 // Thousands of rows: each is drawn again only when something of its own changed.
 export const InboxRow = memo(function InboxRow({ entry, href, query, isOpen, isCursor, isFresh }: RowProps) {
-  const { id, title, body, source, category, severity, data, createdAt, isRead } = entry;
+  const { id, title, source, category, severity, createdAt, isRead } = entry;
   const classes = ['inbox-row', severity ?? 'none', !isRead && 'unread', isFresh && 'fresh'];
-  const preview = body.trimStart().split('\n', 1)[0]?.slice(0, previewCharacters) || summarize(data);
+  const preview = previewOf(entry);
   return (
     <li class={classes.filter(Boolean).join(' ')}>
       <Link

@@ -1,10 +1,20 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { foldText } from '../../inbox/text-fold.ts';
 import { splitLinks } from '../../inbox/text-links.ts';
+import { text as words } from '../../text/index.ts';
+
+/** Of UTF-16: the longest body that the contract allows is not folded. */
+const firstCharacters = 4000;
+const moreCharacters = 20_000;
 
 /** Text that others wrote: nothing in it is markup, and only web addresses lead anywhere. */
 export function PlainText({ content }: { content: string }) {
+  const [length, setLength] = useState(firstCharacters);
+  const { shown, hidden } = foldText(content, length);
   return (
     <>
-      {splitLinks(content).map(({ text, href }, index) =>
+      {splitLinks(shown, hidden > 0).map(({ text, href }, index) =>
         href === null ? (
           text
         ) : (
@@ -12,6 +22,14 @@ export function PlainText({ content }: { content: string }) {
             {text}
           </a>
         ),
+      )}
+      {hidden > 0 && (
+        <span class="inbox-fold">
+          <span aria-hidden="true">…</span>
+          <Button small onClick={() => setLength(length + moreCharacters)}>
+            {words.inbox.showMore(hidden)}
+          </Button>
+        </span>
       )}
     </>
   );

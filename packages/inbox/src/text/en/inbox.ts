@@ -79,6 +79,7 @@ export const inbox = {
   emptyArray: 'no items',
   key: 'Key',
   value: 'Value',
+  showMore: (hidden: number) => `Show more (${plural(hidden, 'character', 'characters')} left)`,
   moreRows: (count: number) => `Show ${count.toLocaleString('en')} more`,
 
   deliveries: 'Delivery',

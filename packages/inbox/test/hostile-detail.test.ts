@@ -1,0 +1,47 @@
+// Notifications of the largest size, made to be slow, in a real page.
+import assert from 'node:assert/strict';
+import { suite } from 'node:test';
+import type { Notification } from '../../gateway/src/gateway/ports.ts';
+import { openInbox } from './support/browser.ts';
+import { expectNoSidewaysScroll } from './support/expectations.ts';
+import { expectInReach } from './support/geometry.ts';
+import { addHistory } from './support/history.ts';
+import { hostileData } from './support/hostile-values.ts';
+
+suite('A notification of 240 KB', () => {
+  const inbox = openInbox();
+
+  inbox.test('opens at once whatever is in it, folded, and shows more of it when asked', async (t) => {
+    const names = Object.keys(hostileData);
+    const ids = await addHistory(
+      inbox,
+      names.map((title) => ({ title, data: hostileData[title] as Notification['data'] })),
+    );
+    const page = await inbox.newPage(t, { signedIn: true });
+    // Generous: it takes a tenth of a second, and took minutes.
+    page.setDefaultTimeout(15_000);
+    await page.goto('/');
+    let slowest = 0;
+    for (const [index, name] of names.entries()) {
+      const started = Date.now();
+      await page.locator(`[id="row-${ids[index]}"]`).click();
+      await page.locator('.inbox-detail h2', { hasText: name }).waitFor();
+      await page.locator('.inbox-data tbody tr').first().waitFor();
+      await expectNoSidewaysScroll(page);
+      slowest = Math.max(slowest, Date.now() - started);
+      const cell = page.locator('.inbox-data td.text').first();
+      const before = (await cell.count()) === 0 ? 0 : ((await cell.textContent())?.length ?? 0);
+      assert.ok(before < 5000, `${name} shows ${before} characters at once`);
+      const more = page.getByRole('button', { name: /^Show more/ }).first();
+      if ((await more.count()) === 0) continue;
+      await expectInReach(more, `the button of ${name}`);
+      await more.click();
+      await page.waitForFunction(
+        (length) => (document.querySelector('.inbox-data td.text')?.textContent?.length ?? 0) > length,
+        before,
+      );
+      assert.ok((await page.locator('.inbox-detail a').count()) < 1000);
+    }
+    t.diagnostic(`slowest of ${names.length}: ${slowest} ms`);
+  });
+});
