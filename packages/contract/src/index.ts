@@ -1,3 +1,5 @@
+export * from './allowed-domain.ts';
+export * from './data-beside-body.ts';
 export * from './errors.ts';
 export * from './examples.ts';
 export * from './fields.ts';

@@ -238,7 +238,7 @@ suite('In the console', () => {
     const wrong = {
       type: 'site_server',
       label: 'x'.repeat(101),
-      allowedDomains: ['good.example', 'no domain', 7],
+      allowedDomains: ['good.example', 'no domain', 7, 'domain!!'],
       requireSignature: 'yes',
       rateLimit: '100 per minute',
       expiresAt: Date.now() - 1,
@@ -247,7 +247,16 @@ suite('In the console', () => {
     assert.deepEqual([status, body.code], [400, 'invalid_body']);
     assert.deepEqual(
       body.details?.map(({ field }) => field),
-      ['type', 'label', 'allowedDomains[1]', 'allowedDomains[2]', 'requireSignature', 'rateLimit', 'expiresAt'],
+      [
+        'type',
+        'label',
+        'allowedDomains[1]',
+        'allowedDomains[2]',
+        'allowedDomains[3]',
+        'requireSignature',
+        'rateLimit',
+        'expiresAt',
+      ],
     );
   });
 

@@ -97,6 +97,23 @@ suite('A notification that is opened', () => {
     await expectAccessible(page);
   });
 
+  site.test('shows a message that stands in for the body once', async (t) => {
+    await site.post({ title: 'Grafana', message: ' Disk is full ', host: 'db-1' });
+    const page = await open(t, 'Grafana', { permissions: ['clipboard-read', 'clipboard-write'] });
+    assert.equal(await page.locator('.inbox-body').innerText(), 'Disk is full');
+    assert.deepEqual(await rows(page), ['host = db-1']);
+    await page.getByRole('button', { name: 'Copy as JSON' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+    assert.deepEqual(copied, { message: ' Disk is full ', host: 'db-1' });
+    // Shortened, or beside another body, it stays.
+    await site.post({ title: 'Both', body: 'Text', message: 'Another' });
+    await page.goto('/');
+    await page.getByText('Both', { exact: true }).click();
+    await page.getByRole('heading', { name: 'Both' }).waitFor();
+    assert.deepEqual(await rows(page), ['message = Another']);
+  });
+
   site.test('fits on a phone, however deep its data and long its words', async (t) => {
     const deep = Array.from({ length: 25 }).reduce<object>((inner) => ({ level: inner }), { end: 'x'.repeat(300) });
     await site.post({

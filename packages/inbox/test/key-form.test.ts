@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { emptyKeyForm, readKeyForm } from '../src/pages/keys/key-form.ts';
+import { emptyKeyForm, readKeyForm, wrongDomain } from '../src/pages/keys/key-form.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -26,6 +26,13 @@ suite('The form of a new key', () => {
     const { allowedDomains, rateLimit, expiresAt } = readKeyForm(form, 1000);
     assert.deepEqual(allowedDomains, ['a.example', '*.b.example', 'c.example']);
     assert.deepEqual([rateLimit, expiresAt], ['5/m', 1000 + 30 * day]);
+  });
+
+  test('an entry that is no domain is named', () => {
+    assert.equal(wrongDomain(emptyKeyForm), null);
+    assert.equal(wrongDomain({ ...emptyKeyForm, domains: 'a.example\nhttps://b.example/, *.c.example' }), null);
+    assert.equal(wrongDomain({ ...emptyKeyForm, domains: 'a.example\nnot a domain!!' }), 'not a domain!!');
+    assert.equal(wrongDomain({ ...emptyKeyForm, domains: 'example' }), 'example');
   });
 
   test('a date that is missing is never taken for "never"', () => {

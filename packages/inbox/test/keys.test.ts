@@ -70,6 +70,24 @@ suite('The keys page', () => {
     },
   );
 
+  inbox.test('refuses what is not a domain, before anything is sent', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/keys');
+    await openForm(page);
+    await page.getByRole('textbox', { name: 'Label' }).fill('Nonsense');
+    const domains = page.getByRole('textbox', { name: 'Allowed domains' });
+    await domains.fill('good.example\nnot a domain!!');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('“not a domain!!” is not a domain.').waitFor();
+    await domains.fill('good.example');
+    assert.equal(await page.getByText('is not a domain.').count(), 0);
+    await create(page);
+    const { body } = await (await inbox.owner()).get<{ keys: { label: string; allowedDomains: string[] }[] }>(
+      '/api/keys',
+    );
+    assert.deepEqual(body.keys.find(({ label }) => label === 'Nonsense')?.allowedDomains, ['good.example']);
+  });
+
   inbox.test('a key for other domains says why this page may not use it', async (t) => {
     // Pages of localhost may use every key. A name below it is another one, and leads to this machine as well.
     const elsewhere = inbox.origin.replace('localhost', 'inbox.localhost');
@@ -102,8 +120,10 @@ suite('The keys page', () => {
     await page.getByRole('combobox', { name: 'Expires' }).selectOption('date');
     await page.getByLabel('Expires at').fill('2001-01-01T00:00');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await page.getByText('This must be a domain such as example.com or *.example.com.').waitFor();
-    await page.getByText('Choose a time to come.').waitFor();
+    await page.getByText('“not/a/domain” is not a domain.').waitFor();
+    await page.getByRole('textbox', { name: 'Allowed domains' }).fill('example.com');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('Choose a time in the future.').waitFor();
     assert.equal(await page.getByLabel('Expires at').getAttribute('aria-invalid'), 'true');
   });
 

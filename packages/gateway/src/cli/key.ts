@@ -1,6 +1,5 @@
-import { type KeyType, keyTypes, notifyKeyTypes } from '@tocsin/contract';
+import { type KeyType, keyTypes, notifyKeyTypes, parseAllowedDomain } from '@tocsin/contract';
 import { isImportable } from '../core/key-format.ts';
-import { parseAllowedDomain } from '../core/origin-policy.ts';
 import { Problem } from '../core/problem.ts';
 import { formatRate, parseRate, type Rate } from '../core/rate.ts';
 import { type ApiKey, KeyExists } from '../gateway/ports.ts';
@@ -90,7 +89,7 @@ function readDomains(args: Arguments): string[] {
   return args.texts('domain').map((text) => {
     const domain = parseAllowedDomain(text);
     if (domain === undefined)
-      throw new UsageError(`--domain ${text} is not a domain such as example.com or *.example.com.`);
+      throw new UsageError(`--domain ${text} is not a domain such as example.com, *.example.com or http://nas.`);
     return domain;
   });
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { parseAllowedDomain } from '@tocsin/contract';
 import fixtures from '@tocsin/contract/fixtures/origin-policy.json' with { type: 'json' };
-import { isOriginAllowed, parseAllowedDomain } from './origin-policy.ts';
+import { isOriginAllowed } from './origin-policy.ts';
 
 suite('The origin policy', () => {
   for (const { allowedDomains, origin, referer, accepted } of fixtures.cases) {
@@ -20,6 +21,12 @@ suite('The origin policy', () => {
     ['example.com:08443', 'example.com:8443'],
     ['münchen.de', 'xn--mnchen-3ya.de'],
     ['[2001:DB8::1]:99', '[2001:db8::1]:99'],
+    ['192.168.1.20', '192.168.1.20'],
+    ['http://nas', 'nas'],
+    ['nas:8080', 'nas:8080'],
+    ['*.lan', '*.lan'],
+    ['my_box.lan', 'my_box.lan'],
+    ['localhost', 'localhost'],
   ] as const) {
     test(`keeps the allowed domain ${text} as ${kept}`, () => assert.equal(parseAllowedDomain(text), kept));
   }
@@ -35,6 +42,22 @@ suite('The origin policy', () => {
     'example.com:x',
     'a..b:99999999',
     '::1',
+    'not',
+    'domain!!',
+    'a b.example',
+    '-.example',
+    'a-.example',
+    '.example.com',
+    'a..example.com',
+    'example.com:70000',
+    '*.192.168.1.20',
+    '999.1.1.1',
+    "o'brien.example",
+    'a,b.example',
+    '(example.com)',
+    '%65xample.com',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(140)}example`,
   ]) {
     test(`does not take ${JSON.stringify(text)} for a domain`, () => assert.equal(parseAllowedDomain(text), undefined));
   }

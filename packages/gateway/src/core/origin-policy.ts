@@ -1,4 +1,5 @@
 // Section 5.3 to 5.5: may a page of this origin use a key that is bound to domains?
+import { canonicalHost, splitAllowedDomain } from '@tocsin/contract';
 
 /** Always accepted, whatever the key allows. */
 const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
@@ -21,31 +22,9 @@ export function isOriginAllowed(
   return allowedDomains.some((entry) => matches(entry, host, port));
 }
 
-/** An entry as it is kept: lower case, punycode, `*.` and a port where given; undefined when it is no domain. */
-export function parseAllowedDomain(text: string): string | undefined {
-  const bare = text
-    .trim()
-    .replace(/^https?:\/\//i, '')
-    .replace(/\/$/, '');
-  const entry = splitEntry(bare);
-  if (entry === undefined || /[\s/\\?#@*]/.test(entry.host)) return undefined;
-  const url = URL.parse(`https://${entry.host}`);
-  if (url === null) return undefined;
-  return entry.wildcard + canonicalHost(url.hostname) + (entry.port === '' ? '' : `:${Number(entry.port)}`);
-}
-
 function matches(allowed: string, host: string, port: string): boolean {
-  const entry = splitEntry(allowed);
+  const entry = splitAllowedDomain(allowed);
   if (entry === undefined || (entry.port !== '' && entry.port !== port)) return false;
   // The dot is part of what is compared, so *.example.com admits neither example.com nor badexample.com.
   return entry.wildcard === '' ? host === entry.host : host.endsWith(`.${entry.host}`) && host !== `.${entry.host}`;
-}
-
-function splitEntry(text: string): { wildcard: string; host: string; port: string } | undefined {
-  const [, wildcard = '', host, port = ''] = /^(\*\.)?(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
-  return host === undefined ? undefined : { wildcard, host, port };
-}
-
-function canonicalHost(hostname: string): string {
-  return hostname.toLowerCase().replace(/\.$/, '');
 }

@@ -1,6 +1,8 @@
 // The page in the mail. Styles are inline because many readers drop everything else; the style block only adds dark mode
 // and small screens where it is understood. Nothing is loaded from anywhere.
+
 import type { Severity } from '@tocsin/contract';
+import { dataBesideBody } from '@tocsin/contract';
 import type { Notification } from '../../gateway/ports.ts';
 import { manyLines, oneLine } from './clean.ts';
 import { originOf, type Row, tableOf } from './facts.ts';
@@ -100,8 +102,8 @@ function body({ body }: Notification): string {
   return `<p class="strong" dir="auto" style="${style}">${lines(text)}</p>`;
 }
 
-function table({ data }: Notification): string {
-  const { rows, more } = tableOf(data);
+function table(notification: Notification): string {
+  const { rows, more } = tableOf(dataBesideBody(notification));
   if (rows.length + more === 0) return '';
   const style = 'margin:18px 0 0;border-collapse:collapse;table-layout:fixed';
   const rest = `<p class="soft" style="margin:8px 0 0;font-size:14px;line-height:20px;color:#5b6472">… and ${more} more</p>`;

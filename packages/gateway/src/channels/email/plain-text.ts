@@ -1,11 +1,12 @@
+import { dataBesideBody } from '@tocsin/contract';
 import type { Notification } from '../../gateway/ports.ts';
 import { manyLines, oneLine } from './clean.ts';
 import { originOf, type Row, tableOf } from './facts.ts';
 
 /** The form for readers without HTML, and for those who listen to their mail. */
 export function renderText(notification: Notification): string {
-  const { title, body, severity, data } = notification;
-  const { rows, more } = tableOf(data);
+  const { title, body, severity } = notification;
+  const { rows, more } = tableOf(dataBesideBody(notification));
   const headline = severity === null ? oneLine(title) : `${severity.toUpperCase()}: ${oneLine(title)}`;
   const table = [...rows.map(lineOf), ...(more > 0 ? [`… and ${more} more`] : [])];
   const origin = originOf(notification).map(([name, value]) => `${name}: ${value}`);

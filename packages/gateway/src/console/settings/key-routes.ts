@@ -1,6 +1,6 @@
+import { parseAllowedDomain } from '@tocsin/contract';
 import type { CreatedKeyEntry, KeyEntry, NewKey } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import { parseAllowedDomain } from '../../core/origin-policy.ts';
 import { formatRate, parseRate, type Rate } from '../../core/rate.ts';
 import type { ApiKey } from '../../gateway/ports.ts';
 import { createKey } from '../../gateway/registration.ts';
@@ -75,7 +75,7 @@ function readDomains(fields: Fields): string[] {
   const domains = given.map((entry: unknown, index) => {
     const domain = typeof entry === 'string' && entry.length <= 300 ? parseAllowedDomain(entry) : undefined;
     if (domain === undefined) {
-      fields.wrong(`allowedDomains[${index}]`, 'must be a domain such as example.com or *.example.com');
+      fields.wrong(`allowedDomains[${index}]`, 'must be a domain such as example.com, *.example.com or http://nas');
     }
     return domain ?? '';
   });

@@ -1,5 +1,6 @@
 import type { DeliveryEntry, InboxEntry } from '@tocsin/contract/console';
-import { useEffect, useRef } from 'preact/hooks';
+import { dataBesideBody } from '@tocsin/contract/data-beside-body';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -89,7 +90,7 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
               <PlainText content={entry.body} />
             </p>
           )}
-          <DetailData data={entry.data} />
+          <DetailData entry={entry} />
           {detail?.notification.id === id && (
             <section class="inbox-section" aria-labelledby="inbox-deliveries-title">
               <h3 id="inbox-deliveries-title">{text.inbox.deliveries}</h3>
@@ -136,13 +137,14 @@ function DetailHead({ entry }: { entry: InboxEntry }) {
   );
 }
 
-function DetailData({ data }: { data: InboxEntry['data'] }) {
+function DetailData({ entry }: { entry: InboxEntry }) {
+  const data = useMemo(() => dataBesideBody(entry), [entry]);
   if (Object.keys(data).length === 0) return null;
   return (
     <section class="inbox-section" aria-labelledby="inbox-data-title">
       <div class="row between">
         <h3 id="inbox-data-title">{text.inbox.data}</h3>
-        <CopyButton value={() => JSON.stringify(data, null, 2)} what={text.inbox.asJson} wordy />
+        <CopyButton value={() => JSON.stringify(entry.data, null, 2)} what={text.inbox.asJson} wordy />
       </div>
       <DataTable data={data} />
     </section>

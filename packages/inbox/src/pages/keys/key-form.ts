@@ -1,4 +1,5 @@
 // What stands in the form of a new key → what the console is asked for.
+import { parseAllowedDomain } from '@tocsin/contract/allowed-domain';
 import type { NewKey } from '@tocsin/contract/console';
 
 export const expiryChoices = ['never', '30', '90', '365', 'date'] as const;
@@ -9,7 +10,7 @@ export type RateUnit = (typeof rateUnits)[number];
 export interface KeyForm {
   label: string;
   type: NewKey['type'];
-  /** As typed: one a line, or with commas. */
+  /** As typed: one per line, or separated by commas. */
   domains: string;
   expiry: ExpiryChoice;
   /** Of an input for date and time: in the zone of the person. */
@@ -37,11 +38,23 @@ export function readKeyForm(form: KeyForm, now: number): NewKey {
   return {
     type,
     label: label.trim() || null,
-    allowedDomains: domains.split(/[\s,;]+/).filter((domain) => domain !== ''),
+    allowedDomains: splitDomains(domains),
     requireSignature,
     rateLimit: rateCount.trim() === '' ? null : `${rateCount.trim()}/${rateUnit}`,
     expiresAt: readExpiry(form, now),
   };
+}
+
+/** The first entry that is no domain; null: all are. */
+export function wrongDomain({ domains }: KeyForm): string | null {
+  return splitDomains(domains).find((domain) => parseAllowedDomain(domain) === undefined) ?? null;
+}
+
+function splitDomains(typed: string): string[] {
+  return typed
+    .split(/[\n,;]+/)
+    .map((domain) => domain.trim())
+    .filter((domain) => domain !== '');
 }
 
 /** A date that is missing or in the past is sent as it is: the console says what is wrong with it. */

@@ -7,7 +7,7 @@ import { SelectField, Switch, TextArea, TextField } from '../../components/field
 import { Form } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { text } from '../../text/index.ts';
-import { emptyKeyForm, expiryChoices, type KeyForm, rateUnits, readKeyForm } from './key-form.ts';
+import { emptyKeyForm, expiryChoices, type KeyForm, rateUnits, readKeyForm, wrongDomain } from './key-form.ts';
 
 const words = text.keys;
 const types = ['public_client', 'internal_service'] as const;
@@ -21,8 +21,12 @@ interface NewKeyDialogProps {
 export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   const [form, setForm] = useState<KeyForm>(emptyKeyForm);
   const [error, setError] = useState<unknown>(null);
+  const [notADomain, setNotADomain] = useState<string | null>(null);
   const set = (change: Partial<KeyForm>): void => setForm((present) => ({ ...present, ...change }));
   const create = async (): Promise<void> => {
+    const wrong = wrongDomain(form);
+    setNotADomain(wrong);
+    if (wrong !== null) return setError(null);
     try {
       await onCreated(await post<CreatedKeyEntry>('/keys', readKeyForm(form, Date.now())));
     } catch (problem) {
@@ -54,12 +58,15 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         <TextArea
           label={words.allowedDomains}
           hint={words.allowedDomainsHint}
-          problem={problemOf(error, 'allowedDomains')}
+          problem={notADomain === null ? problemOf(error, 'allowedDomains') : words.notADomain(notADomain)}
           value={form.domains}
           rows={2}
           autocomplete="off"
           spellcheck={false}
-          onInput={(domains) => set({ domains })}
+          onInput={(domains) => {
+            set({ domains });
+            setNotADomain(null);
+          }}
         />
         <SelectField
           label={words.expiry}

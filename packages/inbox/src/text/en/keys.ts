@@ -40,7 +40,9 @@ export const keys = {
   type: 'Type',
   allowedDomains: 'Allowed domains',
   allowedDomainsHint:
-    'One a line, such as example.com or *.example.com. Only web pages and WordPress sites of these may use the key; programs that name no website always may. Leave it empty for any.',
+    'One per line, such as example.com or *.example.com. Only web pages and WordPress sites of these domains may use the key; clients that send no Origin header always may. Leave it empty to allow all.',
+  notADomain: (entry: string) =>
+    `“${entry}” is not a domain. Enter one per line, such as example.com, *.example.com or http://nas.`,
   expiry: 'Expires',
   expiries: {
     never: 'Never',
@@ -50,7 +52,7 @@ export const keys = {
     date: 'At a time that I choose',
   },
   expiresAt: 'Expires at',
-  expiresAtWrong: 'Choose a time to come.',
+  expiresAtWrong: 'Choose a time in the future.',
   requireSignature: 'Require a signature',
   requireSignatureHint: 'Each request must prove that it knows the key, and works once.',
   rateLimit: 'Rate limit',
