@@ -177,6 +177,14 @@ suite('The content of a mail', () => {
     assert.deepEqual([...severities, null].map(importanceOf), [undefined, undefined, 'high', 'high', undefined]);
   });
 
+  test('shows a message that stands in for the body once', () => {
+    const { text, html } = mailOf({ body: 'Disk is full', data: { message: ' Disk is full ', host: 'db-1' } });
+    for (const content of [text, html]) {
+      assert.equal(content.split('Disk is full').length - 1, 1);
+      assert.ok(content.includes('db-1'));
+    }
+  });
+
   test('has an id that depends on the notification alone', () => {
     assert.equal(mailOf({}).messageId, '<0198f3c2-7d00-7000-8000-00000000abcd@example.com>');
     assert.equal(mailOf({ title: 'Other' }).messageId, mailOf({}).messageId);

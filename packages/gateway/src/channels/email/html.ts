@@ -1,8 +1,6 @@
 // The page in the mail. Styles are inline because many readers drop everything else; the style block only adds dark mode
 // and small screens where it is understood. Nothing is loaded from anywhere.
-
-import type { Severity } from '@tocsin/contract';
-import { dataBesideBody } from '@tocsin/contract';
+import { dataBesideBody, type Severity } from '@tocsin/contract';
 import type { Notification } from '../../gateway/ports.ts';
 import { manyLines, oneLine } from './clean.ts';
 import { originOf, type Row, tableOf } from './facts.ts';
