@@ -44,3 +44,19 @@ test('A channel that goes and comes back is one line each, however often it is t
   );
   assert.equal(lines[0]?.cause, 'The mail server cannot be reached (ECONNREFUSED)');
 });
+
+test('A log line for people is one line that a terminal does not obey, whatever it tells of', async () => {
+  const script = `
+    const { createLog } = await import(${JSON.stringify(new URL('./log.ts', import.meta.url).href)});
+    for (const isForPeople of [true, false]) {
+      const log = createLog('info', isForPeople);
+      log.oidcFailed('a\\u001b[2J\\nb\\u009b2J\\u202ec');
+      await log.flush();
+    }`;
+  const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+  const [forPeople = '', json = '', ...rest] = stderr.trimEnd().split('\n');
+  assert.deepEqual(rest, []);
+  for (const line of [forPeople, json]) assert.doesNotMatch(line, /[\p{Cc}\u202a-\u202e]/u);
+  assert.match(forPeople, /cause=a\ufffd\[2J\ufffdb\ufffd2J\ufffdc/);
+  assert.equal((JSON.parse(json) as { cause: string }).cause, 'a\u001b[2J\nb\u009b2J\u202ec');
+});

@@ -4,6 +4,7 @@ import pino from 'pino';
 import type { BrokerEvent } from './channels/mqtt/embedded/events.ts';
 import type { ChannelsObserver, GuardName } from './channels/registry.ts';
 import type { LogLevel } from './config.ts';
+import { printable, printableJson, printableLines } from './core/printable.ts';
 import { type Delivery, StoreUnavailable } from './gateway/ports.ts';
 import type { RequestLog } from './http/app.ts';
 import type { OnRefused } from './http/server.ts';
@@ -54,7 +55,7 @@ const guardTexts: Record<GuardName, string> = {
 /** For people the lines are short text; for machines they are JSON. Those of a worker carry its number. */
 export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {
   const sink = new LogSink();
-  const destination = isForPeople ? asText(sink) : sink;
+  const destination = isForPeople ? asText(sink) : asJson(sink);
   const logger = pino(
     { level, base: worker === null ? null : { worker }, timestamp: pino.stdTimeFunctions.isoTime },
     destination,
@@ -147,12 +148,19 @@ function asText(sink: LogSink) {
     write(line: string): void {
       const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
       const rest = Object.entries(fields).map(
-        ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+        // Only a stack has lines of its own.
+        ([name, value]) =>
+          `${name}=${name === 'stack' ? value : printable(typeof value === 'string' ? value : JSON.stringify(value))}`,
       );
       const label = pino.levels.labels[level as number] ?? '';
-      sink.write(`${[String(time).slice(11, 19), label, msg, ...rest].join(' ')}\n`);
+      const text = [String(time).slice(11, 19), label, printable(String(msg ?? '')), ...rest].join(' ');
+      sink.write(`${printableLines(text)}\n`);
     },
   };
+}
+
+function asJson(sink: LogSink) {
+  return { write: (line: string): void => sink.write(printableJson(line)) };
 }
 
 function stackOf(error: unknown): string {

@@ -153,6 +153,16 @@ suite('The command line', () => {
     assert.doesNotMatch((await installation.run(['key', 'list'])).stdout, new RegExp(key as string));
     const revoked = await installation.json('key', 'revoke', id as string);
     assert.equal(revoked.state, 'revoked');
+    const file = join(installation.dataDir, 'key');
+    await writeFile(file, 'svc_imported-from-a-file\n');
+    await installation.json('key', 'create', '--value-file', file);
+    assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-a-file'), /exists already/);
+    const piped = await installation.run(['key', 'create', '--value-file', '-'], {}, 'svc_imported-from-a-pipe\n');
+    assert.equal(piped.exitCode, 0, piped.stderr);
+    assert.doesNotMatch(piped.stdout, /svc_/);
+    assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-a-pipe'), /exists already/);
+    assert.match(await failing(1, 'key', 'create', '--value-file', `${file}-2`), /no such file/);
+    assert.match(await failing(2, 'key', 'create', '--value-file', file, '--value', 'svc_x'), /not both/);
     const imported = await installation.json('key', 'create', '--value', 'svc_imported-from-before');
     assert.equal(imported.key, 'svc_imported-from-before');
     assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-before'), /exists already/);

@@ -15,7 +15,7 @@ import { serveAndGiveUp } from './support/refusal-to-start.ts';
 const accounts = {
   ann: { email: 'Ann@example.org', email_verified: true, name: 'Ann' },
   bob: { email: 'bob@example.org', email_verified: false, name: 'Bob' },
-  carol: { email: 'carol@example.org', email_verified: true, name: 'Carol C.' },
+  carol: { email: 'carol@example.org', email_verified: true, name: 'Carol\u001b\nC.' },
   dora: { email: 'home@example.org', email_verified: true, name: 'Dora' },
 };
 

@@ -21,7 +21,7 @@ const allowed: Record<string, string[]> = {
   'log-repeats.ts': [],
   'log-sink.ts': [],
   workers: ['core', 'channels'],
-  'log.ts': ['config.ts', 'log-repeats.ts', 'log-sink.ts', 'gateway', 'http', 'channels', 'workers'],
+  'log.ts': ['config.ts', 'log-repeats.ts', 'log-sink.ts', 'core', 'gateway', 'http', 'channels', 'workers'],
   traces: ['core', 'gateway', 'http'],
   'tally.ts': [],
   'metrics.ts': ['core', 'gateway', 'http', 'store', 'channels', 'traces', 'tally.ts'],

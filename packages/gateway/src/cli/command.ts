@@ -1,6 +1,7 @@
 // What a command is, and what every command can use.
 import type { ParseArgsConfig } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
+import { isPrintable, printable, unprintableProblem } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import type { Owner, Store } from '../gateway/ports.ts';
 
@@ -89,10 +90,19 @@ export async function resolveOwner(store: Store, id: string | undefined, option 
   const [only, ...others] = owners;
   if (only === undefined) throw new Problem("There is no owner yet. Create one: 'tocsin owner create --name NAME'.");
   if (others.length > 0) {
-    const list = owners.slice(0, 20).map((owner) => `  ${option}${owner.id}  ${owner.name}`);
+    const list = owners.slice(0, 20).map((owner) => `  ${option}${owner.id}  ${printable(owner.name)}`);
     throw new UsageError(`There are several owners; say which:\n${list.join('\n')}`);
   }
   return only;
+}
+
+/** A name or label that is given as an option, without white space at its ends; undefined: not given. */
+export function readName(args: Arguments, option: string): string | undefined {
+  const name = args.text(option)?.trim();
+  if (name === undefined) return undefined;
+  if (name === '' || name.length > 200) throw new UsageError(`--${option} must have 1 to 200 characters.`);
+  if (!isPrintable(name)) throw new UsageError(`--${option} ${unprintableProblem}.`);
+  return name;
 }
 
 export function notFound(noun: string, id: string): never {
@@ -110,9 +120,10 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Columns padded to their widest cell; an empty list says so in words. */
-export function table(header: string[], rows: string[][], whenEmpty: string): string {
-  if (rows.length === 0) return whenEmpty;
+/** Columns padded to their widest cell; an empty list says so in words. No cell can add a row. */
+export function table(header: string[], cells: string[][], whenEmpty: string): string {
+  if (cells.length === 0) return whenEmpty;
+  const rows = cells.map((row) => row.map(printable));
   const widths = header.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)));
   return [header, ...rows]
     .map((row) =>

@@ -8,9 +8,9 @@ import {
   isoTime,
   notFound,
   ownerOption,
+  readName,
   resolveOwner,
   table,
-  UsageError,
   withStore,
 } from './command.ts';
 import { testDeviceCommand } from './test-sends.ts';
@@ -25,8 +25,7 @@ export const deviceCommands: CommandGroup = {
         name: { kind: 'string', value: 'NAME', help: 'the name of the device', required: true },
       },
       run: async (args, environment) => {
-        const name = args.text('name')?.trim() ?? '';
-        if (name === '' || name.length > 200) throw new UsageError('--name must have 1 to 200 characters.');
+        const name = readName(args, 'name') as string;
         const { device, mqtt } = await withStore(environment, async (store, config) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
           const { topicPrefix, embeddedPort } = config.mqtt;

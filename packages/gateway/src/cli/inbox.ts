@@ -1,4 +1,5 @@
 import { defaults } from '@tocsin/contract';
+import { printable } from '../core/printable.ts';
 import type { Notification } from '../gateway/ports.ts';
 import { type CommandGroup, isoTime, ownerOption, resolveOwner, UsageError, withStore } from './command.ts';
 
@@ -52,6 +53,5 @@ function describe({ id, createdAt, title, body, source, category, severity, data
   for (const [name, value] of Object.entries(data)) {
     lines.push(`  ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
   }
-  // What a stranger sent must not steer the terminal.
-  return lines.map((line) => line.replace(/\p{Cc}/gu, '\ufffd')).join('\n');
+  return lines.map(printable).join('\n');
 }

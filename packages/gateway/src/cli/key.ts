@@ -10,11 +10,13 @@ import {
   isoTime,
   notFound,
   ownerOption,
+  readName,
   resolveOwner,
   table,
   UsageError,
   withStore,
 } from './command.ts';
+import { readSecret } from './secret-input.ts';
 
 export const keyCommands: CommandGroup = {
   summary: 'API keys: what callers authenticate with',
@@ -29,17 +31,26 @@ export const keyCommands: CommandGroup = {
         expires: { kind: 'string', value: 'TIME', help: 'ISO 8601 time, or how long from now: 12h, 30d' },
         'require-signature': { kind: 'flag', help: 'refuse requests that are not signed' },
         'rate-limit': { kind: 'string', value: 'RATE', help: 'such as 100/m (s, m, h, d)' },
-        value: { kind: 'string', value: 'svc_…', help: 'import this value instead of making one' },
+        value: {
+          kind: 'string',
+          value: 'svc_…',
+          help: 'import this value; other users of this machine can see it while the command runs',
+        },
+        'value-file': {
+          kind: 'string',
+          value: 'FILE',
+          help: 'import the value in this file, or from standard input with -; other users cannot see it',
+        },
       },
       run: async (args, environment) => {
         const wanted = {
           type: readType(args),
-          label: args.text('label') ?? null,
+          label: readName(args, 'label') ?? null,
           allowedDomains: readDomains(args),
           requireSignature: args.flag('require-signature'),
           rateLimit: readRate(args),
           expiresAt: readExpiry(args, makers.now()),
-          value: readValue(args),
+          value: await readValue(args),
         };
         const { key, value } = await withStore(environment, async (store) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
@@ -113,10 +124,10 @@ function readExpiry(args: Arguments, now: number): number | null {
   return expiresAt;
 }
 
-function readValue(args: Arguments): string | null {
-  const value = args.text('value');
+async function readValue(args: Arguments): Promise<string | null> {
+  const value = await readSecret(args, 'value');
   if (value !== undefined && !isImportable(value)) {
-    throw new UsageError('--value must be svc_ and 16 to 200 visible ASCII characters without a comma.');
+    throw new UsageError('A key to import must be svc_ and 16 to 200 visible ASCII characters without a comma.');
   }
   return value ?? null;
 }

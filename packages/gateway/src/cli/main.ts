@@ -1,6 +1,7 @@
 // The command line: finds the command, reads its arguments, prints what it gives back.
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
+import { printableJson, printableLines } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../gateway/ports.ts';
 import {
@@ -45,10 +46,10 @@ async function main(words: string[]): Promise<number> {
     return await dispatch(words);
   } catch (error) {
     if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n`);
+      printError(error.message);
       return usageExitCode;
     }
-    process.stderr.write(`${isForPeople(error) ? error.message : (error as Error).stack}\n`);
+    printError(isForPeople(error) ? error.message : String((error as Error).stack));
     return failureExitCode;
   }
 }
@@ -125,12 +126,18 @@ function usage(name: string, problem: string): UsageError {
 }
 
 function printOutput({ json, text, warnings = [], exitCode = 0 }: Output, asJson: boolean): number {
-  for (const warning of warnings) process.stderr.write(`${warning}\n`);
-  print(asJson ? JSON.stringify(json) : text);
+  for (const warning of warnings) printError(warning);
+  if (asJson) process.stdout.write(`${printableJson(JSON.stringify(json))}\n`);
+  else print(text);
   return exitCode;
 }
 
+/** What callers and owners wrote must not steer the terminal, here and below. */
 function print(text: string): number {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printableLines(text)}\n`);
   return 0;
+}
+
+function printError(text: string): void {
+  process.stderr.write(`${printableLines(text)}\n`);
 }

@@ -4,6 +4,7 @@ import { createWriteStream, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describeFileError } from '../core/file-error.ts';
+import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { formatRate } from '../core/rate.ts';
 import {
@@ -112,7 +113,7 @@ async function toNewFile(document: Readable, file: string): Promise<void> {
 function describeExport(owner: Owner, file: string, { notifications, damaged }: Counts): Output {
   return {
     json: { id: owner.id, file, notifications, damaged },
-    text: `Wrote ${owner.name} (${owner.id}) with ${counted(notifications, 'notification')} to ${file}. It is not encrypted.`,
+    text: `Wrote ${printable(owner.name)} (${owner.id}) with ${counted(notifications, 'notification')} to ${file}. It is not encrypted.`,
     warnings: damaged === 0 ? [] : [`${counted(damaged, 'row')} did not open; see "damaged" in the file for the ids.`],
   };
 }

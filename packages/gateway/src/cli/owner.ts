@@ -1,6 +1,7 @@
 import { type Config, parseSwitch } from '../config.ts';
 import { byName, configuredListeners } from '../core/device-urls.ts';
 import { isOneAddress } from '../core/mail-address.ts';
+import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { linkLifetimes, makeLink } from '../gateway/one-time-links.ts';
 import type { Owner } from '../gateway/ports.ts';
@@ -11,6 +12,7 @@ import {
   isoTime,
   notFound,
   type Option,
+  readName,
   resolveOwner,
   table,
   UsageError,
@@ -36,7 +38,7 @@ export const ownerCommands: CommandGroup = {
       run: async (args, environment) => {
         const email = readEmail(args) ?? null;
         const profile = {
-          name: readName(args) as string,
+          name: readName(args, 'name') as string,
           email,
           emailAlerts: readAlerts(args) ?? email !== null,
           role: readRole(args) ?? 'owner',
@@ -75,7 +77,12 @@ export const ownerCommands: CommandGroup = {
         },
       },
       run: (args, environment) => {
-        const [name, email, emailAlerts, role] = [readName(args), readEmail(args), readAlerts(args), readRole(args)];
+        const [name, email, emailAlerts, role] = [
+          readName(args, 'name'),
+          readEmail(args),
+          readAlerts(args),
+          readRole(args),
+        ];
         return withStore(environment, async (store) => {
           const change = (before: Owner): Owner => {
             const after = {
@@ -135,7 +142,7 @@ export const ownerCommands: CommandGroup = {
           // Not looked at without need: an owner whose row is damaged can be deleted, too.
           if (isAtTerminal() && !args.flag('yes')) {
             const { name } = (await store.findOwner(id)) ?? notFound('owner', id);
-            await confirmByName(`This deletes ${name} (${id}) and everything of theirs.`, name);
+            await confirmByName(`This deletes ${printable(name)} (${id}) and everything of theirs.`, printable(name));
           }
           if (!(await store.deleteOwner(id))) notFound('owner', id);
           return { json: { id, deleted: true }, text: `Deleted owner ${id} and everything of theirs.` };
@@ -143,13 +150,6 @@ export const ownerCommands: CommandGroup = {
     },
   },
 };
-
-function readName(args: Arguments): string | undefined {
-  const name = args.text('name')?.trim();
-  if (name !== undefined && (name === '' || name.length > 200))
-    throw new UsageError('--name must have 1 to 200 characters.');
-  return name;
-}
 
 /** undefined: not given; null: to be removed. */
 function readEmail(args: Arguments): string | null | undefined {

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
 import { tokenProblem } from '../channels/push/token.ts';
 import type { Config } from '../config.ts';
-import { describeFileError } from '../core/file-error.ts';
 import { digestOf, randomBase62 } from '../core/key-format.ts';
 import type { PushTarget } from '../core/plan.ts';
 import { Problem } from '../core/problem.ts';
@@ -13,12 +11,14 @@ import {
   type CommandGroup,
   isoTime,
   ownerOption,
+  readName,
   resolveOwner,
   table,
   UsageError,
   withStore,
 } from './command.ts';
 
+import { readSecret } from './secret-input.ts';
 import { testPushCommand } from './test-sends.ts';
 
 type Provider = PushTarget['provider'];
@@ -41,14 +41,14 @@ export const pushCommands: CommandGroup = {
         'token-file': {
           kind: 'string',
           value: 'FILE',
-          help: 'read the token from a file, out of sight of other users',
+          help: 'read the token from a file, or from standard input with -; other users cannot see it',
         },
         label: { kind: 'string', value: 'TEXT', help: 'what the target is' },
       },
       run: async (args, environment) => {
         const provider = readProvider(args);
         const token = await readToken(args);
-        const label = readLabel(args);
+        const label = readName(args, 'label') ?? null;
         return withStore(environment, async (store, config) => {
           const problem = tokenProblem(provider, token, config.push.webPushHosts);
           if (problem !== null) throw new UsageError(`This is no ${provider} token: ${problem}`);
@@ -118,21 +118,9 @@ function readProvider(args: Arguments): Provider {
 }
 
 async function readToken(args: Arguments): Promise<string> {
-  const [token, file] = [args.text('token'), args.text('token-file')];
-  if ((token === undefined) === (file === undefined))
-    throw new UsageError('Give the token by --token or --token-file.');
-  if (file === undefined) return (token as string).trim();
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    throw new Problem(`--token-file: ${file} cannot be read: ${describeFileError(error)}.`);
-  }
-}
-
-function readLabel(args: Arguments): string | null {
-  const label = args.text('label')?.trim() || null;
-  if (label !== null && label.length > 200) throw new UsageError('--label must have at most 200 characters.');
-  return label;
+  const token = await readSecret(args, 'token');
+  if (token === undefined) throw new UsageError('Give the token by --token or --token-file.');
+  return token;
 }
 
 function warningsFor(provider: Provider, { push }: Config): string[] {

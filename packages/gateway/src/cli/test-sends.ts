@@ -6,6 +6,7 @@ import type { ChannelSet } from '../channels/registry.ts';
 import type { Config } from '../config.ts';
 import type { Outcome } from '../core/answer.ts';
 import { listenerUrl } from '../core/device-urls.ts';
+import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import type { Notification, Store } from '../gateway/ports.ts';
@@ -23,7 +24,7 @@ export const testEmailCommand: Command = {
       const owner = (await store.findOwner(positional)) ?? notFound('owner', positional);
       const { email: address } = owner;
       if (address === null)
-        throw new Problem(`${owner.name} has no address: 'tocsin owner set ${owner.id} --email ADDRESS'.`);
+        throw new Problem(`${printable(owner.name)} has no address: 'tocsin owner set ${owner.id} --email ADDRESS'.`);
       return withChannels(config, store, async ({ managed: { email } }) => {
         if (email === null)
           throw new Problem('No mail server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.');
@@ -71,7 +72,7 @@ export const testDeviceCommand: Command = {
         json: answer,
         text:
           failure === null
-            ? `The broker took the test for ${device.name}. Over MQTT it arrives if the device listens, or when it returns.`
+            ? `The broker took the test for ${printable(device.name)}. Over MQTT it arrives if the device listens, or when it returns.`
             : `It was not sent: ${failure}`,
         exitCode: failure === null ? 0 : 1,
       };

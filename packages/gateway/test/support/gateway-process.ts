@@ -69,8 +69,11 @@ export class Installation {
     return gateway;
   }
 
-  async run(args: string[], environment: Record<string, string> = {}): Promise<CommandResult> {
+  /** `input` is what the command reads from standard input. */
+  async run(args: string[], environment: Record<string, string> = {}, input = ''): Promise<CommandResult> {
     const child = this.#spawn(args, environment, []);
+    // A command that reads nothing may have ended before.
+    child.stdin?.on('error', () => undefined).end(input);
     const [stdout, stderr, [exitCode]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -108,7 +111,7 @@ export class Installation {
     const [command, ...rest] = [...wrapper, process.execPath, launcher, ...args] as [string, ...string[]];
     return spawn(command, rest, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...this.environment, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
   }
 }

@@ -1,4 +1,5 @@
 import type { ConsoleError } from '@tocsin/contract/console';
+import { isPrintable, unprintableProblem } from '../../core/printable.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 
 type Problem = NonNullable<ConsoleError['details']>[number];
@@ -17,11 +18,12 @@ export class Fields {
     return this.#values[name];
   }
 
-  /** Without white space at its ends, and not empty. */
+  /** One printable line, without white space at its ends, and not empty. */
   text(name: string, maxLength: number): string {
     const value = this.#values[name];
     const text = typeof value === 'string' ? value.trim() : '';
     if (text === '' || text.length > maxLength) this.wrong(name, `must be text of 1 to ${maxLength} characters`);
+    else if (!isPrintable(text)) this.wrong(name, unprintableProblem);
     return text;
   }
 

@@ -1,5 +1,6 @@
 // Whom somebody is that an OpenID provider vouches for.
 import { digestOf } from '../../core/key-format.ts';
+import { printable } from '../../core/printable.ts';
 import { AlreadyTaken, type OidcIdentity } from '../../gateway/ports/sign-in.ts';
 import { createOwner, newId } from '../../gateway/registration.ts';
 import type { ConsoleApiParts } from '../parts.ts';
@@ -51,7 +52,10 @@ async function link({ store, now, makers }: Parts, person: OidcPerson, ownerId: 
 
 async function createAndLink(parts: Parts, person: OidcPerson): Promise<string | null> {
   const { email } = person;
-  const name = (person.name ?? email ?? 'New owner').slice(0, nameCharacters).toWellFormed();
+  const given = printable(person.name ?? '')
+    .replaceAll(/\ufffd+/g, ' ')
+    .trim();
+  const name = (given || email || 'New owner').slice(0, nameCharacters).toWellFormed();
   const { id } = await createOwner(parts.store, parts.makers, { name, email, emailAlerts: false });
   const linked = await link(parts, person, id);
   if (linked !== id) await parts.store.deleteOwner(id);

@@ -8,6 +8,7 @@ import { AlreadyTaken, type Passkey } from '../../gateway/ports/sign-in.ts';
 import { newId } from '../../gateway/registration.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
+import { Fields } from '../settings/fields.ts';
 import { ownerOf } from '../signed-in.ts';
 import { challengeOf, forgetChallenge, passkeyRefused, rememberChallenge, siteOf } from './passkey-challenge.ts';
 import { credentialSchema } from './passkey-sign-in.ts';
@@ -21,7 +22,7 @@ const schema = {
     type: 'object',
     required: ['name', 'credential'],
     properties: {
-      name: { type: 'string', minLength: 1, maxLength: 100, pattern: '\\S' },
+      name: { type: 'string' },
       credential: credentialSchema,
     },
   },
@@ -54,7 +55,10 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
     { schema },
     async (request, reply) => {
       const { id: ownerId } = ownerOf(request);
-      const { name, credential: response } = request.body;
+      const { credential: response } = request.body;
+      const fields = new Fields(request.body);
+      const name = fields.text('name', 100);
+      fields.check();
       const { challenge, expiresAt } = challengeOf(parts, request, `registration of ${ownerId}`);
       forgetChallenge(parts, reply);
       const { rpId, origin } = siteOf(parts, request);
@@ -77,7 +81,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
         credentialId: credential.id,
         publicKey: Buffer.from(credential.publicKey).toString('base64url'),
         transports: credential.transports ?? [],
-        name: name.trim(),
+        name,
         counter: credential.counter,
         createdAt: now(),
         usedAt: null,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
+import { printable } from '../../core/printable.ts';
 import type { Session, SignInMethod } from '../../gateway/ports/sign-in.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
 import { newId } from '../../gateway/registration.ts';
@@ -36,7 +37,7 @@ export async function beginSession(
     ownerId,
     tokenDigest: digestOf(token),
     method,
-    userAgent: (request.headers['user-agent'] ?? '').slice(0, userAgentCharacters),
+    userAgent: printable(request.headers['user-agent'] ?? '').slice(0, userAgentCharacters),
     address: parts.clientAddress(request),
     createdAt: now,
     seenAt: now,

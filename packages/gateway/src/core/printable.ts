@@ -1,0 +1,28 @@
+// Text that a terminal shows instead of obeying. Names and labels are chosen by owners and by OpenID providers, and are
+// printed by commands that operators run.
+
+/** Control characters, line separators, and the bidi controls that show text in another order than it has. */
+const unprintable = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+export function isPrintable(text: string): boolean {
+  return text.search(unprintable) === -1;
+}
+
+/** One line: every unprintable character becomes U+FFFD. */
+export function printable(text: string): string {
+  return text.replaceAll(unprintable, '\ufffd');
+}
+
+/** The same for text of several lines, which it keeps. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** JSON.stringify escapes only the control characters below U+0020. The value stays the same. */
+export function printableJson(json: string): string {
+  return json.replaceAll(unprintable, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export const unprintableProblem = 'must not contain control characters or line breaks';
