@@ -4,9 +4,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { privateCacheFolder } from './compile-cache.js';
 
 const wantedMajor = 26;
 
@@ -15,8 +15,11 @@ delete process.env.DEBUG;
 
 if (Number(process.versions.node.split('.')[0]) >= wantedMajor) {
   // Node keeps the compiled sources between runs: commands start in half the time. Threads know it by the variable alone.
-  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
-  nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  const cacheFolder = process.env.NODE_COMPILE_CACHE ?? privateCacheFolder();
+  if (cacheFolder !== undefined) {
+    process.env.NODE_COMPILE_CACHE = cacheFolder;
+    nodeModule.enableCompileCache(cacheFolder);
+  }
   const { gatewayProgram } = await import('./bundle.js');
   await import(gatewayProgram());
 } else {
