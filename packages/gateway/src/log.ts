@@ -99,6 +99,12 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       else if (event.kind === 'sign_in_refused' || event.kind === 'dropped') {
         if (!brokerRepeats.isDue(`${event.kind}: ${event.reason}`)) return;
         logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
+      } else if (event.kind === 'publish_ignored') {
+        if (!brokerRepeats.isDue(event.kind)) return;
+        logger.info(
+          { event: event.kind, deviceId: event.deviceId },
+          'MQTT client publishes: ignored, devices only receive',
+        );
       } else logger.debug({ event: event.kind, deviceId: event.deviceId }, 'MQTT');
     },
     guardState: (guard, state, cause) => {

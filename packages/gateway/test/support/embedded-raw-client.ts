@@ -88,10 +88,19 @@ export class RawClient {
     return answer === null ? 'closed' : [...answer.body.subarray(2)];
   }
 
-  publish(topic: string, payload: string, { qos = 0, retain = false }: { qos?: number; retain?: boolean } = {}): void {
-    const id = qos > 0 ? Buffer.of(0, 7) : Buffer.alloc(0);
+  publish(
+    topic: string,
+    payload: string,
+    { qos = 0, retain = false, id = 7 }: { qos?: number; retain?: boolean; id?: number } = {},
+  ): void {
+    const idBytes = qos > 0 ? Buffer.of(id >> 8, id & 0xff) : Buffer.alloc(0);
     const flags = (qos << 1) | (retain ? 1 : 0);
-    this.send(packet(packetType.publish, flags, Buffer.concat([text(topic), id, Buffer.from(payload)])));
+    this.send(packet(packetType.publish, flags, Buffer.concat([text(topic), idBytes, Buffer.from(payload)])));
+  }
+
+  /** PUBREL, in answer to PUBREC. */
+  release(messageId: number): void {
+    this.send(packet(packetType.pubrel, 2, Buffer.of(messageId >> 8, messageId & 0xff)));
   }
 
   /** PUBACK, PUBREC or PUBCOMP. */

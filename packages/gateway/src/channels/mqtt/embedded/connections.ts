@@ -21,6 +21,7 @@ export class Connection {
   /** Once it has signed in. */
   identity: Identity | null = null;
   isDropReported = false;
+  isPublishReported = false;
   /** As which client it wants to sign in; null when that is not acceptable. */
   clientId: string | null = null;
   /** Of a clean session; the others are kept by their session. */

@@ -40,7 +40,7 @@ export function createDoorman(parts: DoormanParts): Hooks {
       // aedes knows clients by this id alone, so it carries the device that has yet to prove itself.
       const deviceId = isDeviceId(packet.username) ? packet.username : '';
       packet.clientId = sessionId({ deviceId, clientId: connection.clientId ?? randomUUID() });
-      // Nobody may publish, so nobody has a last will.
+      // What clients publish is passed on to nobody, and so is a last will.
       delete packet.will;
       done(null, true);
     },
@@ -83,17 +83,23 @@ export function createDoorman(parts: DoormanParts): Hooks {
       done(null, subscription);
     },
 
+    /**
+     * A client may publish anything, as a bridge or a home automation does, and gets its PUBACK or PUBCOMP. Nothing of it
+     * is passed on: aedes sees an empty message on a topic that has no subscribers, also in place of its own `$SYS`.
+     */
     authorizePublish(client, packet, done) {
-      const identity = identityOf(client);
-      const { topic, qos } = packet;
+      const connection = client === null ? undefined : connections.of(client);
+      const identity = connection?.identity ?? null;
+      if (connection === undefined || identity === null) return done(new Error('a client that is not signed in'));
+      const { ownerId, deviceId, clientId, topics } = identity;
       const payload = Buffer.from(packet.payload);
-      const isAcknowledgement = topic === identity?.topics.acknowledgements && qos < 2;
-      if (identity === null || !isAcknowledgement || payload.length > limits.acknowledgementBytes) {
-        return done(new Error('clients may publish nothing but short acknowledgements'));
+      if (packet.topic === topics.acknowledgements && payload.length <= limits.acknowledgementBytes) {
+        onEvent({ kind: 'acknowledged', ownerId, deviceId, clientId, payload });
+      } else if (!connection.isPublishReported) {
+        connection.isPublishReported = true;
+        onEvent({ kind: 'publish_ignored', ownerId, deviceId, clientId });
       }
-      packet.retain = false;
-      const { ownerId, deviceId, clientId } = identity;
-      onEvent({ kind: 'acknowledged', ownerId, deviceId, clientId, payload });
+      Object.assign(packet, { topic: 'ignored', payload: noPayload, retain: false });
       done(null);
     },
 
@@ -104,6 +110,8 @@ export function createDoorman(parts: DoormanParts): Hooks {
     },
   };
 }
+
+const noPayload = Buffer.alloc(0);
 
 /** A client without a name gets one, unless its session is to be found again (MQTT-3.1.3-8). */
 function acceptableClientId(clientId: string, isClean: boolean): string | null {

@@ -4,6 +4,8 @@ export type BrokerEvent =
   | { kind: 'sign_in_refused'; reason: SignInRefusal; address: string }
   /** A peer was cut off: it sent what it must not, was too slow, or is no longer allowed. */
   | { kind: 'dropped'; reason: string; address: string; deviceId: string | null }
+  /** A client publishes to topics other than its own `ack`: reported once for each connection. */
+  | { kind: 'publish_ignored'; ownerId: string; deviceId: string; clientId: string }
   | { kind: 'subscription_refused'; ownerId: string; deviceId: string; clientId: string }
   /** What a device sent to its `ack` topic, as it came: untrusted. */
   | { kind: 'acknowledged'; ownerId: string; deviceId: string; clientId: string; payload: Buffer }

@@ -18,6 +18,37 @@ test('The gauge follows packets however they are cut into chunks', () => {
   }
 });
 
+test('The gauge passes on every byte of packets within the limit, however they are cut into chunks', () => {
+  const stream = Buffer.concat([connect, ping, Buffer.of(0x82, 0x80, 0x01), Buffer.alloc(128, 0xff), ping]);
+  for (let size = 1; size <= stream.length; size += 1) {
+    assert.deepEqual(passedOn(new PacketGauge(), stream, size), stream, `chunks of ${size}`);
+  }
+});
+
+test('A PUBLISH that is too large is cut down to the limit after the sign-in, and what follows it is whole', () => {
+  const body = Buffer.from(Array.from({ length: 3 * limits.packetBytes + 7 }, (_, index) => index % 251));
+  const length = [(body.length & 0x7f) | 0x80, ((body.length >> 7) & 0x7f) | 0x80, body.length >> 14];
+  const stream = Buffer.concat([connect, ping, Buffer.of(0x32, ...length), body, ping, connect]);
+  const cut = Buffer.concat([Buffer.of(0x32, 0x80, 0x80, 0x01), body.subarray(0, limits.packetBytes)]);
+  for (const size of [1, 2, 3, 5, 8, 1000, limits.packetBytes, limits.packetBytes + 11, stream.length]) {
+    const gauge = new PacketGauge();
+    gauge.signedIn();
+    assert.deepEqual(passedOn(gauge, stream, size), Buffer.concat([connect, ping, cut, ping, connect]), `${size}`);
+  }
+});
+
+function passedOn(gauge: PacketGauge, stream: Buffer, chunkSize: number): Buffer {
+  const passed: Buffer[] = [];
+  for (let start = 0; start < stream.length; start += chunkSize) {
+    const chunk = stream.subarray(start, start + chunkSize);
+    assert.equal(
+      gauge.inspect(chunk, (bytes) => passed.push(bytes)),
+      null,
+    );
+  }
+  return Buffer.concat(passed);
+}
+
 test('The gauge refuses a length by its first bytes, one without an end, and a first packet that is not CONNECT', () => {
   assert.match(String(new PacketGauge().inspect(Buffer.of(0x10, 0x80, 0x80, 0x02))), /too large/);
   assert.match(String(new PacketGauge().inspect(Buffer.of(0x10, 0x80, 0x80, 0x80, 0x80))), /no valid length/);

@@ -3,17 +3,29 @@ import type { Duplex } from 'node:stream';
 import { limits } from './limits.ts';
 
 const connect = 1;
+const publish = 3;
 const maxLengthBytes = 4;
+/** limits.packetBytes as the length of a packet (MQTT 3.1.1, section 2.2.3). */
+const largestLength = [0x80, 0x80, 0x01];
 
-/** Follows the packets in a stream of bytes by their fixed headers (MQTT 3.1.1, section 2.2). */
+type Pass = (bytes: Buffer) => void;
+
+/**
+ * Follows the packets in a stream of bytes by their fixed headers (MQTT 3.1.1, section 2.2). A PUBLISH that is too large
+ * is cut down to the limit, once the client has signed in: nothing that clients publish is passed on, and a bridge or a
+ * home automation that publishes large messages is to stay connected.
+ */
 export class PacketGauge {
   #total = 0;
   #isSignedIn = false;
   #isHeard = false;
   #packets = 0;
-  #at: 'type' | 'length' | 'body' = 'type';
-  #lengthBytes = 0;
+  #at: 'type' | 'length' | 'body' | 'surplus' = 'type';
+  /** The fixed header of the packet, as far as it came. */
+  #header: number[] = [];
   #remaining = 0;
+  /** Bytes behind the limit, of a PUBLISH that is cut down. */
+  #surplus = 0;
 
   signedIn(): void {
     this.#isSignedIn = true;
@@ -26,24 +38,52 @@ export class PacketGauge {
     return isHeard;
   }
 
-  /** What is wrong with these bytes; null when they may be parsed. */
-  inspect(bytes: Uint8Array): string | null {
+  /** What is wrong with these bytes; null when those that it passed on may be parsed. */
+  inspect(bytes: Buffer, pass: Pass = () => undefined): string | null {
     this.#total += bytes.length;
     this.#isHeard = true;
     if (!this.#isSignedIn && this.#total > limits.bytesBeforeSignIn) return 'too much was sent before the sign-in';
     let position = 0;
+    // Where the bytes begin that were neither passed on nor left out yet, and where the last header began.
+    let pending = 0;
+    let headerAt = 0;
+    let isHeaderSplit = this.#at === 'length';
+    const passUntil = (end: number): void => {
+      if (end > pending) pass(bytes.subarray(pending, end));
+      pending = end;
+    };
     while (position < bytes.length) {
-      if (this.#at === 'body') {
+      if (this.#at === 'body' || this.#at === 'surplus') {
         const taken = Math.min(this.#remaining, bytes.length - position);
         position += taken;
+        if (this.#at === 'surplus') pending = position;
         this.#remaining -= taken;
-        if (this.#remaining === 0) this.#at = 'type';
+        if (this.#remaining > 0) continue;
+        if (this.#surplus > 0) passUntil(position);
+        this.#at = this.#surplus > 0 ? 'surplus' : 'type';
+        this.#remaining = this.#surplus;
+        this.#surplus = 0;
         continue;
+      }
+      if (this.#at === 'type') {
+        headerAt = position;
+        isHeaderSplit = false;
       }
       const problem = this.#inspectHeader(bytes[position] as number);
       if (problem !== null) return problem;
       position += 1;
+      if (this.#at === 'length') continue;
+      // The header is whole. Where it began in an earlier chunk, its first bytes were held back.
+      if (this.#surplus > 0) {
+        passUntil(headerAt);
+        pass(Buffer.of(this.#header[0] as number, ...largestLength));
+        pending = position;
+      } else if (isHeaderSplit) {
+        pass(Buffer.from(this.#header));
+        pending = position;
+      }
     }
+    passUntil(this.#at === 'length' ? headerAt : position);
     return null;
   }
 
@@ -52,14 +92,17 @@ export class PacketGauge {
       if (this.#packets === 0 && byte >> 4 !== connect) return 'the first packet is not CONNECT';
       this.#packets += 1;
       this.#at = 'length';
-      this.#lengthBytes = 0;
+      this.#header = [byte];
       this.#remaining = 0;
       return null;
     }
-    this.#remaining += (byte & 0x7f) * 128 ** this.#lengthBytes;
-    this.#lengthBytes += 1;
-    if (this.#remaining > limits.packetBytes) return 'a packet is too large';
-    if ((byte & 0x80) !== 0) return this.#lengthBytes === maxLengthBytes ? 'a packet has no valid length' : null;
+    const digits = this.#header.push(byte) - 1;
+    this.#remaining += (byte & 0x7f) * 128 ** (digits - 1);
+    const isCut = this.#isSignedIn && (this.#header[0] as number) >> 4 === publish;
+    if (this.#remaining > limits.packetBytes && !isCut) return 'a packet is too large';
+    if ((byte & 0x80) !== 0) return digits === maxLengthBytes ? 'a packet has no valid length' : null;
+    this.#surplus = Math.max(0, this.#remaining - limits.packetBytes);
+    this.#remaining -= this.#surplus;
     this.#at = this.#remaining === 0 ? 'type' : 'body';
     return null;
   }
@@ -75,12 +118,11 @@ export function guardReads(stream: Duplex, gauge: PacketGauge): void {
     if (size !== undefined && size !== null) return readChunk(size);
     const chunks: Buffer[] = [];
     for (let chunk = readChunk(); chunk !== null; chunk = readChunk()) {
-      const problem = gauge.inspect(chunk);
+      const problem = gauge.inspect(chunk, (bytes) => chunks.push(bytes));
       if (problem !== null) {
         stream.destroy(new Error(problem));
         return null;
       }
-      chunks.push(chunk);
     }
     if (chunks.length === 0) return null;
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);

@@ -1,5 +1,5 @@
-// What aedes asks of a persistence, version 11 of its interface, as far as it concerns us: there are no wills, no retained
-// messages and no incoming QoS 2, and messages find their sessions without aedes.
+// What aedes asks of a persistence, version 11 of its interface, as far as it concerns us: there are no wills and no
+// retained messages, what clients publish is kept nowhere, and messages find their sessions without aedes.
 import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
 import type { MqttSessionName, MqttSubscription } from '../../../gateway/ports.ts';
@@ -14,7 +14,6 @@ type SessionClient = Pick<Client, 'id'>;
 
 const nothing = async (): Promise<void> => undefined;
 const noStream = (): Readable => Readable.from([]);
-const noSuchPacket = (): Promise<never> => Promise.reject(new Error('no such packet'));
 
 export class BrokerPersistence {
   readonly #sessions: Sessions;
@@ -82,10 +81,13 @@ export class BrokerPersistence {
   readonly createRetainedStream = noStream;
   readonly createRetainedStreamCombi = noStream;
 
-  /** What clients publish with QoS 2 is refused before it comes here. */
-  readonly incomingStorePacket = noSuchPacket;
-  readonly incomingGetPacket = noSuchPacket;
-  readonly incomingDelPacket = noSuchPacket;
+  /**
+   * What clients publish with QoS 2 goes nowhere, so there is nothing to keep between PUBLISH and PUBREL: aedes takes
+   * each for a repetition, and answers with PUBREC and PUBCOMP alone.
+   */
+  readonly incomingStorePacket = nothing;
+  readonly incomingGetPacket = async () => ({});
+  readonly incomingDelPacket = nothing;
   readonly cleanIncoming = nothing;
 
   readonly putWill = nothing;
