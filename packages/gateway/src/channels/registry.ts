@@ -4,6 +4,7 @@ import type { AddressPolicy } from '../core/address-policy.ts';
 import type { MqttTarget, PushTarget } from '../core/plan.ts';
 import { createEgress, type Egress } from '../egress/index.ts';
 import { type BreakerState, type GuardOptions, guard } from '../gateway/guard.ts';
+import { shareByOwner } from '../gateway/owner-share.ts';
 import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
 import type { EmailChannel } from './email/index.ts';
 import { createCustomPublisher } from './mqtt/custom.ts';
@@ -71,6 +72,13 @@ export interface ChannelSet {
 
 /** A caller's broker that does not answer takes this long at the most, and never stands in the way of ours. */
 const customTimeoutMs = 8000;
+
+const customBroker = { provider: 'The custom MQTT broker', timeoutMs: customTimeoutMs };
+const customPlaces = {
+  // Every request may bring another broker, so failures of some say nothing about the next.
+  all: { maxConcurrent: 200, failuresToOpen: Number.POSITIVE_INFINITY },
+  perOwner: { running: 20, waiting: 100 },
+};
 
 /** Mail and push keep deadlines of their own; what they say about a late provider is clearer than what the guard can say. */
 const slackMs = 200;
@@ -151,13 +159,11 @@ function createMqtt(
         whenBack: (close) => publisher.onConnected?.(close),
         onStateChange: (...change) => observer?.onGuardState('mqtt', ...change),
       }),
-      custom: guarded({
-        provider: 'The custom MQTT broker',
-        timeoutMs: customTimeoutMs,
-        maxConcurrent: 100,
-        // Every request may bring another broker, so failures of some say nothing about the next.
-        failuresToOpen: Number.POSITIVE_INFINITY,
-      }),
+      custom: (channel) =>
+        shareByOwner(guard(channel, { ...customBroker, ...customPlaces.all }), {
+          ...customBroker,
+          ...customPlaces.perOwner,
+        }),
     },
   });
 }
