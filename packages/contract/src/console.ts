@@ -142,6 +142,8 @@ export interface InboxListing {
   /** Rows of this page that do not open. */
   damaged: number;
   unread: UnreadCount;
+  /** For GET /api/events, which then goes on where this list ends; null for further pages. */
+  position: string | null;
 }
 
 /** `count` is exact up to `atMost`, and `atMost` beyond it. GET /api/notifications/unread */
@@ -196,7 +198,8 @@ export interface DeliveryEntry {
 /**
  * GET /api/events is text/event-stream. Events: `arrived` with an InboxEntry, `changed` when something was read, deleted
  * or restored here or elsewhere, `signed-out` before it ends for good. Each `arrived` has the notification's id as event id;
- * whoever comes back with Last-Event-ID is told what came meanwhile, or `changed` if that was much.
+ * a client that comes back with Last-Event-ID gets what came meanwhile, or `changed` if that was much. With ?position= of a list,
+ * the stream goes on where that list ends; what is in the list may be sent again.
  */
 export type LiveEvent =
   | { event: 'arrived'; data: { notification: InboxEntry; unread: UnreadCount } }

@@ -179,7 +179,9 @@ suite('The inbox', () => {
     await bob.client.post('/api/notifications/delete', { ids: [mine] });
     assert.deepEqual((await ann.post('/api/notifications/restore', { ids: [mine] })).body, { count: 0 });
     await bob.client.post('/api/notifications/restore', { ids: [mine] });
-    assert.deepEqual(await list(bob.client, 'limit=100'), before);
+    // The position moves with time and with what Bob himself did.
+    const after = { ...(await list(bob.client, 'limit=100')), position: before.position };
+    assert.deepEqual(after, before);
     // As a place to go on from it says no more than a time does.
     for (const query of [`before=${mine}`, 'limit=100']) {
       const seen = [...(await list(ann, query)).notifications, ...(await search(ann, { q: 'private' })).matches];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SessionInfo } from '@tocsin/contract/console';
+import type { InboxListing, SessionInfo } from '@tocsin/contract/console';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { SealBroken, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
 import { createOwner, systemMakers } from '../src/gateway/registration.ts';
@@ -115,6 +115,38 @@ suite('Live events', () => {
       return calls.looks - since;
     };
     await eventually('nobody looks any more', 5000, looks, (count) => count === 0);
+  });
+
+  test('go on where a list ends: nothing is missed, and the list need not be read again', async () => {
+    const positionNow = async (): Promise<string> => {
+      const { body } = await client.get<InboxListing>('/api/notifications');
+      assert.ok(body.position);
+      return `?${new URLSearchParams({ position: body.position })}`;
+    };
+    const position = await positionNow();
+    const id = await arrive('after the list');
+    const listener = await EventListener.open(client, undefined, position);
+    await hasTold(listener, 'after the list');
+    await arrive('after the stream began');
+    await hasTold(listener, 'after the stream began');
+    assert.deepEqual(
+      listener.events.filter(({ event }) => event === 'changed'),
+      [],
+    );
+    listener.close();
+
+    const changed = await positionNow();
+    await client.post('/api/notifications/read', { ids: [id], isRead: true });
+    const told = await EventListener.open(client, undefined, changed);
+    await told.waitFor('something was read after the list', promisedMs, ({ event }) => event === 'changed');
+    told.close();
+
+    for (const nonsense of ['?position=', '?position=1:x', '?position=1&position=2']) {
+      const plain = await EventListener.open(client, undefined, nonsense);
+      await arrive(`despite ${nonsense}`);
+      await hasTold(plain, `despite ${nonsense}`);
+      plain.close();
+    }
   });
 
   test('tell of a notification from a node whose clock is behind, and of each only once', async (t) => {

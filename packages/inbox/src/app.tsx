@@ -1,12 +1,12 @@
 // Decides between signing in and the pages of an owner.
 import { useEffect } from 'preact/hooks';
-import { Loading } from './components/loading.tsx';
 import { Toasts } from './components/toast.tsx';
 import { InboxProvider, useUnread } from './inbox/inbox-provider.tsx';
 import { OfflineBanner } from './layout/connection.tsx';
 import { ErrorBoundary } from './layout/error-boundary.tsx';
 import { PublicShell } from './layout/public-shell.tsx';
 import { Shell } from './layout/shell.tsx';
+import { Splash } from './layout/splash.tsx';
 import { Unreachable } from './layout/unreachable.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { navigate, useFragment, usePath } from './router.tsx';
@@ -39,7 +39,7 @@ function Pages({ loader }: { loader: SessionLoader }) {
   // Also for those who are signed in: the link may be for another owner, or confirm an address.
   if (isSignIn && token !== '')
     return <SignIn key={token} token={token} isSignedIn={loader.state === 'signed-in'} reload={reload} />;
-  if (loader.state === 'loading') return <Loading />;
+  if (loader.state === 'loading') return <Splash />;
   if (loader.state === 'unreachable') return <Unreachable onRetry={reload} />;
   if (loader.state === 'signed-out') {
     const place = publicPlaceAt(path);

@@ -50,9 +50,9 @@ export class EventListener {
   isOver = false;
   readonly #cancel = new AbortController();
 
-  static async open(client: ConsoleClient, lastEventId?: string): Promise<EventListener> {
+  static async open(client: ConsoleClient, lastEventId?: string, query = ''): Promise<EventListener> {
     const listener = new EventListener();
-    const response = await client.fetch('/api/events', {
+    const response = await client.fetch(`/api/events${query}`, {
       signal: listener.#cancel.signal,
       ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
     });

@@ -6,7 +6,7 @@ import { matchPath } from '../router.tsx';
 import { noFilters, readFilters } from './filters.ts';
 import { type InboxState, unreadWords } from './inbox-state.ts';
 import { createInboxStore, type InboxStore } from './inbox-store.ts';
-import { listenLive } from './live.ts';
+import { type LiveListener, listenLive } from './live.ts';
 
 const InboxContext = createContext<InboxStore | null>(null);
 
@@ -16,7 +16,7 @@ export function InboxProvider({ children }: { children: ComponentChildren }) {
     const { pathname, search } = location;
     const isInbox = pathname === '/' || matchPath('/inbox/:id', pathname) !== null;
     store.show(isInbox ? readFilters(search) : noFilters);
-    const stopListening = listenLive({
+    const listener: LiveListener = {
       arrived: store.arrived,
       changed: store.changed,
       missed: store.refresh,
@@ -28,8 +28,15 @@ export function InboxProvider({ children }: { children: ComponentChildren }) {
         // is what still brings news, as often as the browser tries.
         if (!isConnected) store.refresh();
       },
+    };
+    let stopListening = (): void => undefined;
+    let isClosed = false;
+    // One list, and then what happens after it.
+    void store.firstLoad.then((position) => {
+      if (!isClosed) stopListening = listenLive(listener, position);
     });
     return () => {
+      isClosed = true;
       stopListening();
       store.close();
     };

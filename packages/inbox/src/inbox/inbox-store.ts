@@ -19,6 +19,8 @@ type Changed = Extract<LiveEvent, { event: 'changed' }>['data'];
 
 export interface InboxStore extends Omit<InboxActions, 'version'> {
   state: StateCell;
+  /** Settles with the first list: its position for live events, or null where there was none to read. */
+  firstLoad: Promise<string | null>;
   show(filters: Filters): void;
   loadMore(): Promise<void>;
   /** Asks for the newest rows again. */
@@ -34,6 +36,8 @@ export interface InboxStore extends Omit<InboxActions, 'version'> {
 export function createInboxStore(): InboxStore {
   const state = createStateCell();
   const { change } = state;
+  const firstLoad = Promise.withResolvers<string | null>();
+  let isShown = false;
   let isAtTop = true;
   let stop = new AbortController();
   let refreshTimer: ReturnType<typeof setTimeout> | undefined;
@@ -78,6 +82,7 @@ export function createInboxStore(): InboxStore {
       ...withUnread({ ...state.now, feed: refreshed }, page.unread),
     });
     if (writeFilters(filters) === '') void saveLastItems(state.now.feed.entries);
+    firstLoad.resolve(page.position);
   };
 
   const later = (): void => {
@@ -97,6 +102,7 @@ export function createInboxStore(): InboxStore {
 
   const failed = async (error: unknown): Promise<void> => {
     if (!(error instanceof ApiError)) return;
+    firstLoad.resolve(null);
     const isOffline = error.code === 'offline';
     if (state.now.search !== null || state.now.feed.entries.length > 0) return change({ isOffline, phase: 'ready' });
     const { filters } = state.now;
@@ -105,6 +111,7 @@ export function createInboxStore(): InboxStore {
   };
 
   const search = async (): Promise<void> => {
+    firstLoad.resolve(null);
     const { signal } = stop;
     const { filters, search: earlier } = state.now;
     const before = earlier ?? newSearch;
@@ -131,8 +138,11 @@ export function createInboxStore(): InboxStore {
   return {
     ...actions,
     state,
+    firstLoad: firstLoad.promise,
     show(filters) {
-      if (writeFilters(filters) === writeFilters(state.now.filters) && state.now.phase !== 'loading') return;
+      // The page and what surrounds it both ask for it.
+      if (isShown && writeFilters(filters) === writeFilters(state.now.filters)) return;
+      isShown = true;
       stop.abort();
       stop = new AbortController();
       change({ filters, feed: emptyFeed, held: [], phase: 'loading', search: null, isLoadingMore: false });
@@ -164,11 +174,13 @@ export function createInboxStore(): InboxStore {
       const { id } = notification;
       cameMeanwhile.add(id);
       const { feed, held, fresh } = state.now;
+      // A stream that goes on from a list, or after a break, may send again what is there.
+      if (feed.entries.some((entry) => entry.id === id)) return;
       if (isAtTop) {
         const entries = addEntries(feed.entries, [notification]);
         change({ feed: { ...feed, entries }, fresh: new Set([...fresh, id]) });
         if (state.now.search === null && writeFilters(state.now.filters) === '') void saveLastItems(entries);
-      } else if (!feed.entries.some((entry) => entry.id === id)) change({ held: addEntries(held, [notification]) });
+      } else change({ held: addEntries(held, [notification]) });
     },
     changed({ unread }) {
       change({ ...withUnread(state.now, unread), changes: state.now.changes + 1 });

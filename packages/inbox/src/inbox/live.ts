@@ -17,21 +17,24 @@ const firstWaitMs = 1000;
 const longestWaitMs = 30_000;
 const longHiddenMs = 60_000;
 
-export function listenLive(listener: LiveListener): () => void {
+/** `position` is that of the list that was just read: the first stream goes on from there. */
+export function listenLive(listener: LiveListener, position: string | null): () => void {
   let source: EventSource | undefined;
   let waitMs = firstWaitMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let hiddenSince: number | null = null;
 
-  const open = (): void => {
+  const open = (from: string | null): void => {
     clearTimeout(timer);
     source?.close();
-    source = new EventSource('/api/events');
+    source = new EventSource(from === null ? '/api/events' : `/api/events?${new URLSearchParams({ position: from })}`);
+    let hasGap = from === null;
     source.addEventListener('open', () => {
       waitMs = firstWaitMs;
       listener.connected(true);
       // Only what is read once the stream has begun leaves no gap to it.
-      listener.missed();
+      if (hasGap) listener.missed();
+      hasGap = true;
     });
     source.addEventListener('arrived', ({ data }) => listener.arrived(JSON.parse(data)));
     source.addEventListener('changed', ({ data }) => listener.changed(JSON.parse(data)));
@@ -42,16 +45,17 @@ export function listenLive(listener: LiveListener): () => void {
     source.addEventListener('error', () => {
       listener.connected(false);
       if (source?.readyState !== EventSource.CLOSED) return;
-      timer = setTimeout(open, waitMs);
+      timer = setTimeout(reopen, waitMs);
       waitMs = Math.min(waitMs * 2, longestWaitMs);
     });
   };
+  const reopen = (): void => open(null);
   const visibility = (): void => {
     if (document.hidden) hiddenSince = Date.now();
     else if (hiddenSince !== null && Date.now() - hiddenSince > longHiddenMs) wake();
   };
   const wake = (): void => {
-    if (source?.readyState === EventSource.CLOSED) open();
+    if (source?.readyState === EventSource.CLOSED) reopen();
     listener.missed();
   };
   const offline = (): void => listener.connected(false);
@@ -59,13 +63,13 @@ export function listenLive(listener: LiveListener): () => void {
     clearTimeout(timer);
     source?.close();
     document.removeEventListener('visibilitychange', visibility);
-    removeEventListener('online', open);
+    removeEventListener('online', reopen);
     removeEventListener('offline', offline);
   };
 
   document.addEventListener('visibilitychange', visibility);
-  addEventListener('online', open);
+  addEventListener('online', reopen);
   addEventListener('offline', offline);
-  open();
+  open(position);
   return stop;
 }

@@ -7,6 +7,7 @@ import { ownerOf } from '../signed-in.ts';
 import { findEntry, unreadOf } from './entry.ts';
 import { EventStream } from './event-stream.ts';
 import { createLiveFeed } from './live-feed.ts';
+import { parsePosition } from './position.ts';
 import { isNotificationId } from './schemas.ts';
 import { watchSession } from './session-watch.ts';
 
@@ -41,11 +42,10 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
     if (stopping.aborted) stream.end();
   }
 
-  /** Somebody was away since that id: tells what came, and that things may have been read or deleted. */
-  async function catchUp(ownerId: string, lastId: string, stream: EventStream, told: Set<string>): Promise<void> {
-    const [news] = isNotificationId(lastId)
-      ? await store.readInboxNews([{ ownerId, after: lastId }], mostMissed + 1)
-      : [];
+  /** Sends what came since, and `changed` if things may have been read or deleted: without a generation nobody knows. */
+  async function catchUp(ownerId: string, since: Since, stream: EventStream, told: Set<string>): Promise<void> {
+    const { after, generation } = since;
+    const [news] = isNotificationId(after) ? await store.readInboxNews([{ ownerId, after }], mostMissed + 1) : [];
     const unread = await unreadOf(store, ownerId);
     const missed = news?.arrived ?? [];
     for (const id of missed.length > mostMissed ? [] : missed) {
@@ -55,16 +55,17 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
       told.add(id);
       stream.send({ event: 'arrived', data: { notification, unread } }, id);
     }
-    stream.send({ event: 'changed', data: { unread } });
+    const isSame = generation !== undefined && news?.generation === generation && missed.length <= mostMissed;
+    if (!isSame) stream.send({ event: 'changed', data: { unread } });
   }
 
   // Without its twin for HEAD, which would listen too.
-  app.get('/events', { exposeHeadRoute: false }, async (request, reply) => {
+  app.get<{ Querystring: { position?: string } }>('/events', { exposeHeadRoute: false }, async (request, reply) => {
     const owner = ownerOf(request);
-    const lastId = request.headers['last-event-id'];
+    const since = sinceOf(request.headers['last-event-id'], request.query.position);
     const stream = new EventStream();
     /** While it catches up, so that nothing is told twice; null otherwise. */
-    let told: Set<string> | null = lastId === undefined ? null : new Set();
+    let told: Set<string> | null = since === null ? null : new Set();
 
     const session = watchSession(parts, request, () => {
       stream.send({ event: 'signed-out', data: {} });
@@ -91,9 +92,9 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
     // A list that is read once this answer has begun and what is told here leave no gap between them.
     await ready;
     const readyAt = firstIdAt(now());
-    if (told === null) stream.mark(readyAt);
+    if (told === null || since === null) stream.mark(readyAt);
     else {
-      catchUp(owner.id, String(lastId), stream, told)
+      catchUp(owner.id, since, stream, told)
         .then(() => stream.mark(readyAt))
         // The browser comes back, with the same last id.
         .catch((error: unknown) => {
@@ -106,4 +107,16 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
     }
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no').send(stream);
   });
+}
+
+interface Since {
+  after: string;
+  /** undefined: not known. */
+  generation?: number;
+}
+
+/** A browser that reconnects by itself asks with the position of its page again, and with where it really was. */
+function sinceOf(lastId: string | string[] | undefined, position: unknown): Since | null {
+  if (lastId !== undefined) return { after: String(lastId) };
+  return parsePosition(typeof position === 'string' ? position : undefined);
 }

@@ -13,7 +13,7 @@ const lookAtLeastEveryMs = 2000;
  * Ids are made when a notification is accepted, by the clock of its node, and come into sight when it is stored: some are
  * older than others that were seen before. Every look goes back so far.
  */
-const lookBackMs = 10_000;
+export const lookBackMs = 10_000;
 /** Ids in one answer, and answers in one look: a flood is caught up with in several. */
 const mostIds = 500;
 const mostAnswers = 10;

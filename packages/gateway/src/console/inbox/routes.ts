@@ -9,6 +9,7 @@ import { ownerOf } from '../signed-in.ts';
 import { describeDeliveries, everyDelivery } from './deliveries.ts';
 import { findEntry, toEntry, unreadOf } from './entry.ts';
 import { addEventsRoute } from './events-route.ts';
+import { readPosition } from './position.ts';
 import { idsBody, isNotificationId, type PageQuery, pageQuery, readAllBody, readBody, retryBody } from './schemas.ts';
 import { addSearchRoute } from './search-route.ts';
 
@@ -37,12 +38,14 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
       const { id } = ownerOf(request);
       const { limit, before, unread: unreadOnly } = request.query;
       const query = { limit, unreadOnly: unreadOnly === '1', ...(before !== undefined && { before }) };
+      const position = before === undefined ? await readPosition(store, id, now()) : null;
       const [page, unread] = await Promise.all([store.listInbox(id, query), unreadOf(store, id)]);
       return {
         notifications: page.items.map(toEntry),
         next: page.next ?? null,
         damaged: page.damaged.length,
         unread,
+        position,
       };
     },
   );

@@ -1,0 +1,82 @@
+// The first seconds, on a network that takes them.
+import assert from 'node:assert/strict';
+import { suite } from 'node:test';
+import type { Page, Request } from 'playwright-core';
+import { openInbox } from './support/browser.ts';
+import { expectOnScreen, viewports } from './support/geometry.ts';
+
+/** Of GET /api/notifications, whatever it asks for. */
+function listRequests(page: Page): string[] {
+  const seen: string[] = [];
+  page.on('request', (request: Request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname === '/api/notifications') seen.push(search);
+  });
+  return seen;
+}
+
+suite('The app while it loads', () => {
+  const inbox = openInbox();
+
+  inbox.test('shows itself before any script has arrived, at every size and in both themes', async (t) => {
+    for (const viewport of Object.values(viewports)) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const page = await inbox.newPage(t, { signedIn: true, viewport, colorScheme });
+        await page.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'serviceWorker'));
+        const scripts = Promise.withResolvers<void>();
+        await page.route('**/assets/*.js', async (route) => {
+          await scripts.promise;
+          await route.continue();
+        });
+        await page.goto('/', { waitUntil: 'commit' });
+        const splash = page.locator('.splash');
+        await splash.getByText('Tocsin').waitFor();
+        await expectOnScreen(splash.locator('strong'), 'the name');
+        await expectOnScreen(splash.locator('img'), 'the mark');
+        await expectOnScreen(splash.locator('.spinner'), 'the spinner');
+        scripts.resolve();
+        await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+        assert.equal(await splash.count(), 0);
+      }
+    }
+  });
+
+  inbox.test('reads the list once on a slow network, and misses nothing that comes meanwhile', async (t) => {
+    await inbox.post({ title: 'There before' });
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'serviceWorker'));
+    const session = await page.context().newCDPSession(page);
+    await session.send('Network.enable');
+    const slow = { offline: false, latency: 400, downloadThroughput: 30_000, uploadThroughput: 30_000 };
+    await session.send('Network.emulateNetworkConditions', slow);
+    const lists = listRequests(page);
+    // The list has been read, and the stream of events has not begun.
+    await page.route('**/api/events*', async (route) => {
+      await inbox.post({ title: 'Between list and stream' });
+      await route.continue();
+    });
+    await page.goto('/', { waitUntil: 'commit' });
+    await page.getByText('There before').first().waitFor();
+    await page.getByText('Between list and stream').first().waitFor();
+    await inbox.post({ title: 'Live' });
+    await page.getByText('Live', { exact: true }).first().waitFor();
+    assert.deepEqual(lists, ['?limit=50']);
+  });
+
+  inbox.test('reads the list once wherever it is opened', async (t) => {
+    await inbox.post({ title: 'Unread' });
+    for (const path of ['/?unread=1', '/devices', '/settings']) {
+      const page = await inbox.newPage(t, { signedIn: true });
+      const lists = listRequests(page);
+      const stream = page.waitForResponse((response) => new URL(response.url()).pathname === '/api/events');
+      await page.goto(path);
+      await stream;
+      await page.waitForFunction(() => document.title.startsWith('('));
+      const title = await page.title();
+      await inbox.post({ title: `After ${path}` });
+      // The stream counts it; a list that was asked for when the stream began would have come before.
+      await page.waitForFunction((before) => document.title !== before, title);
+      assert.equal(lists.length, 1, `${path}: ${lists.join(' ')}`);
+    }
+  });
+});
