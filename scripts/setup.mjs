@@ -14,6 +14,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Program the tests need → the Debian package that brings it.
 const testPrograms = {
   strace: 'strace',
+  faketime: 'faketime',
   mosquitto: 'mosquitto',
   mosquitto_sub: 'mosquitto-clients',
   openssl: 'openssl',

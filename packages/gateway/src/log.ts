@@ -32,6 +32,8 @@ export interface Log extends RequestLog, CrewLog {
   stopLate(part: string): void;
   stopFailed(part: string, error: unknown): void;
   purged(count: number): void;
+  /** null: the clock is trusted again. */
+  clockDoubted(doubt: string | null): void;
   purgeFailed(error: unknown): void;
   signInMailFailed(cause: string): void;
   oidcFailed(cause: string): void;
@@ -141,6 +143,10 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     stopLate: (part) => logger.warn({ part }, 'did not stop in time and was left behind'),
     stopFailed: (part, error) => logger.error({ part, stack: stackOf(error) }, 'stopping failed'),
     purged: (count) => logger.info({ count }, 'old notifications deleted'),
+    clockDoubted: (doubt) => {
+      if (doubt === null) logger.info('the clock has held; expired data is deleted again');
+      else logger.warn({ cause: doubt }, 'the clock jumped; nothing is deleted by age');
+    },
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
     signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in link was asked for and could not be mailed'),
     oidcFailed: (cause) => logger.warn({ cause }, 'signing in with the OpenID provider failed'),

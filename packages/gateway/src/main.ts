@@ -121,14 +121,16 @@ function openRetention({ config, store, log, opened }: Foundation, embedded: Emb
     startRetention({
       store: {
         ...store,
-        purge: async (...bounds) => {
-          await embedded?.purge();
-          return store.purge(...bounds);
+        purge: async (before, now, signal) => {
+          await embedded?.purge(now);
+          return store.purge(before, now, signal);
         },
       },
       retentionDays: config.retentionDays,
       now: Date.now,
+      monotonicNow: () => performance.now(),
       onPurged: log.purged,
+      onClockDoubt: log.clockDoubted,
       onFailed: log.purgeFailed,
     }),
     'retention',

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { holdMs } from '../src/core/clock-record.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { startRetention } from '../src/gateway/retention.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -51,7 +52,16 @@ test('What owners deleted goes for good after a minute, and what they keep for l
   await store.deleteFromInbox('own_bob', [restorable], now - 59_000);
 
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const end = startRetention({ store, retentionDays: 30, now: () => now, onPurged: resolve, onFailed: reject });
+  await store.saveClock({ seenAt: now, heldMs: holdMs, jumped: null });
+  const end = startRetention({
+    store,
+    retentionDays: 30,
+    now: () => now,
+    monotonicNow: () => 0,
+    onPurged: resolve,
+    onFailed: reject,
+    onClockDoubt: reject,
+  });
   t.after(end);
   assert.equal(await promise, 4);
   assert.deepEqual(await titles('own_ann'), [kept.ann]);

@@ -4,6 +4,8 @@ import { defaultWebPushSubject } from '../channel-config.ts';
 import { type Config, readConfig } from '../config.ts';
 import { configuredListeners } from '../core/device-urls.ts';
 import { Problem } from '../core/problem.ts';
+import type { Store } from '../gateway/ports.ts';
+import { clockProblem } from '../gateway/retention.ts';
 import { isThere } from '../store/data-folder.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
 import { readCertificate } from '../tls/certificate.ts';
@@ -114,13 +116,22 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
       if (damage.length > 0) return damage.map((message) => ({ check, state: 'failed', message }));
       const owners = (await store.listOwners()).length;
       const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
-      return [{ check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` }];
+      return [
+        { check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` },
+        ...(await examineClock(store)),
+      ];
     } finally {
       await store.close();
     }
   } catch (error) {
     return [{ check, state: 'failed', message: (error as Error).message }];
   }
+}
+
+async function examineClock(store: Store): Promise<Finding[]> {
+  const { record, databaseNow } = await store.readClock();
+  const problem = clockProblem(record, Date.now(), databaseNow);
+  return problem === null ? [] : [{ check: 'clock', state: 'warning', message: problem }];
 }
 
 async function examineChannels(config: Config): Promise<Finding[]> {

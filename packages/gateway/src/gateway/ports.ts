@@ -1,5 +1,6 @@
 // What the use cases need from the outside, by subject. Implementations live in store/ and channels/.
 export type * from './ports/channels.ts';
+export type * from './ports/clock.ts';
 export type * from './ports/deliveries.ts';
 export * from './ports/errors.ts';
 export type * from './ports/inbox.ts';

@@ -1,16 +1,11 @@
 // Requests per key, counted for every process on the database.
-import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { type CompiledQuery, sql } from 'kysely';
 import type { LimitStore, RequestCount, Standing } from '../gateway/ports.ts';
-import type { Database, Dialect } from './database.ts';
-
-/** In milliseconds by the clock of the database: those of several nodes need not agree. */
-const nowOf: Record<Dialect, RawBuilder<number>> = {
-  sqlite: sql`cast(unixepoch('subsec') * 1000 as integer)`,
-  postgres: sql`cast(extract(epoch from statement_timestamp()) * 1000 as bigint)`,
-};
+import type { Database } from './database.ts';
+import { databaseClock } from './database-clock.ts';
 
 export function createLimitStore({ build, dialect, write }: Pick<Database, 'build' | 'dialect' | 'write'>): LimitStore {
-  const now = nowOf[dialect];
+  const now = databaseClock[dialect];
   const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
 
   const countOne = ({ ownerId, keyId, windowMs, count }: RequestCount): CompiledQuery =>

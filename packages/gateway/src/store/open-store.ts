@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { GivenMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../gateway/ports.ts';
+import { createClockStore } from './clock.ts';
 import { admitUse } from './copy-marker.ts';
 import { isThere, makeFolder } from './data-folder.ts';
 import type { Database, Dialect, OnBatch } from './database.ts';
@@ -106,6 +107,7 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createSecretStore(database, keyring),
     ...createMasterKeyStore(database, keyring.master),
     ...createLimitStore(database),
+    ...createClockStore(database),
     ...createInboxStore(database, keyring, searchThread),
     ...createSessionStore(database, keyring),
     ...createSignInKeyStore(database, keyring),

@@ -2,6 +2,7 @@
 import type { Place } from './cipher.ts';
 import { copyMarker } from './copy-marker.ts';
 import { deliveryPlace } from './deliveries.ts';
+import { isFactRow } from './facts.ts';
 import { idempotencyPlace } from './idempotency.ts';
 import { installationRow } from './installation.ts';
 import { wrappedPlace } from './keyring.ts';
@@ -92,5 +93,5 @@ export const sealedColumns: readonly SealedColumn[] = [
 
 /** Of a row in `meta`: facts that are no secrets. */
 export function isInTheClear(name: string): boolean {
-  return name === copyMarker || name === installationRow || isRetiredKeyRow(name);
+  return name === copyMarker || name === installationRow || isRetiredKeyRow(name) || isFactRow(name);
 }

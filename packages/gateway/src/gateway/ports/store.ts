@@ -1,4 +1,5 @@
 // Everything that is kept.
+import type { ClockStore } from './clock.ts';
 import type { DeliveryStore } from './deliveries.ts';
 import type { InboxStore } from './inbox.ts';
 import type { LimitStore } from './limits.ts';
@@ -23,6 +24,7 @@ export interface Store
     DeliveryStore,
     MqttSessionStore,
     MasterKeyStore,
+    ClockStore,
     InboxStore,
     SignInStore {
   /** Calls back soon after another process changed owners, keys or devices, where the backend can tell. */

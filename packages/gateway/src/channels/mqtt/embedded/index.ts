@@ -41,8 +41,8 @@ export interface EmbeddedBroker extends MqttPublisher {
   listen(host: string, port: number): Promise<string>;
   /** MQTT over WebSocket at /mqtt: for the 'upgrade' event of an HTTP server. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Ends sessions whose client stayed away for 30 days or whose device is gone; says how many. */
-  purge(): Promise<number>;
+  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away for 30 days; says how many. */
+  purge(at?: number): Promise<number>;
 }
 
 export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<EmbeddedBroker> {
@@ -205,7 +205,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     },
     publish: (message, signal) => untilAborted(publish(message), signal),
     check: async () => (closing === null ? null : 'The embedded MQTT broker is shutting down.'),
-    purge: () => sessions.purge(),
+    purge: (at) => sessions.purge(at),
     close: () => (closing ??= close()),
   };
 }

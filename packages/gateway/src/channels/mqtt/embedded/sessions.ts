@@ -91,8 +91,8 @@ export class Sessions {
     this.#inBackground(this.#parts.store.touchMqttSessions([session.name], session.seenAt));
   }
 
-  /** Ends sessions whose client stayed away too long or whose device is gone; says how many. */
-  async purge(): Promise<number> {
+  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away too long; says how many. */
+  async purge(at = this.#parts.now()): Promise<number> {
     const { store, now } = this.#parts;
     const attached = [...this.#byId.values()].filter(({ isAttached }) => isAttached);
     await store.touchMqttSessions(
@@ -100,7 +100,7 @@ export class Sessions {
       now(),
     );
     const before = new Set(this.#byId.values());
-    const purged = await store.purgeMqttSessions(now() - limits.sessionAbsenceMs);
+    const purged = await store.purgeMqttSessions(at - limits.sessionAbsenceMs);
     const left = new Set((await store.listMqttSessions()).map(sessionId));
     for (const session of before) if (!left.has(sessionId(session.name))) this.#drop(session);
     return purged;
