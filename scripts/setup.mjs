@@ -33,6 +33,7 @@ const testPrograms = {
   chromium: 'chromium',
   // Debian keeps it in a folder of its version, off everybody's path.
   '/usr/lib/postgresql/*/bin/postgres': 'postgresql',
+  pgbouncer: 'pgbouncer',
 };
 
 // What the inbox app is built from.

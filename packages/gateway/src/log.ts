@@ -25,6 +25,8 @@ export interface Log extends RequestLog, CrewLog {
   brokerEvent(event: BrokerEvent): void;
   guardState: ChannelsObserver['onGuardState'];
   masterKeyMissing(message: string): void;
+  dataFolderNotLocked(dataDir: string): void;
+  brokerShared(isShared: boolean): void;
   redeliveryFailed(error: unknown): void;
   givenUp(delivery: Delivery): void;
   certificateLoaded(certificate: { names: string; validTo: Date }): void;
@@ -122,6 +124,16 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       if (reason === null) logger.info('traces reach the collector again');
       else logger.warn({ cause: reason }, 'traces do not reach the collector, and are dropped');
     },
+    brokerShared: (isShared) => {
+      if (isShared) {
+        logger.error(
+          'MQTT: another node on this database runs an embedded broker, too: devices miss what the other node accepts. ' +
+            'Set TOCSIN_MQTT_URL to a broker that all nodes share, or stop the other node',
+        );
+      } else logger.info('MQTT: no other node on this database runs an embedded broker any more');
+    },
+    dataFolderNotLocked: (dataDir) =>
+      logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
     redeliveryFailed: (error) => {
       if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');

@@ -7,13 +7,15 @@ import { createOwnBroker, openChannels, openRedelivery } from './composition/out
 import type { Config } from './config.ts';
 import { createReadiness } from './console/readiness.ts';
 import { byName, deviceUrls } from './core/device-urls.ts';
-import { type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
+import { endFirstRun, type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
 import { systemMakers } from './gateway/registration.ts';
 import { startRetention } from './gateway/retention.ts';
 import { listen, listenProblem } from './listen.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { headBudget, OrderlyStop, ownBudget, workerBudget } from './stop.ts';
+import { makeFolder } from './store/data-folder.ts';
+import { lockDataFolder } from './store/data-folder-lock.ts';
 import { type Crew, openCrew } from './workers/crew.ts';
 import { GatheredMetrics, type MetricSet } from './workers/gathered-metrics.ts';
 import type { HeadLink } from './workers/head-link.ts';
@@ -23,6 +25,8 @@ export interface Gateway {
   /** Where people open the inbox in a browser. */
   inbox: string;
   firstRun: FirstRun | null;
+  /** To be called once the first run was shown; until then the next start shows it again. */
+  firstRunShown(): Promise<void>;
   metrics: Metrics;
   /** Takes the certificate from its files again. */
   reload(): void;
@@ -37,7 +41,9 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   const budget = config.workers === 1 ? ownBudget : headBudget;
   const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, budget);
   try {
+    const isLocked = lockData(config, opened);
     const foundation = await layFoundation(config, log, opened);
+    if (!isLocked) log.dataFolderNotLocked(config.dataDir);
     const { store, tls } = foundation;
     const { metrics } = foundation.observability;
     metrics.watchStore(store);
@@ -45,6 +51,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     const gathered = config.workers === 1 ? null : new GatheredMetrics(metrics.registry);
     const consoleApp = openConsole(foundation, readiness, gathered ?? metrics.registry);
     const embedded = await createOwnBroker(foundation);
+    if (embedded !== null) store.claimBroker(log.brokerShared);
     const set = await openChannels(foundation, embedded);
     const listeners = { api: '', console: '', mqtt: null as string | null };
     const stopping = new AbortController();
@@ -81,6 +88,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       urls,
       inbox: new URL('/', consoleUrl).href,
       firstRun,
+      firstRunShown: () => endFirstRun(store),
       metrics,
       reload: () => {
         void tls?.reload();
@@ -114,6 +122,15 @@ export async function startWorker(config: Config, log: Log, head: HeadLink): Pro
     await opened.disposeAsync();
     throw error;
   }
+}
+
+/** Says whether no other server can use the data directory now. With PostgreSQL several nodes are meant to share the data. */
+function lockData({ dataDir, databaseUrl }: Config, opened: OrderlyStop): boolean {
+  if (databaseUrl !== null) return true;
+  makeFolder(dataDir);
+  const lock = lockDataFolder(dataDir, 'server');
+  opened.defer(() => lock?.release(), 'lock');
+  return lock !== null;
 }
 
 function openRetention({ config, store, log, opened }: Foundation, embedded: EmbeddedBroker | null): void {

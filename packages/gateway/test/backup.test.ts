@@ -266,7 +266,7 @@ suite('A restore refuses, and touches nothing,', () => {
     const file = await backUp(installation);
     const { exitCode, stderr } = await installation.run(['restore', file, '--replace']);
     assert.equal(exitCode, 1);
-    assert.match(stderr, /is in use/);
+    assert.match(stderr, /^Another Tocsin server .* is using the data directory .*Stop it first/);
     const { body } = await notify(gateway, { title: 'still here' });
     assert.equal(body.stored, true);
     await gateway.stop();

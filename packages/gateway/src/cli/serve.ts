@@ -23,7 +23,8 @@ export const serveCommand: Command = {
     const gateway = await startGateway(config, log);
     signals.onReload(gateway.reload);
     // Also when it is about to stop again: the first key is shown only this once.
-    process.stdout.write(`${isForPeople ? welcome(gateway) : JSON.stringify(readyLine(gateway))}\n`);
+    await print(`${isForPeople ? welcome(gateway) : JSON.stringify(readyLine(gateway))}\n`);
+    if (gateway.firstRun !== null) await gateway.firstRunShown();
     await signals.stopAsked;
     await gateway.stop();
     await log.flush();
@@ -89,6 +90,11 @@ function heedSignals(): Signals {
       reload = next;
     },
   };
+}
+
+/** Resolves once it is written, or nobody reads it any more. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }
 
 function readyLine({ urls, inbox, firstRun }: Gateway) {

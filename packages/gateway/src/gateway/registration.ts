@@ -25,7 +25,7 @@ export interface CreatedDevice {
   mqtt: { username: string; password: string; topic: string; urls: string[] };
 }
 
-export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Partial<Pick<Owner, 'role'>>;
+export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Partial<Pick<Owner, 'id' | 'role'>>;
 
 export async function createOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner> {
   const owner = newOwner(makers, profile);
@@ -76,10 +76,10 @@ export async function createKey(
 export async function createDevice(
   store: Store,
   makers: Makers,
-  wanted: { ownerId: string; name: string; topicPrefix: string; urls: string[] },
+  wanted: { ownerId: string; name: string; topicPrefix: string; urls: string[]; id?: string; password?: string },
 ): Promise<CreatedDevice> {
   const device: StoredDevice = {
-    id: newId('dev', makers),
+    id: wanted.id ?? newId('dev', makers),
     ownerId: wanted.ownerId,
     name: wanted.name,
     state: 'active',
@@ -87,7 +87,7 @@ export async function createDevice(
     createdAt: makers.now(),
     seenAt: null,
   };
-  const password = randomBase62(32, makers.randomIndex);
+  const password = wanted.password ?? randomBase62(32, makers.randomIndex);
   await store.createDevice(device, digestOf(password));
   return { device, mqtt: mqttSettings(device, password, wanted) };
 }
@@ -104,7 +104,7 @@ export async function renewDevicePassword(
   return isChanged ? mqttSettings(device, password, where) : null;
 }
 
-function mqttSettings(
+export function mqttSettings(
   { id, ownerId }: StoredDevice,
   password: string,
   { topicPrefix, urls }: { topicPrefix: string; urls: string[] },

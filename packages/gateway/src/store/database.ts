@@ -55,6 +55,8 @@ export interface Database {
   append(notification: PlainNotification, key: SealingKey): Promise<Appended>;
   /** Calls back soon after another process moved the generation, where the backend can tell. */
   onChange(listener: () => void): void;
+  /** Tells whether another node on this database runs an embedded broker, from now on; absent where there is but one node. */
+  claimBroker?(onShared: (isShared: boolean) => void): void;
   /** Applies those that are not applied yet, in order. */
   migrate(migrations: readonly Migration[]): Promise<void>;
   /** Problems of the database file itself; empty when it is sound. */

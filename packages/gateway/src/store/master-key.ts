@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   linkSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -12,9 +13,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { formatMasterKeys, type GivenMasterKeys, masterKeyLength, parseMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
+import { lockFile } from './sqlite/file-lock.ts';
 import { syncPath } from './sync-path.ts';
 
 export interface MasterKeySource {
@@ -62,6 +64,31 @@ export function writeKeyFile(name: string, keys: readonly KeyObject[]): void {
   }
 }
 
+/** On whoever writes the file. */
+export function lockOf(file: string): string {
+  return `${file}.lock`;
+}
+
+/** Drafts that a killed process left behind hold keys in the clear. Those of a process that is at it now stay. */
+export function removeAbandonedDrafts(file: string): void {
+  const folder = dirname(file);
+  let lock: ReturnType<typeof lockFile> = null;
+  try {
+    const drafts = readdirSync(folder).filter((name) => isDraft(name, basename(file)));
+    if (drafts.length > 0) lock = lockFile(lockOf(file));
+    if (lock === 'taken') return;
+    for (const name of drafts) rmSync(join(folder, name), { force: true });
+  } catch {
+    // What is wrong with the folder is found out, and told of, by opening the database; the next start tries again.
+  } finally {
+    if (lock !== 'taken') lock?.release();
+  }
+}
+
+function isDraft(name: string, keyFile: string): boolean {
+  return name.startsWith(`${keyFile}.`) && /^(draft|\d+)$/.test(name.slice(keyFile.length + 1));
+}
+
 function readKeyFile(file: string): KeyObject[] {
   let text: string;
   try {
@@ -78,6 +105,7 @@ function readKeyFile(file: string): KeyObject[] {
 /** The file appears whole or not at all: a stop half-way, or another process that starts now, never meets an empty one. */
 function createKeyFile(file: string): void {
   const draft = `${file}.${process.pid}`;
+  const lock = lockFile(lockOf(file));
   try {
     // On disk before anything is sealed with it.
     writeFileSync(draft, formatMasterKeys([makeMasterKey()]), { mode: 0o600, flush: true });
@@ -89,5 +117,6 @@ function createKeyFile(file: string): void {
     throw new Problem(`The master key file ${file} cannot be created: ${(error as Error).message}`);
   } finally {
     rmSync(draft, { force: true });
+    if (lock !== 'taken') lock?.release();
   }
 }

@@ -1,5 +1,5 @@
 // Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { GivenMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../gateway/ports.ts';
@@ -15,7 +15,8 @@ import { createInboxStore } from './inbox.ts';
 import { Keyring } from './keyring.ts';
 import { createKeyStore } from './keys.ts';
 import { createLimitStore } from './limits.ts';
-import { masterKeySource } from './master-key.ts';
+import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './lost-database.ts';
+import { masterKeySource, removeAbandonedDrafts } from './master-key.ts';
 import { MasterKeyring } from './master-keyring.ts';
 import { migrations } from './migrations.ts';
 import { createMqttSessionStore } from './mqtt-sessions.ts';
@@ -50,15 +51,18 @@ export async function openStore(
   mode: 'create' | 'existing',
 ): Promise<Store> {
   if (mode === 'create' && (databaseUrl === null || masterKey === null)) makeFolder(dataDir);
+  if (mode === 'create' && masterKey === null) removeAbandonedDrafts(join(dataDir, masterKeyFileName));
   const database =
     databaseUrl === null
-      ? openSqlite(join(dataDir, databaseFileName), mode, onBatch)
+      ? openSqlite(dataDir, mode, masterKey === null, onBatch)
       : // Its driver is loaded only where it is needed.
         await (await import('./postgres/database.ts')).openPostgresDatabase(databaseUrl, mode, onBatch);
+  const keyFile = join(dataDir, masterKeyFileName);
   try {
+    if (databaseUrl !== null && masterKey === null && mode === 'create') await refuseEmptyDatabase(database, keyFile);
     await database.migrate(migrations(database.build, database.dialect));
     await admitUse(database);
-    const keySource = masterKeySource(masterKey, join(dataDir, masterKeyFileName));
+    const keySource = masterKeySource(masterKey, keyFile);
     const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);
     const store = assemble(database, new Keyring(database, master));
     // A database that cannot be written is found out now, not with the first notification.
@@ -80,10 +84,13 @@ const adviceFor: Record<Dialect, string> = {
   postgres: 'The user in TOCSIN_DATABASE_URL has to own the database, or to be allowed to create tables in its schema.',
 };
 
-function openSqlite(file: string, mode: 'create' | 'existing', onBatch?: OnBatch): Database {
+function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile: boolean, onBatch?: OnBatch): Database {
+  const file = join(dataDir, databaseFileName);
+  refuseUnfinishedRestore(file);
+  if (mode === 'create' && hasOwnKeyFile) refuseLostDatabase(file, join(dataDir, masterKeyFileName));
   if (mode === 'existing' && !isThere(file)) {
     throw new Problem(
-      `There is no Tocsin data in ${dirname(file)}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
+      `There is no Tocsin data in ${dataDir}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
         "'tocsin serve' starts a new store.",
     );
   }
@@ -119,6 +126,7 @@ function assemble(database: Database, keyring: Keyring): Store {
       await keyring.master.check();
     },
     onChange: (listener) => database.onChange(listener),
+    claimBroker: (onShared) => database.claimBroker?.(onShared),
     verify: () => verify(database, keyring),
     close: async () => {
       await searchThread.close();

@@ -92,6 +92,10 @@ export function createOwnerStore(
       return created?.changes === 1;
     },
 
+    async hasOwners() {
+      return (await database.read(build.selectFrom('owners').select('id').limit(1).compile())).length > 0;
+    },
+
     async listOwners(onDamaged) {
       const rows = await database.read(
         build.selectFrom('owners').selectAll().orderBy('created_at').orderBy('id').compile(),

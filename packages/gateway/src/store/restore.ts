@@ -8,10 +8,13 @@ import { type Backup, type Manifest, openBackup, toProblem } from './backup.ts';
 import { proveKeyOfBackup } from './backup-key.ts';
 import { copyIntoPostgres } from './copy-into-postgres.ts';
 import { isThere, makeFolder } from './data-folder.ts';
+import { lockDataFolder } from './data-folder-lock.ts';
+import { unfinishedRestore } from './lost-database.ts';
 import { masterKeySource } from './master-key.ts';
 import { databaseFileName, masterKeyFileName, type StoreOptions } from './open-store.ts';
 import { isContention } from './sqlite/connection.ts';
 import { Draft, putInPlace } from './sqlite/draft.ts';
+import type { FileLock } from './sqlite/file-lock.ts';
 import { SqliteRows } from './sqlite/rows.ts';
 import { openSqliteSnapshot } from './sqlite/snapshot.ts';
 import { type CopiedTable, copyRows, type Progress, type RowSource } from './transfer.ts';
@@ -58,11 +61,13 @@ async function restoreToFile(
 ): Promise<Restored> {
   const keepAs = `${file}.replaced-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
   let draft: Draft | undefined;
+  let lock: FileLock | null = null;
   try {
     makeFolder(dirname(file));
+    lock = lockDataFolder(dirname(file), 'restore');
     // Before the work, so that a mistake is told at once; what counts is the look at the end.
     whileNobodyUses(file, replace, () => null);
-    draft = Draft.create(`${file}.restoring`);
+    draft = Draft.create(unfinishedRestore(file));
     const tables = await unpack(backup, draft, onProgress);
     const { file: whole } = draft;
     const kept = whileNobodyUses(file, replace, (isWorthKeeping) => {
@@ -74,6 +79,8 @@ async function restoreToFile(
   } catch (error) {
     draft?.discard();
     throw toProblem(error, `The database ${file} could not be restored`);
+  } finally {
+    lock?.release();
   }
 }
 

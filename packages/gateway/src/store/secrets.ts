@@ -5,7 +5,10 @@ import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { bumpGeneration } from './owners.ts';
 
-export function createSecretStore(database: Database, { master }: Keyring): Pick<Store, 'obtainSecret'> {
+export function createSecretStore(
+  database: Database,
+  { master }: Keyring,
+): Pick<Store, 'obtainSecret' | 'findSecret' | 'forgetSecret'> {
   const { build } = database;
   async function read(name: string): Promise<string | null> {
     const [row] = await database.read(build.selectFrom('meta').select('value').where('name', '=', name).compile());
@@ -13,6 +16,12 @@ export function createSecretStore(database: Database, { master }: Keyring): Pick
   }
 
   return {
+    findSecret: read,
+
+    async forgetSecret(name) {
+      await database.write([build.deleteFrom('meta').where('name', '=', name).compile()]);
+    },
+
     async obtainSecret(name, make) {
       const known = await read(name);
       if (known !== null) return known;

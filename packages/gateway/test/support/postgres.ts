@@ -103,7 +103,7 @@ export class Postgres {
         child.once('error', (error) => fail(`cannot be run (${error.message})`));
         createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
           said.push(line);
-          if (line.includes('database system is ready to accept connections')) resolve();
+          if (/database system is ready to accept (read-only )?connections/.test(line)) resolve();
         });
       });
     } finally {
@@ -144,6 +144,13 @@ export class Postgres {
     const log = this.#log;
     await eventually('the log is read', startMs, () => log.some((line) => line.includes(mark)), Boolean);
     return log.filter((line) => / (ERROR|FATAL|PANIC): /.test(line) && line.includes(new URL(url).pathname.slice(1)));
+  }
+
+  /** From now on it follows a primary, which there is none of: it can be read, and takes no writes. */
+  async becomeStandby(): Promise<void> {
+    await this.halt();
+    writeFileSync(join(this.#data, 'standby.signal'), '');
+    await this.run();
   }
 
   /** Stops it in order, cutting the connections. */

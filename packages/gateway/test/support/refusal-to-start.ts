@@ -9,8 +9,10 @@ const deadlineMs = 30_000;
 export async function serveAndGiveUp(
   installation: Installation,
   environment: Record<string, string> = {},
+  wrapper: string[] = [],
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, [launcher, 'serve'], {
+  const [command = '', ...args] = [...wrapper, process.execPath, launcher, 'serve'];
+  const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...installation.environment, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -18,8 +18,10 @@ export interface RotationProgress {
 
 export interface RotationOptions {
   onProgress?: (progress: RotationProgress) => void;
-  /** Where the old key is kept, for backups from before. */
+  /** Where the old key is kept, for backups from before; by default beside the key file, if that is written here. */
   oldKeyFile?: string;
+  /** Does not keep it. */
+  discardOldKey?: boolean;
 }
 
 export interface RotationReport {
@@ -28,6 +30,8 @@ export interface RotationReport {
   /** The versions that were in use before. */
   retired: readonly number[];
   resealed: number;
+  /** Where the old key was kept; null if it was not, or is in the operator's hands. */
+  oldKeyFile: string | null;
   /** Values that do not open and were left as they are. */
   damaged: readonly string[];
   /** What is left to be done by hand. */
@@ -37,6 +41,9 @@ export interface RotationReport {
 export interface MasterKeyStore {
   /** A secret of the service itself, sealed with the master key; made at the first call, the same for every process. */
   obtainSecret(name: string, make: () => string): Promise<string>;
+  /** null if it was never made, or was deleted. */
+  findSecret(name: string): Promise<string | null>;
+  forgetSecret(name: string): Promise<void>;
   masterKeyStatus(): Promise<MasterKeyStatus>;
   /** Replaces the master key under running servers; goes on with a rotation that was cut off. */
   rotateMasterKey(options?: RotationOptions): Promise<RotationReport>;

@@ -65,6 +65,7 @@ export interface OwnerStore {
   createOwner(owner: Owner): Promise<void>;
   /** Creates the owner only where there is none yet, whoever else tries at the same moment; says whether it did. */
   createFirstOwner(owner: Owner): Promise<boolean>;
+  hasOwners(): Promise<boolean>;
   /** Rejects where one does not open, unless `onDamaged` wants to hear of it by its id. */
   listOwners(onDamaged?: (id: string) => void): Promise<Owner[]>;
   findOwner(id: string): Promise<Owner | null>;

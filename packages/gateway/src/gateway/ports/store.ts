@@ -29,6 +29,8 @@ export interface Store
     SignInStore {
   /** Calls back soon after another process changed owners, keys or devices, where the backend can tell. */
   onChange(listener: () => void): void;
+  /** To be called by a node with an embedded broker; calls back when another has one on the same database, and when that is over. */
+  claimBroker(onShared: (isShared: boolean) => void): void;
   /** Deletes what is older than `before`, and signatures, idempotency keys, sessions and links that expired by `now`; says how many notifications went. */
   purge(before: number, now: number, signal?: AbortSignal): Promise<number>;
   /** Resolves when the store can be read and written now. */

@@ -12,6 +12,7 @@ import type { Database, OnBatch, QueryResult } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { appendRows } from './append.ts';
 import { AppendQueue, type Commit } from './append-queue.ts';
+import { BrokerClaim } from './broker-claim.ts';
 import { ChangeListener } from './change-listener.ts';
 import { Connections, clientConfig, deadlineMs } from './connections.ts';
 import { migrate } from './migrate.ts';
@@ -49,6 +50,7 @@ export async function openPostgresDatabase(
   const queue = new AppendQueue(commit, { wholeMs: deadlineMs, waitingMs: appendWaitMs }, onBatch);
   const listeners: (() => void)[] = [];
   let changes: ChangeListener | null = null;
+  let brokerClaim: BrokerClaim | null = null;
 
   return {
     dialect: 'postgres',
@@ -67,10 +69,14 @@ export async function openPostgresDatabase(
         for (const each of listeners) each();
       });
     },
+    claimBroker: (onShared) => {
+      brokerClaim ??= new BrokerClaim(config, onShared);
+    },
     migrate: (migrations) => migrate(config, migrations),
     verify: () => connections.use(verify),
     close: async () => {
       changes?.close();
+      brokerClaim?.close();
       await connections.close();
     },
   };

@@ -11,6 +11,8 @@ const insufficientPrivilege = '42501';
 /** Rolled back for certain, and likely to work now: a conflict with another transaction, or a plan that a migration outdated. */
 const worthRepeating = new Set(['40001', '40P01', '26000']);
 const featureNotSupported = '0A000';
+/** Only a pooler that gives one session to several clients lets names of prepared statements collide. */
+const duplicatePreparedStatement = '42P05';
 
 export function toStoreError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error;
@@ -19,6 +21,11 @@ export function toStoreError(error: unknown): Error {
     return error instanceof TypeError ? error : new StoreUnavailable(messageOf(error), { cause: error });
   }
   const { code = '' } = error;
+  if (code === duplicatePreparedStatement) {
+    return new StoreUnavailable(`${error.message}; a pooler such as PgBouncer has to run with pool_mode = session`, {
+      cause: error,
+    });
+  }
   if (code.startsWith('23')) return new ConstraintViolated(error.message, { cause: error });
   const isFault = faultClasses.some((prefix) => code.startsWith(prefix)) && code !== insufficientPrivilege;
   return isFault ? new Error(error.message, { cause: error }) : new StoreUnavailable(error.message, { cause: error });

@@ -1,4 +1,5 @@
 // The first look at a server: whether it can be used at all, and if not, what to do about it.
+import { randomUUID } from 'node:crypto';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 import { Problem } from '../../core/problem.ts';
 import { toStoreError } from './errors.ts';
@@ -9,23 +10,28 @@ interface Server {
   version: number;
   encoding: string;
   hasSchema: boolean;
+  isStandby: boolean;
+  isReadOnly: boolean;
+  /** A pool in front of the server gives one session to several clients. */
+  isSharedSession: boolean;
 }
 
-/** Resolves with what to call the database. */
-export async function examineServer(config: ClientConfig, mode: 'create' | 'existing'): Promise<string> {
-  const { version, encoding, hasSchema } = await askServer(config);
+/** Resolves with what to call the database. `read`: one that is only read from, in one session, may be a standby. */
+export async function examineServer(config: ClientConfig, mode: 'create' | 'existing' | 'read'): Promise<string> {
+  const { version, encoding, hasSchema, ...server } = await askServer(config, mode !== 'read');
   const name = `"${config.database}" at ${config.host}:${config.port}`;
   const where = `The PostgreSQL database ${name}`;
   if (version < minVersion) {
     throw new Problem(`${where} is on version ${version}; Tocsin needs ${minVersion} or newer.`);
   }
+  if (mode !== 'read') refuseUnwritable(where, server);
   if (encoding !== 'UTF8') {
     throw new Problem(
       `${where} has the encoding ${encoding}; Tocsin needs UTF8. Create it anew: ` +
         `${createdb(config)} --encoding UTF8 --template template0`,
     );
   }
-  if (mode === 'existing' && !hasSchema) {
+  if (mode !== 'create' && !hasSchema) {
     throw new Problem(
       `${where} holds no Tocsin data. Check TOCSIN_DATABASE_URL; 'tocsin serve' starts a new store there.`,
     );
@@ -33,18 +39,62 @@ export async function examineServer(config: ClientConfig, mode: 'create' | 'exis
   return name;
 }
 
-async function askServer(config: ClientConfig): Promise<Server> {
+function refuseUnwritable(where: string, server: Pick<Server, 'isStandby' | 'isReadOnly' | 'isSharedSession'>): void {
+  if (server.isStandby) {
+    throw new Problem(
+      `${where} is a standby, which takes no writes. Set TOCSIN_DATABASE_URL to the primary, or promote the standby first.`,
+    );
+  }
+  if (server.isReadOnly) {
+    throw new Problem(
+      `${where} takes no writes: default_transaction_read_only is on, for the server, the database or the user. Switch it off.`,
+    );
+  }
+  if (server.isSharedSession) {
+    throw new Problem(
+      `${where} is behind a pooler that gives a session to several clients, such as PgBouncer with pool_mode = transaction. ` +
+        'Tocsin needs sessions of its own: set pool_mode = session, or connect to PostgreSQL directly.',
+    );
+  }
+}
+
+async function askServer(config: ClientConfig, isForWriting: boolean): Promise<Server> {
   const client = new Client({ ...config, query_timeout: config.connectionTimeoutMillis });
   client.on('error', () => undefined);
   try {
     await client.connect();
     const { rows } = await client.query<Server>(
       `SELECT current_setting('server_version_num')::int / 10000 AS version,
-         current_setting('server_encoding') AS encoding, to_regclass('schema_migrations') IS NOT NULL AS "hasSchema"`,
+         current_setting('server_encoding') AS encoding, to_regclass('schema_migrations') IS NOT NULL AS "hasSchema",
+         pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`,
     );
-    return rows[0] as Server;
+    return { ...(rows[0] as Server), isSharedSession: isForWriting && (await isSharedSession(client, config)) };
   } catch (error) {
     throw toProblem(error, config);
+  } finally {
+    client.connection.stream.destroy();
+  }
+}
+
+/** Whether other connections see what this one, which stays open, has set for its session alone. */
+async function isSharedSession(client: Client, config: ClientConfig): Promise<boolean> {
+  const mark = randomUUID();
+  await client.query("SELECT set_config('tocsin.mark', $1, false)", [mark]);
+  // On a busy pool another session may happen to be free: more than one look.
+  const looks = await Promise.all([1, 2].map(() => readMark(config)));
+  return looks.includes(mark);
+}
+
+async function readMark(config: ClientConfig): Promise<string | null> {
+  const client = new Client({ ...config, query_timeout: config.connectionTimeoutMillis });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ mark: string | null }>("SELECT current_setting('tocsin.mark', true) AS mark");
+    return rows[0]?.mark ?? null;
+  } catch {
+    // A server that has no connection to spare is none that shares one.
+    return null;
   } finally {
     client.connection.stream.destroy();
   }

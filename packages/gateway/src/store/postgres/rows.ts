@@ -22,7 +22,7 @@ const arrayOf: Record<ColumnKind, string> = { text: 'text[]', integer: 'bigint[]
 const beginReading = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
-  const client = await connect(url, 'existing');
+  const client = await connect(url, 'read');
   try {
     await ask(client, beginReading);
     const rows = await ask<{ name: string }>(client, 'SELECT name FROM schema_migrations ORDER BY name');
@@ -107,7 +107,7 @@ async function ask<R>(client: Client, query: string | QueryArrayConfig, values: 
   }
 }
 
-async function connect(url: string, mode: 'create' | 'existing'): Promise<Client> {
+async function connect(url: string, mode: 'create' | 'read'): Promise<Client> {
   const config: ClientConfig = { ...clientConfig(url), application_name: applicationName };
   await examineServer(config, mode);
   const client = new Client(config);

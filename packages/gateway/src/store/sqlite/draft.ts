@@ -15,9 +15,15 @@ export class Draft {
     this.file = file;
     closeSync(openSync(file, 'wx', 0o600));
     this.db = new DatabaseSync(file);
-    // One that is cut off is thrown away, so nothing has to survive before the end; the lock tells others of this one.
-    this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE');
-    this.db.exec('BEGIN EXCLUSIVE; COMMIT');
+    try {
+      // One that is cut off is thrown away, so nothing has to survive before the end; the lock tells others of this one.
+      this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE');
+      this.db.exec('BEGIN EXCLUSIVE; COMMIT');
+    } catch (error) {
+      // A full disk, most often.
+      this.discard();
+      throw error;
+    }
   }
 
   /** Takes the place of one that was cut off; refuses where another process is at it now. */

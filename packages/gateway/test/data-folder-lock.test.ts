@@ -1,0 +1,83 @@
+// One data directory belongs to one server: the second is refused with words, and the lock never outlives its holder.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type CommandResult, Installation } from './support/gateway-process.ts';
+import { serveAndGiveUp } from './support/refusal-to-start.ts';
+import { notify } from './support/requests.ts';
+import { canRun, obstacleIn } from './support/requires.ts';
+
+async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+function assertRefused({ exitCode, stdout, stderr }: CommandResult, pid: number | undefined): void {
+  assert.equal(exitCode, 1, `${stdout}${stderr}`);
+  assert.equal(stdout, '', 'it never said that it was ready');
+  assert.match(
+    stderr,
+    new RegExp(`^Another Tocsin server \\(pid ${pid} on ${hostname()}, since [-\\d:.TZ]+\\) is using `),
+  );
+  assert.match(stderr, /Stop it first, or set TOCSIN_DATA_DIR to another folder\./);
+  assert.doesNotMatch(stderr, /\n {4}at /);
+}
+
+for (const workers of ['1', '2']) {
+  test(`A second server on a data directory is refused with the pid of the first (TOCSIN_WORKERS=${workers})`, async (t) => {
+    const installation = await install(t, { TOCSIN_WORKERS: workers });
+    const first = await installation.serve();
+    assertRefused(await serveAndGiveUp(installation), first.child.pid);
+    assertRefused(await serveAndGiveUp(installation), first.child.pid);
+    const { body } = await notify(first, { title: 'undisturbed' });
+    assert.equal(body.stored, true);
+    assert.equal(await first.stop(), 0);
+    const next = await installation.serve();
+    assert.equal(next.line.firstRun, undefined, 'it is the same store');
+    assert.equal(await next.stop(), 0);
+  });
+}
+
+test('After kill -9 the next server starts, although the pid that was noted may belong to another process', async (t) => {
+  const installation = await install(t);
+  const first = await installation.serve();
+  const file = join(installation.dataDir, 'server.pid');
+  const noted = JSON.parse(readFileSync(file, 'utf8')) as { pid: number };
+  assert.equal(noted.pid, first.child.pid);
+  await first.kill();
+  // As if the system had given the pid to another process meanwhile: to this one, which certainly runs.
+  writeFileSync(file, JSON.stringify({ ...noted, pid: process.pid }));
+  const second = await installation.serve();
+  assertRefused(await serveAndGiveUp(installation), second.child.pid);
+  assert.equal(await second.stop(), 0);
+});
+
+test('Two containers with a pid 1 each cannot share a data directory', async (t) => {
+  const asPid1 = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
+  if (!canRun(t, obstacleIn('unshare', [...asPid1.slice(1), 'true']))) return;
+  const installation = await install(t);
+  await installation.serve({}, asPid1);
+  const { stderr, exitCode } = await serveAndGiveUp(installation);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /^Another Tocsin server \(pid 1 on /);
+  const { stderr: inContainer } = await serveAndGiveUp(installation, {}, asPid1);
+  assert.match(inContainer, /^Another Tocsin server \(pid 1 on /);
+});
+
+test('Commands beside a running server need no lock', async (t) => {
+  const installation = await install(t);
+  const gateway = await installation.serve();
+  const { key } = await installation.json<{ key: string }>('key', 'create', '--label', 'beside');
+  assert.equal((await notify({ api: gateway.api, key }, { title: 'x' })).status, 200);
+  await installation.json('master-key', 'rotate');
+  await installation.json('backup', join(installation.dataDir, 'backup.db'));
+  const doctor = await installation.run(['doctor']);
+  assert.match(doctor.stdout, /ok +store:/);
+  const restore = await installation.run(['restore', join(installation.dataDir, 'backup.db'), '--replace']);
+  assert.equal(restore.exitCode, 1);
+  assert.match(restore.stderr, new RegExp(`^Another Tocsin server \\(pid ${gateway.child.pid} on .*Stop it first`));
+  assert.equal(await gateway.stop(), 0);
+});

@@ -1,0 +1,266 @@
+// A first start or a restore that is killed at any moment, and a database that went missing: the next start either works
+// with everything the operator was promised, or refuses with words. It never starts empty without saying so.
+// TOCSIN_TEST_KILLS=200 makes the loops long.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openStore } from '../src/store/open-store.ts';
+import { ConsoleClient } from './support/console-client.ts';
+import { Installation, launcher, type ReadyLine } from './support/gateway-process.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { serveAndGiveUp } from './support/refusal-to-start.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { readAll, withStore } from './support/stored-notifications.ts';
+
+const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 12);
+const timeout = 120_000 + kills * 20_000;
+
+async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation;
+}
+
+function start({ environment }: Installation, args: string[]): ChildProcess {
+  return spawn(process.execPath, [launcher, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+/** Kills it so long after the file appeared, unless it has ended by then; resolves with what it printed. */
+async function killAfter(child: ChildProcess, file: string, ms: number): Promise<string> {
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    printed += chunk;
+  });
+  const closed = once(child, 'close');
+  await hasMade(child, file);
+  await Promise.race([delay(ms), closed]);
+  child.kill('SIGKILL');
+  await closed;
+  return printed;
+}
+
+/** How long an undisturbed run takes on this machine now, from the file on until it says that it is ready, or ends. */
+async function timeFrom(child: ChildProcess, file: string): Promise<number> {
+  const closed = once(child, 'close');
+  const ended = Promise.race([once(child.stdout as NodeJS.ReadableStream, 'data'), closed]);
+  await hasMade(child, file);
+  const since = performance.now();
+  await ended;
+  const ms = performance.now() - since;
+  child.kill('SIGKILL');
+  await closed;
+  return ms;
+}
+
+async function hasMade(child: ChildProcess, file: string): Promise<void> {
+  while (!existsSync(file) && child.exitCode === null) await delay(1);
+}
+
+/** What an owner needs after the first run: a key that works, one device, and a link that signs in. */
+async function assertFirstRunIsWhole(installation: Installation, printedBefore: string): Promise<void> {
+  const gateway = await installation.serve();
+  const { firstRun } = gateway.line;
+  const shown = firstRun ?? (JSON.parse(printedBefore || 'null') as ReadyLine | null)?.firstRun;
+  assert.ok(shown, 'the key and the link were never shown');
+  assert.equal((await notify({ api: gateway.api, key: shown.key }, { title: 'first' })).body.stored, true);
+  await new ConsoleClient(gateway.line.console).useLink(shown.signIn);
+  assert.equal(await gateway.stop(), 0);
+  const { TOCSIN_DATABASE_URL: databaseUrl = null } = installation.environment;
+  const store = await openStore({ dataDir: installation.dataDir, databaseUrl, masterKey: null }, 'existing');
+  try {
+    const owners = await store.listOwners();
+    assert.deepEqual(
+      owners.map(({ id }) => id),
+      [shown.owner],
+    );
+    assert.equal((await store.listKeys(shown.owner)).length, 1, 'one key');
+    assert.equal((await store.listDevices(shown.owner)).length, 1, 'one device');
+    assert.equal(await store.findSecret('first_run'), null, 'what was shown is not shown again');
+  } finally {
+    await store.close();
+  }
+  const drafts = readdirSync(installation.dataDir).filter((name) => /^master\.key\.(\d+|draft)$/.test(name));
+  assert.deepEqual(drafts, [], 'no key lies about');
+}
+
+test(`A first start that is killed at any of ${kills} moments is finished by the next`, { timeout }, async (t) => {
+  const trial = await install(t);
+  const databaseOf = ({ dataDir }: Installation): string => join(dataDir, 'tocsin.db');
+  const wholeMs = await timeFrom(start(trial, ['serve']), databaseOf(trial));
+  let unfinished = 0;
+  for (let kill = 0; kill < kills; kill += 1) {
+    const installation = await install(t);
+    const child = start(installation, ['serve']);
+    const printed = await killAfter(child, databaseOf(installation), wholeMs * ((1.1 * kill) / kills));
+    if (printed === '') unfinished += 1;
+    await assertFirstRunIsWhole(installation, printed);
+    await installation.remove();
+  }
+  t.diagnostic(`${unfinished} of ${kills} kills came before the start had printed anything`);
+});
+
+test('A first start on PostgreSQL that is killed is finished by the next', { timeout }, async (t) => {
+  if (!canRun(t, postgresObstacle())) return;
+  const postgres = await Postgres.start();
+  t.after(() => postgres.stop());
+  const database = async () => ({ TOCSIN_DATABASE_URL: await postgres.createDatabase() });
+  const keyOf = ({ dataDir }: Installation): string => join(dataDir, 'master.key');
+  const trial = await install(t, await database());
+  const wholeMs = await timeFrom(start(trial, ['serve']), keyOf(trial));
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    const installation = await install(t, await database());
+    const printed = await killAfter(start(installation, ['serve']), keyOf(installation), wholeMs * share);
+    await assertFirstRunIsWhole(installation, printed);
+    await installation.remove();
+  }
+});
+
+test('Drafts of a master key that an earlier kill left behind are removed at the start', async (t) => {
+  const installation = await install(t);
+  for (const name of ['master.key.4711', 'master.key.draft']) writeFileSync(join(installation.dataDir, name), 'key');
+  const kept = ['master.key.old-2026-01-01', 'master.key.4711.mine'];
+  for (const name of kept) writeFileSync(join(installation.dataDir, name), 'of the operator');
+  const gateway = await installation.serve();
+  const names = readdirSync(installation.dataDir).filter(
+    (name) => name.startsWith('master.key.') && !name.endsWith('.lock'),
+  );
+  assert.deepEqual(names.sort(), kept.sort());
+  assert.equal(await gateway.stop(), 0);
+});
+
+const sinceBackup = 'Since the backup';
+
+/** A backup of some size, and the key that it needs. */
+async function prepareBackup(t: TestContext) {
+  const source = await install(t);
+  const gateway = await source.serve();
+  const { key } = gateway;
+  const sent = Array.from({ length: 300 }, (_, count) =>
+    notify(gateway, { title: `${count}`, body: 'x'.repeat(2000) }),
+  );
+  for (const { body } of await Promise.all(sent)) assert.equal(body.stored, true);
+  const backup = join(source.dataDir, 'backup.db');
+  await source.json('backup', backup);
+  await gateway.stop();
+  return { backup, key, masterKey: readFileSync(join(source.dataDir, 'master.key')), rows: sent.length };
+}
+
+async function namesOfOwners(dataDir: string): Promise<string[]> {
+  return withStore(dataDir, async (store) => (await store.listOwners()).map(({ name }) => name));
+}
+
+for (const hasData of [false, true]) {
+  const into = hasData ? 'a store with data (--replace)' : 'an empty folder';
+  test(`A restore into ${into} that is killed never leads to a server that starts empty`, { timeout }, async (t) => {
+    const { backup, masterKey, key, rows } = await prepareBackup(t);
+    const prepare = async (): Promise<Installation> => {
+      const target = await install(t);
+      writeFileSync(join(target.dataDir, 'master.key'), masterKey, { mode: 0o600 });
+      if (hasData) {
+        await target.json('restore', backup);
+        await target.json('owner', 'create', '--name', sinceBackup);
+      }
+      return target;
+    };
+    const args = ['restore', backup, ...(hasData ? ['--replace'] : [])];
+    const draftOf = ({ dataDir }: Installation): string => join(dataDir, 'tocsin.db.unfinished-restore');
+    const trial = await prepare();
+    const wholeMs = await timeFrom(start(trial, args), draftOf(trial));
+    const seen = { unfinished: 0, missing: 0, unchanged: 0, restored: 0 };
+    const times = Math.ceil(kills / 2);
+    for (let kill = 0; kill < times; kill += 1) {
+      const target = await prepare();
+      await killAfter(start(target, args), draftOf(target), wholeMs * ((1.1 * kill) / times));
+      const began = await serveAndGiveUp(target);
+      if (began.stdout !== '') {
+        const names = await namesOfOwners(target.dataDir);
+        assert.ok(names.includes('First owner'), 'it started empty');
+        seen[names.includes(sinceBackup) ? 'unchanged' : 'restored'] += 1;
+      } else if (began.stderr.includes('was interrupted')) {
+        assert.match(began.stderr, /or run the same 'tocsin restore' again/);
+        assert.match((await target.run(['owner', 'list'])).stderr, /was interrupted/, 'commands are refused, too');
+        seen.unfinished += 1;
+      } else {
+        assert.match(began.stderr, /is missing, but .*'tocsin restore FILE'/s);
+        seen.missing += 1;
+      }
+      await target.json('restore', backup, '--replace');
+      assert.deepEqual(await namesOfOwners(target.dataDir), ['First owner']);
+      const gateway = await target.serve();
+      assert.equal(gateway.line.firstRun, undefined);
+      assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
+      assert.equal(await gateway.stop(), 0);
+      await withStore(target.dataDir, async (store) => {
+        const [owner] = await store.listOwners();
+        assert.equal((await readAll(store, owner?.id ?? '')).notifications.length, rows + 1);
+      });
+      await target.remove();
+    }
+    t.diagnostic(JSON.stringify(seen));
+    assert.ok(seen.unfinished > 0, 'no kill came while the restore was at work');
+  });
+}
+
+test('A database that is missing or empty beside its master key is not replaced by a new one', async (t) => {
+  const installation = await install(t);
+  const first = await installation.serve();
+  await first.stop();
+  const [database, away] = [join(installation.dataDir, 'tocsin.db'), join(installation.dataDir, 'away.db')];
+  const keyFile = join(installation.dataDir, 'master.key');
+  const lost: Record<string, () => void> = {
+    'is missing': () => renameSync(database, away),
+    'is empty': () => {
+      renameSync(database, away);
+      writeFileSync(database, '');
+    },
+  };
+  for (const [state, lose] of Object.entries(lost)) {
+    lose();
+    const { exitCode, stderr, stdout } = await serveAndGiveUp(installation);
+    assert.equal(exitCode, 1, stdout);
+    assert.match(stderr, new RegExp(`^The database \\S+tocsin\\.db ${state}, but \\S+master\\.key belongs to one\\.`));
+    assert.match(
+      stderr,
+      /Is the right volume mounted\?.*'tocsin restore FILE'.*To start a new store, move master\.key/s,
+    );
+    assert.ok(!existsSync(database) || statSync(database).size === 0, 'nothing was made');
+    const made = await installation.run(['owner', 'create', '--name', 'Ann']);
+    assert.match(made.stderr, new RegExp(`${state}, but`));
+    renameSync(away, database);
+  }
+  // A database that is there without any of its tables, as after its write-ahead log was lost.
+  renameSync(database, away);
+  const empty = new DatabaseSync(database);
+  empty.exec('PRAGMA journal_mode = WAL; CREATE TABLE gone (id); DROP TABLE gone');
+  empty.close();
+  assert.match((await serveAndGiveUp(installation)).stderr, /is empty, but/);
+  // On purpose.
+  renameSync(keyFile, join(installation.dataDir, 'kept.key'));
+  const anew = await installation.serve();
+  assert.ok(anew.line.firstRun, 'a new store');
+  await anew.stop();
+});
+
+test('An empty PostgreSQL database beside a master key is refused as well', async (t) => {
+  if (!canRun(t, postgresObstacle())) return;
+  const postgres = await Postgres.start();
+  t.after(() => postgres.stop());
+  const installation = await install(t);
+  await (await installation.serve()).stop();
+  const refused = await serveAndGiveUp(installation, { TOCSIN_DATABASE_URL: await postgres.createDatabase() });
+  assert.equal(refused.exitCode, 1);
+  assert.match(
+    refused.stderr,
+    /^The PostgreSQL database .* is empty, but \S+master\.key belongs to a store that holds data/,
+  );
+  assert.match(refused.stderr, /'tocsin migrate-store --to URL' .*To start a new store, move master\.key/s);
+});
