@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { privateCacheFolder } from './compile-cache.js';
 
 const wantedMajor = 26;
 
@@ -14,6 +13,7 @@ const wantedMajor = 26;
 delete process.env.DEBUG;
 
 if (Number(process.versions.node.split('.')[0]) >= wantedMajor) {
+  const { privateCacheFolder } = await import('./compile-cache.js');
   // Node keeps the compiled sources between runs: commands start in half the time. Threads know it by the variable alone.
   const cacheFolder = process.env.NODE_COMPILE_CACHE ?? privateCacheFolder();
   if (cacheFolder !== undefined) {
