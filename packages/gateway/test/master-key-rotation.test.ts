@@ -1,7 +1,7 @@
 // The master key is replaced under running servers: nobody notices, nothing is lost, and the old key opens nothing more.
 // TOCSIN_TEST_ROTATION_OWNERS=2000 TOCSIN_TEST_ROTATION_ROWS=50 makes it large.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -35,7 +35,9 @@ describe('Rotating the master key of a store:', () => {
     const { dataDir, keys } = await prepare(t, 3);
     const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
     const report = await withStore(dataDir, (store) => store.rotateMasterKey());
-    assert.deepEqual(report, { version: 2, retired: [1], resealed: 3 + 3 + 1, damaged: [], todo: [] });
+    const { oldKeyFile, ...rest } = report;
+    assert.deepEqual(rest, { version: 2, retired: [1], resealed: 3 + 3 + 1, damaged: [], todo: [] });
+    assert.equal(await readFile(oldKeyFile as string, 'utf8'), oldKey);
     const newKey = await readFile(join(dataDir, 'master.key'), 'utf8');
     assert.equal(parseMasterKeys(newKey)?.length, 1);
     assert.notEqual(newKey, oldKey);
@@ -136,6 +138,82 @@ describe('Rotating the master key of a store:', () => {
     assert.equal(first.status, 'fulfilled');
     assert.match(String((second as PromiseRejectedResult).reason), /Another rotation is under way/);
     await assertWholeUnder(dataDir, 2, keys);
+  });
+
+  test('the old key is kept beside the key file by default, for its user alone, and never over another file', async (t) => {
+    const { dataDir } = await prepare(t, 1);
+    const keyFile = join(dataDir, 'master.key');
+    const today = new Date().toISOString().slice(0, 10);
+    await writeFile(`${keyFile}.old-${today}`, 'a file of the operator');
+    const keys: string[] = [];
+    const files: (string | null)[] = [];
+    for (let rotation = 0; rotation < 2; rotation += 1) {
+      keys.push(await readFile(keyFile, 'utf8'));
+      files.push((await withStore(dataDir, (store) => store.rotateMasterKey())).oldKeyFile);
+    }
+    assert.deepEqual(files, [`${keyFile}.old-${today}-2`, `${keyFile}.old-${today}-3`]);
+    for (const [index, file] of files.entries()) {
+      assert.equal(await readFile(file as string, 'utf8'), keys[index]);
+      assert.equal((await stat(file as string)).mode & 0o777, 0o600);
+    }
+    assert.equal(await readFile(`${keyFile}.old-${today}`, 'utf8'), 'a file of the operator');
+  });
+
+  test('a rotation that is cut off and repeated keeps the old key once', async (t) => {
+    const { dataDir } = await prepare(t, 1);
+    const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
+    const cutOff = withStore(dataDir, (store) =>
+      store.rotateMasterKey({
+        onProgress: ({ step }) => {
+          if (step === 'key_in_use') throw new Error('cut off here');
+        },
+      }),
+    );
+    await assert.rejects(cutOff, /cut off here/);
+    await withStore(dataDir, (store) => store.rotateMasterKey());
+    const kept = (await readdir(dataDir)).filter((name) => name.startsWith('master.key.old-'));
+    assert.equal(kept.length, 1);
+    assert.equal(await readFile(join(dataDir, kept[0] as string), 'utf8'), oldKey);
+  });
+
+  test('the old key is not kept if the operator says so', async (t) => {
+    const installation = await create(t);
+    await createOwnerAndKey(installation);
+    const { exitCode, stdout, stderr } = await installation.run(['master-key', 'rotate', '--discard-old-key']);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /The old key was not kept\. Backups from before open only with a copy of it/);
+    assert.doesNotMatch(stdout, /Keep the old key/);
+    const names = await readdir(installation.dataDir);
+    assert.deepEqual(
+      names.filter((name) => name.includes('.old-')),
+      [],
+    );
+    const both = await installation.run(['master-key', 'rotate', '--discard-old-key', '--old-key-to', 'x']);
+    assert.equal(both.exitCode, 2);
+  });
+
+  test('a backup from before is restored with the old key that the rotation kept', async (t) => {
+    const installation = await create(t);
+    const { key } = await createOwnerAndKey(installation);
+    const backup = join(installation.dataDir, 'backup.db');
+    await installation.json('backup', backup);
+    const rotated = await installation.run(['master-key', 'rotate']);
+    const [, kept = ''] = /^The old key is kept in (\S+)\. Backups from before need it/m.exec(rotated.stdout) ?? [];
+    assert.match(kept, /master\.key\.old-\d{4}-\d\d-\d\d$/);
+    const refused = await installation.run(['restore', backup, '--replace']);
+    assert.equal(refused.exitCode, 1);
+    const [, command = ''] = /add it behind the present one with '([^']+)'/.exec(refused.stderr) ?? [];
+    assert.equal(command, `cat ${kept} >> ${join(installation.dataDir, 'master.key')}`);
+    assert.equal(spawnSync('sh', ['-c', command]).status, 0);
+    await installation.json('restore', backup, '--replace');
+    const gateway = await installation.serve();
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'restored' })).body.stored, true);
+    assert.equal(await gateway.stop(), 0);
+    // The present key comes back into use, and the file holds no other.
+    await installation.json('master-key', 'rotate');
+    const doctor = await installation.run(['doctor', '--deep']);
+    assert.match(doctor.stdout, /every row opens/);
+    assert.equal(parseMasterKeys(await readFile(join(installation.dataDir, 'master.key'), 'utf8'))?.length, 1);
   });
 
   test('the old key is kept where the operator wants it, before it is replaced', async (t) => {

@@ -1,5 +1,5 @@
 import type { MasterKeyStatus, RotationProgress, RotationReport } from '../gateway/ports.ts';
-import { type CommandGroup, counted, table, withStore } from './command.ts';
+import { type CommandGroup, counted, table, UsageError, withStore } from './command.ts';
 
 export const masterKeyCommands: CommandGroup = {
   summary: 'Master key: what everything else is sealed under',
@@ -18,18 +18,27 @@ export const masterKeyCommands: CommandGroup = {
         'old-key-to': {
           kind: 'string',
           value: 'FILE',
-          help: 'keep the old key there; backups from before open with it alone',
+          help: 'keep the old key there; default: master.key.old-DATE beside the key file',
+        },
+        'discard-old-key': {
+          kind: 'flag',
+          help: 'do not keep the old key; backups from before cannot be restored without it',
         },
       },
       run: (args, environment) =>
         withStore(environment, async (store) => {
           const oldKeyFile = args.text('old-key-to');
+          const discardOldKey = args.flag('discard-old-key');
+          if (discardOldKey && oldKeyFile !== undefined) {
+            throw new UsageError('Give --old-key-to or --discard-old-key, not both.');
+          }
           const report = await store.rotateMasterKey({
             onProgress: createProgressPrinter(),
             ...(oldKeyFile !== undefined && { oldKeyFile }),
+            discardOldKey,
           });
           const { source } = await store.masterKeyStatus();
-          return { json: report, text: describeReport(report, source, oldKeyFile), warnings: warningsOf(report) };
+          return { json: report, text: describeReport(report, source, discardOldKey), warnings: warningsOf(report) };
         }),
     },
   },
@@ -61,15 +70,26 @@ function describeStatus(status: MasterKeyStatus): string {
   return lines.join('\n');
 }
 
-function describeReport({ version, retired, resealed }: RotationReport, source: string, oldKeyFile?: string): string {
-  const old = oldKeyFile === undefined ? 'the old key' : `the old key (${oldKeyFile})`;
+function describeReport(report: RotationReport, source: string, isDiscarded: boolean): string {
+  const { version, retired, resealed } = report;
   return [
     retired.length === 0
       ? `Version ${version} of the master key, the first in ${source}, is in use, and no other. To replace it, run this again.`
       : `Version ${version} of the master key is in use; sealed anew: ${counted(resealed, 'value')}. None is left under the old key.`,
     `Keep a copy of the new key (${source}), apart from the backups.`,
-    `Keep ${old} as long as you keep backups from before: they open with it alone.`,
+    describeOldKey(report, isDiscarded),
   ].join('\n');
+}
+
+function describeOldKey({ oldKeyFile }: RotationReport, isDiscarded: boolean): string {
+  if (oldKeyFile !== null) {
+    return (
+      `The old key is kept in ${oldKeyFile}. Backups from before need it: move it to where you keep copies of keys, and ` +
+      'delete it with the last of those backups.'
+    );
+  }
+  if (isDiscarded) return 'The old key was not kept. Backups from before open only with a copy of it, if you have one.';
+  return 'Keep the old key as long as you keep backups from before: they open with it alone.';
 }
 
 function warningsOf({ damaged, todo }: RotationReport): string[] {

@@ -4,8 +4,6 @@
 // transaction that finds nothing left under it; `MasterKeyring.write` keeps anything from being sealed with it later. Cut
 // off at any point, all values open and the next rotation goes on from there.
 import type { KeyObject } from 'node:crypto';
-import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { describeFileError } from '../core/file-error.ts';
@@ -21,13 +19,13 @@ import {
 } from '../gateway/ports.ts';
 import { type SealingKey, seal, sealedOverhead } from './cipher.ts';
 import type { Database } from './database.ts';
-import { makeMasterKey, writeKeyFile } from './master-key.ts';
+import { lockOf, makeMasterKey, writeKeyFile } from './master-key.ts';
 import { isProof, type MasterKeyring, proofName } from './master-keyring.ts';
+import { saveOldKeysBeside, saveOldKeysTo } from './old-keys.ts';
 import { bumpGeneration } from './owners.ts';
 import { isRetired, rememberRetired } from './retired-keys.ts';
 import { sealedColumns as allSealedColumns, type KeyValue, type SealedColumn } from './sealed-places.ts';
 import { lockFile } from './sqlite/file-lock.ts';
-import { syncPath } from './sync-path.ts';
 
 /** Resealed per transaction, so that no request waits for long. */
 const batchSize = 200;
@@ -43,7 +41,7 @@ export function createMasterKeyStore(
     rotateMasterKey: async (options = {}) => {
       const { file } = master.source;
       // Files of other machines cannot be written from here, so where the database is shared the operator does it.
-      const lock = file === null || database.dialect !== 'sqlite' ? null : lockFile(`${file}.lock`);
+      const lock = file === null || database.dialect !== 'sqlite' ? null : lockFile(lockOf(file));
       if (lock === 'taken') {
         throw new Problem(
           `Another rotation is under way. Wait for it to end; 'tocsin master-key status' shows how far it is.`,
@@ -63,12 +61,13 @@ async function rotate(
   database: Database,
   master: MasterKeyring,
   file: string | null,
-  { onProgress = () => undefined, oldKeyFile }: RotationOptions,
+  options: RotationOptions,
 ): Promise<RotationReport> {
+  const { onProgress = () => undefined } = options;
   await master.refresh();
   const key = await chooseKey(database, master, file);
   // Before the file is touched: from here on, whatever is cut off, no key is lost.
-  if (oldKeyFile !== undefined) saveOldKeys(master, key.key, oldKeyFile);
+  const oldKeyFile = saveOldKeys(master, key.key, file, options);
   // Otherwise what is left is to drop the old key.
   if (master.versions.length > 1 || master.versionOf(key.key) === undefined) {
     await bringIntoUse(database, master, file, key, onProgress);
@@ -89,7 +88,7 @@ async function rotate(
   }
   onProgress({ step: 'old_key_retired' });
   const todo = [...dropOldKeys(master, file, key.key), ...(await wipe(database))];
-  return { version: key.version, retired, resealed, damaged, todo };
+  return { version: key.version, retired, resealed, oldKeyFile, damaged, todo };
 }
 
 /** The one that a rotation was cut off with, else the one that the operator put in front, else a new one. */
@@ -274,38 +273,19 @@ async function wipe(database: Database): Promise<string[]> {
   }
 }
 
-/** All keys but the one that stays. */
-function saveOldKeys({ source }: MasterKeyring, key: KeyObject, file: string): void {
+/** Keeps all keys but the one that stays; says where, or null if there is none, or the operator keeps them. */
+function saveOldKeys(
+  { source }: MasterKeyring,
+  key: KeyObject,
+  file: string | null,
+  { oldKeyFile, discardOldKey = false }: RotationOptions,
+): string | null {
   const old = source.read().filter((each) => !each.equals(key));
-  if (old.length === 0) return;
-  try {
-    refusePlaceOfKeys(source.file, file);
-    const text = formatMasterKeys(old);
-    // A rotation that goes on finds what it wrote before.
-    if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx', flush: true });
-    syncPath(dirname(file));
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw new Problem(
-      `The old key cannot be written to ${file}: ${describeFileError(error)}. Nothing was changed. Name another file.`,
-    );
-  }
-}
-
-/** What stands there is replaced by the rotation itself. */
-function refusePlaceOfKeys(keyFile: string | null, file: string): void {
-  if (keyFile === null) return;
-  const place = realPlace(keyFile);
-  if (![place, `${place}.draft`, `${place}.lock`].includes(realPlace(file))) return;
-  throw new Problem(
-    `${file} is where the master key itself is kept; the old key would be lost there. Nothing was changed. Name another file.`,
-  );
-}
-
-/** Also of a file that is not there yet. */
-function realPlace(file: string): string {
-  return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file));
+  if (old.length === 0 || discardOldKey) return null;
+  const text = formatMasterKeys(old);
+  if (oldKeyFile === undefined) return file === null ? null : saveOldKeysBeside(file, text, Date.now());
+  saveOldKeysTo(oldKeyFile, text, source.file);
+  return oldKeyFile;
 }
 
 async function readStatus(database: Database, master: MasterKeyring): Promise<MasterKeyStatus> {
