@@ -136,9 +136,21 @@ suite('The content of a mail', () => {
     });
   }
 
+  test('shows addresses in the order that they have, with no slash that is none', () => {
+    const hostile = 'See https://example.com/\u202egnp.live and https://bank.example\u2044a.evil.example/ for 1\u20442';
+    const { text, html } = mailOf({ body: hostile, data: { value: 'https://example.com/\u202egnp.live' } });
+    for (const form of [text, html]) {
+      assert.ok(
+        form.includes('See https://example.com/gnp.live and https://bank.example\ufffda.evil.example/ for 1\u20442'),
+      );
+      assert.doesNotMatch(form, /[\u202a-\u202e\u2066-\u2069]/);
+    }
+    assert.match(html, /<a [^>]*href="https:\/\/example\.com\/gnp\.live"[^>]*>https:\/\/example\.com\/gnp\.live<\/a>/);
+  });
+
   test('links whole http and https addresses and nothing else', () => {
     const linksOf = (value: string): string[] => mailOf({ data: { value } }).html.match(/<a [^>]*>/g) ?? [];
-    for (const address of ['https://example.com/a?b=1&c=2', 'http://example.com', 'HTTPS://example.com']) {
+    for (const address of ['https://example.com/a?b=1&c=2', 'http://example.com', 'https://example.com/%C3%A9']) {
       const [link, ...more] = linksOf(address);
       assert.ok(link?.includes(`href="${address.replaceAll('&', '&amp;')}"`), address);
       assert.deepEqual(more, []);
@@ -152,6 +164,15 @@ suite('The content of a mail', () => {
       'https://bank.example@evil.example/',
       'https:\\\\evil.example',
       'data:text/html,x',
+      'HTTPS://example.com',
+      'https://EXAMPLE.com/',
+      'https://example.com/a/../b',
+      'https://example.com:443/',
+      'https://bank.example\u2044login.evil.example/',
+      'https://bank.example\uff0flogin.evil.example/',
+      'https://b\u0430nk.example/',
+      'https://example.com/\u200b',
+      'https://1.1/',
       `https://example.com/${'x'.repeat(2000)}`,
     ]) {
       assert.deepEqual(linksOf(address), [], address);

@@ -128,11 +128,15 @@ function linkOrText(text: string): string {
   return `<a class="link" href="${escapeHtml(text)}" rel="noopener noreferrer" style="color:#1d4ed8">${escapeHtml(text)}</a>`;
 }
 
-/** Not with a user name in it: https://bank.example@evil.example leads to the latter. */
+/**
+ * Only an address that a browser would write the same way: it has no look-alike letters or slashes, no bidi controls, no
+ * hidden host. Not with a user name in it either: https://bank.example@evil.example leads to the latter.
+ */
 function isWebAddress(text: string): boolean {
-  if (!/^https?:\/\/[^\s\\…]+$/i.test(text)) return false;
+  if (!/^https?:\/\//.test(text)) return false;
   const url = URL.parse(text);
-  return url !== null && url.username === '' && url.password === '';
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  return url.href === text || url.href === `${text}/`;
 }
 
 function origin(notification: Notification): string {
