@@ -31,6 +31,8 @@ export type ConsoleErrorCode =
   /** 409 */
   | 'conflict'
   | 'body_too_large'
+  /** 421: the console was asked under a host name that it does not know. */
+  | 'unknown_host'
   | 'rate_limited'
   | 'unavailable'
   | 'internal';
@@ -65,6 +67,8 @@ export interface LinkPreview {
 export interface SessionInfo {
   owner: OwnerProfile;
   sessionId: string;
+  /** An operator whose passkeys have never verified their user: one that does should be added. */
+  needsVerifiedPasskey: boolean;
   service: ServiceInfo;
 }
 
@@ -116,6 +120,8 @@ export interface PhoneLink {
 export interface PasskeyEntry {
   id: string;
   name: string;
+  /** By a PIN, a fingerprint or a face; null: it is older than that question, and was not used since. */
+  userVerified: boolean | null;
   createdAt: number;
   usedAt: number | null;
 }

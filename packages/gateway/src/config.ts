@@ -12,7 +12,13 @@ import {
   readMqttConfig,
   readPushConfig,
 } from './channel-config.ts';
-import { type OidcConfig, type PublicAddresses, readOidcConfig, readPublicAddresses } from './console-config.ts';
+import {
+  type OidcConfig,
+  type PublicAddresses,
+  readOidcConfig,
+  readPublicAddresses,
+  readSessionDays,
+} from './console-config.ts';
 import { parseNetwork } from './core/address-policy.ts';
 import { databaseUrlWanted, parseDatabaseUrl } from './core/database-url.ts';
 import { describeFileError } from './core/file-error.ts';
@@ -35,6 +41,8 @@ export interface Config {
   publicAddresses: PublicAddresses;
   /** null: nobody signs in with an OpenID provider. */
   oidc: OidcConfig | null;
+  /** However often a session is used, it ends after this many days. */
+  sessionMaxDays: number;
   /** null: the listeners speak plain HTTP. */
   tls: { certFile: string; keyFile: string } | null;
   dataDir: string;
@@ -109,6 +117,7 @@ export function readConfig(environment: Environment): Config {
     consolePort: read('TOCSIN_CONSOLE_PORT', 8081, 'a port from 0 to 65535', parsePort),
     publicAddresses: readPublicAddresses(reader),
     oidc: readOidcConfig(reader, parseSwitch),
+    sessionMaxDays: readSessionDays(reader),
     tls: readTls(reader),
     dataDir: resolve(read('TOCSIN_DATA_DIR', './data', 'a folder', (text) => text)),
     databaseUrl: readSecret('TOCSIN_DATABASE_URL', databaseUrlWanted, parseDatabaseUrl),

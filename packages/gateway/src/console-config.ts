@@ -5,6 +5,8 @@ import type { Reader } from './channel-config.ts';
 export interface PublicAddresses {
   /** Of the console, without a path or a slash at the end. */
   consoleUrl: string | null;
+  /** More host names that the console answers to; `*`: any; null: not set. */
+  consoleHosts: string[] | null;
   /** Of the public API, ending in a slash. */
   apiUrl: string | null;
   /** What MQTT devices are told to connect to. */
@@ -35,6 +37,12 @@ export function readPublicAddresses(read: Reader): PublicAddresses {
         return url?.pathname === '/' ? url.origin : undefined;
       },
     ),
+    consoleHosts: read.value<string[] | null>(
+      'TOCSIN_CONSOLE_HOSTS',
+      null,
+      'host names without ports, separated by commas, or *',
+      parseHostNames,
+    ),
     apiUrl: read.value<string | null>(
       'TOCSIN_API_URL',
       null,
@@ -48,6 +56,17 @@ export function readPublicAddresses(read: Reader): PublicAddresses {
       parseDeviceUrls,
     ),
   };
+}
+
+const defaultSessionDays = 90;
+
+/** However often a session is used, it ends after this many days. */
+export function readSessionDays(read: Reader): number {
+  const parse = (text: string): number | undefined => {
+    const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+    return days >= 1 && days <= 3650 ? days : undefined;
+  };
+  return read.value('TOCSIN_SESSION_MAX_DAYS', defaultSessionDays, 'a number of days from 1 to 3650', parse);
 }
 
 /** null: nobody signs in that way. */
@@ -77,6 +96,11 @@ export function readOidcConfig(read: Reader, parseSwitch: (text: string) => bool
     return null;
   }
   return { issuer, clientId, clientSecret, name: name ?? issuer.host, scopes, createsOwners };
+}
+
+function parseHostNames(text: string): string[] | undefined {
+  const names = text.split(',').map((name) => name.trim().toLowerCase());
+  return names.every((name) => name === '*' || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(name)) ? names : undefined;
 }
 
 function parsePublicUrl(text: string): URL | undefined {

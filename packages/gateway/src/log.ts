@@ -39,6 +39,8 @@ export interface Log extends RequestLog, CrewLog {
   purgeFailed(error: unknown): void;
   signInMailFailed(cause: string): void;
   oidcFailed(cause: string): void;
+  legacyWarning(warning: string): void;
+  unknownHost(name: string): void;
   unknownVariables(names: string[]): void;
   /** Waits a moment for what is not written yet. */
   flush(): Promise<void>;
@@ -162,6 +164,12 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
     signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in link was asked for and could not be mailed'),
     oidcFailed: (cause) => logger.warn({ cause }, 'signing in with the OpenID provider failed'),
+    legacyWarning: (warning) => logger.warn(warning),
+    unknownHost: (name) =>
+      logger.warn(
+        { name },
+        'the console was asked under a host name that a new installation would refuse: add it to TOCSIN_CONSOLE_HOSTS',
+      ),
     unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),
     flush: () => sink.flush(500),
   };

@@ -49,7 +49,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     metrics.watchStore(store);
     const readiness = createReadiness(store);
     const gathered = config.workers === 1 ? null : new GatheredMetrics(metrics.registry);
-    const consoleApp = openConsole(foundation, readiness, gathered ?? metrics.registry);
+    const consoleApp = await openConsole(foundation, readiness, gathered ?? metrics.registry);
     const embedded = await createOwnBroker(foundation);
     if (embedded !== null) store.claimBroker(log.brokerShared);
     const set = await openChannels(foundation, embedded);

@@ -22,7 +22,7 @@ runChannelContract<EmailTarget>(
   { outcomes: { well: 'sent', busy: 'retry', refusing: 'rejected', silent: 'retry', away: 'retry' } },
   async (t) => {
     const server = await startMailServer({ users: { user: 'canary-word' }, disabledCommands: ['STARTTLS'] });
-    const url = new URL(`smtp://user:canary-word@127.0.0.1:${server.port}`);
+    const url = new URL(`smtp://user:canary-word@127.0.0.1:${server.port}?requireTLS=false`);
     const channel = createEmailChannel({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
     t.after(async () => {
       server.resume();

@@ -25,6 +25,8 @@ suite('The running service', () => {
   before(async () => {
     mailServer = await startMailServer();
     installation = await Installation.create({
+      // A request under another name is to be answered, so that a test can look at what it changes.
+      TOCSIN_CONSOLE_HOSTS: '*',
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
       TOCSIN_EMAIL_FROM: 'Tocsin <tocsin@example.com>',
       TOCSIN_TRUSTED_PROXIES: '127.0.0.1',
@@ -269,6 +271,24 @@ suite('The console', () => {
     assert.equal((await other.delete(`/api/sessions/${sessionId}`)).status, 404);
     assert.equal((await other.get<{ sessions: SessionEntry[] }>('/api/sessions')).body.sessions.length, 1);
     assert.equal((await ann.get('/api/session')).status, 200);
+  });
+
+  test('ends a session ninety days after it began, however often it is used', async () => {
+    const client = await local.signIn();
+    const day = 86_400_000;
+    const begunAt = local.clock.now;
+    try {
+      for (let days = 5; days < 90; days += 5) {
+        local.clock.now = begunAt + days * day;
+        assert.equal((await client.get('/api/session')).status, 200, `after ${days} days`);
+      }
+      local.clock.now = begunAt + 90 * day - 1;
+      assert.equal((await client.get('/api/session')).status, 200);
+      local.clock.now = begunAt + 90 * day;
+      assert.equal((await client.get('/api/session')).status, 401);
+    } finally {
+      local.clock.now = begunAt;
+    }
   });
 
   test('keeps whoever comes back within thirty days signed in, and nobody longer', async () => {

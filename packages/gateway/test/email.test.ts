@@ -393,7 +393,7 @@ suite('Mail', () => {
       test(`signs in with ${method}`, async (t) => {
         const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
         t.after(() => guarded.kill());
-        const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${guarded.port}`);
+        const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${guarded.port}?requireTLS=false`);
         assert.deepEqual(await mailbox.send(), { kind: 'sent' });
         assert.equal(guarded.mails[0]?.user, user);
         assert.equal(guarded.mails[0]?.authMethod, method);
@@ -403,7 +403,10 @@ suite('Mail', () => {
       test(`says so when ${method} is refused, without a word of the server`, async (t) => {
         const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
         t.after(() => guarded.kill());
-        const mailbox = openMailbox(t, `smtp://${encodeURIComponent(user)}:canary-wrong@127.0.0.1:${guarded.port}`);
+        const mailbox = openMailbox(
+          t,
+          `smtp://${encodeURIComponent(user)}:canary-wrong@127.0.0.1:${guarded.port}?requireTLS=false`,
+        );
         const error = 'The mail server did not accept the user name and password';
         assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
         const advice = await mailbox.channel.check();
@@ -414,7 +417,9 @@ suite('Mail', () => {
     test('takes a percent sign in a password as it stands', async (t) => {
       const guarded = await startMailServer({ users: { ann: '100%' }, disabledCommands: ['STARTTLS'] });
       t.after(() => guarded.kill());
-      assert.deepEqual(await openMailbox(t, `smtp://ann:100%@127.0.0.1:${guarded.port}`).send(), { kind: 'sent' });
+      assert.deepEqual(await openMailbox(t, `smtp://ann:100%@127.0.0.1:${guarded.port}?requireTLS=false`).send(), {
+        kind: 'sent',
+      });
     });
 
     test('says so when the server wants one and none is configured', async (t) => {
@@ -464,6 +469,16 @@ suite('Mail', () => {
       assert.equal(await mailbox.channel.check(), null);
     });
 
+    tlsTest('is not sent in the clear where there is a password, unless somebody chose so by name', async (t) => {
+      const stripped = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
+      t.after(() => stripped.kill());
+      const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${stripped.port}`);
+      const error = 'The connection to the mail server could not be encrypted';
+      assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
+      assert.doesNotMatch(stripped.transcript, /AUTH|MAIL/);
+      assert.match((await mailbox.channel.check()) ?? '', /\?requireTLS=false/);
+    });
+
     tlsTest('is not sent in the clear when requireTLS is asked for', async (t) => {
       const mailbox = openMailbox(t, `${url}?requireTLS=true`);
       const error = 'The connection to the mail server could not be encrypted';
@@ -498,7 +513,7 @@ suite('Mail', () => {
         ((await mailbox.send()) as NotSent).error,
         /^The connection to the mail server could not be encrypted/,
       );
-      assert.match((await mailbox.channel.check()) ?? '', /smtp: for STARTTLS, often port 587\.$/);
+      assert.match((await mailbox.channel.check()) ?? '', /smtp: for STARTTLS, often port 587\. /);
     });
   });
 

@@ -60,6 +60,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       publicKey: 'cHVibGlj',
       transports: ['internal', 'hybrid'],
       name: 'Phone of Ann',
+      userVerified: null,
       counter: 0,
       createdAt: now,
       usedAt: null,
@@ -154,15 +155,29 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       await store.createPasskey({ ...passkey('counts'), counter: 7 });
       await store.createPasskey(passkey('counts not'));
       const found = (await store.findPasskey('digest of counts')) as Passkey;
-      const uses = [store, other, store, other].map((each) => each.usePasskey(found, { counter: 8, usedAt: now + 1 }));
+      const uses = [store, other, store, other].map((each) =>
+        each.usePasskey(found, { counter: 8, usedAt: now + 1, userVerified: true }),
+      );
       assert.deepEqual((await Promise.all(uses)).filter(Boolean), [true]);
-      assert.deepEqual(await store.findPasskey('digest of counts'), { ...found, counter: 8, usedAt: now + 1 });
+      assert.deepEqual(await store.findPasskey('digest of counts'), {
+        ...found,
+        counter: 8,
+        usedAt: now + 1,
+        userVerified: true,
+      });
       for (const usedAt of [now + 1, now + 2]) {
-        assert.equal(await store.usePasskey(passkey('counts not'), { counter: 0, usedAt }), true);
+        assert.equal(await store.usePasskey(passkey('counts not'), { counter: 0, usedAt, userVerified: false }), true);
       }
-      assert.equal(await store.usePasskey(passkey('counts not', bob), { counter: 0, usedAt: now + 9 }), false);
+      assert.equal((await store.findPasskey('digest of counts not'))?.userVerified, null);
+      assert.equal(
+        await store.usePasskey(passkey('counts not', bob), { counter: 0, usedAt: now + 9, userVerified: true }),
+        false,
+      );
       await store.deletePasskey(ann, 'counts not');
-      assert.equal(await store.usePasskey(passkey('counts not'), { counter: 0, usedAt: now }), false);
+      assert.equal(
+        await store.usePasskey(passkey('counts not'), { counter: 0, usedAt: now, userVerified: true }),
+        false,
+      );
     });
 
     test('keeps identities, each for one owner', async () => {

@@ -117,7 +117,8 @@ suite('The command line', () => {
       [['delivery', 'list'], null],
       [['owner', 'sign-in'], null],
       [['owner', 'test-email', bob], null],
-      [['owner', 'export', bob, '--out', `${installation.dataDir}/export`], null],
+      [['owner', 'export', bob], null],
+      [['owner', 'export', bob, '--output', `${installation.dataDir}/export`], 1],
       [['doctor'], null],
     ];
     for (const [command, lines] of commands) {

@@ -26,6 +26,7 @@ suite('The inbox app', () => {
   const app = createConsole({
     readiness: { report: async () => ({ ok: false, stopping: true }) },
     metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
+    isKnownHost: () => true,
   });
   let port = 0;
 

@@ -22,7 +22,7 @@ export interface ChannelSettings {
 }
 
 export interface ChannelParts {
-  store: Pick<Store, 'obtainSecret' | 'disablePushTarget'>;
+  store: Pick<Store, 'obtainSecret' | 'disablePushTarget' | 'isLegacy'>;
   egress: Egresses;
   /** The broker that devices are reached through: the operator's, or the embedded one. */
   publisher: MqttPublisher;
@@ -84,7 +84,7 @@ const customPlaces = {
 const slackMs = 200;
 
 export async function createChannels(settings: ChannelSettings, parts: ChannelParts): Promise<ChannelSet> {
-  const email = settings.email && (await createEmail(settings.email));
+  const email = settings.email && (await createEmail(settings.email, await parts.store.isLegacy()));
   const push = await createPush(settings, parts);
   const mqtt = createMqtt(settings, parts);
   return {
@@ -116,9 +116,9 @@ export async function createChannels(settings: ChannelSettings, parts: ChannelPa
 }
 
 /** Its library is loaded only where a mail server is configured. */
-async function createEmail(settings: EmailConfig): Promise<EmailChannel> {
+async function createEmail(settings: EmailConfig, isLegacy: boolean): Promise<EmailChannel> {
   const { createEmailChannel } = await import('./email/index.ts');
-  return createEmailChannel(settings);
+  return createEmailChannel(settings, undefined, isLegacy);
 }
 
 async function createPush(

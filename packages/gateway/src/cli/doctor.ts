@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { defaultWebPushSubject } from '../channel-config.ts';
 import { type Config, readConfig } from '../config.ts';
 import { configuredListeners } from '../core/device-urls.ts';
+import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
+import { smtpTlsWarning } from '../core/smtp-tls.ts';
 import type { Store } from '../gateway/ports.ts';
 import { clockProblem } from '../gateway/retention.ts';
+import { needsVerifiedPasskey } from '../gateway/user-verification.ts';
+import { hostWarning } from '../legacy-warnings.ts';
 import { isThere } from '../store/data-folder.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
 import { readCertificate } from '../tls/certificate.ts';
@@ -149,6 +153,7 @@ async function examineChannels(config: Config): Promise<Finding[]> {
           }
         : await examineChannel('email', email, 'the mail server answers'),
       ...examineMailedLinks(config),
+      ...(await examineLegacy(config, store)),
       config.mqtt.platform === null
         ? await examineEmbedded(config)
         : await examineChannel('mqtt', mqtt, 'the broker answers'),
@@ -172,6 +177,21 @@ function examineMailedLinks({ email, publicAddresses }: Config): Finding[] {
   if (email === null || publicAddresses.consoleUrl !== null) return [];
   const message = 'set TOCSIN_CONSOLE_URL: without it, sign-in links in mails lead to where this machine listens';
   return [{ check: 'email', state: 'warning', message }];
+}
+
+/** What an installation from before stricter defaults still allows, and what an operator chose to allow. */
+async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
+  const isLegacy = await store.isLegacy();
+  const warnings = [
+    { check: 'email', message: config.email && smtpTlsWarning(config.email.url, isLegacy) },
+    { check: 'console', message: hostWarning(config.publicAddresses, isLegacy) },
+  ];
+  for (const owner of (await store.listOwners()).filter(({ role }) => role === 'operator')) {
+    if (!needsVerifiedPasskey(owner, await store.listPasskeys(owner.id))) continue;
+    const message = `no passkey of the operator ${printable(owner.name)} (${owner.id}) is known to ask for a PIN, a fingerprint or a face: add one that does in Settings`;
+    warnings.push({ check: 'console', message });
+  }
+  return warnings.flatMap(({ check, message }) => (message === null ? [] : [{ check, state: 'warning', message }]));
 }
 
 async function examineChannel(

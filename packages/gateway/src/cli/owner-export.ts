@@ -4,7 +4,7 @@ import { createWriteStream, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describeFileError } from '../core/file-error.ts';
-import { printable } from '../core/printable.ts';
+import { printable, printableJson } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { formatRate } from '../core/rate.ts';
 import {
@@ -60,7 +60,7 @@ async function* writeDocument(store: Store, owner: Owner, counts: Counts): Async
     devices: (await store.listDevices(owner.id, noteDamaged)).map(deviceJson),
     pushTargets: (await store.listPushTargets(owner.id, noteDamaged)).map(targetJson),
   };
-  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "notifications": [`;
+  yield `${printableJson(JSON.stringify(head, null, 2)).slice(0, -2)},\n  "notifications": [`;
   // Most owners have none, and need not be asked for each notification.
   const hasDeliveries = (await orIfDamaged(store.listDeliveries({ ownerId: owner.id, limit: 1 })))?.length !== 0;
   let after = '';
@@ -69,7 +69,7 @@ async function* writeDocument(store: Store, owner: Owner, counts: Counts): Async
     const lines = await Promise.all(
       page.notifications.map(async (notification) => {
         const deliveries = hasDeliveries ? await deliveriesOf(store, notification) : [];
-        return JSON.stringify({ ...notificationJson(notification), deliveries });
+        return printableJson(JSON.stringify({ ...notificationJson(notification), deliveries }));
       }),
     );
     if (lines.length > 0) yield `${counts.notifications === 0 ? '' : ','}\n    ${lines.join(',\n    ')}`;

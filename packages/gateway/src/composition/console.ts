@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { type AddressOptions, createAddresses, isSecureMessage } from '../console/addresses.ts';
 import { addApi } from '../console/api.ts';
 import { createConsole } from '../console/app.ts';
+import { createKnownHosts } from '../console/known-hosts.ts';
 import type { MetricsSource } from '../console/metrics-route.ts';
 import type { Readiness } from '../console/readiness.ts';
 import { isOwnOrigin } from '../console/same-origin.ts';
@@ -21,15 +22,28 @@ import { type Accept, createAccept } from '../gateway/accept.ts';
 import { observeChannels, observeSaves } from '../gateway/observe.ts';
 import { systemMakers } from '../gateway/registration.ts';
 import { clientAddress, isTrusted } from '../http/client-address.ts';
+import { legacyWarnings } from '../legacy-warnings.ts';
 import { drain } from '../listen.ts';
 import { type Foundation, serverMaker } from './foundation.ts';
 import { createSignInMailer } from './sign-in-mailer.ts';
 
-export function openConsole(foundation: Foundation, readiness: Readiness, source: MetricsSource): FastifyInstance {
-  const { config, opened } = foundation;
+export async function openConsole(
+  foundation: Foundation,
+  readiness: Readiness,
+  source: MetricsSource,
+): Promise<FastifyInstance> {
+  const { config, log, opened, store } = foundation;
+  const isLegacy = await store.isLegacy();
+  for (const warning of legacyWarnings(config, isLegacy)) log.legacyWarning(warning);
   const app = createConsole({
     readiness,
     metrics: { source, token: config.metricsToken },
+    isKnownHost: createKnownHosts({
+      ...config.publicAddresses,
+      isLegacy,
+      isOverTls: (message) => isSecureMessage(message, { consoleUrl: null, isTrustedProxy: isTrustedProxy(config) }),
+      onUnknownName: log.unknownHost,
+    }),
     ...serverMaker(foundation),
   });
   const close = async (each: FastifyInstance, signal: AbortSignal): Promise<void> => {
@@ -38,6 +52,8 @@ export function openConsole(foundation: Foundation, readiness: Readiness, source
   };
   return opened.adopt(app, close, 'console');
 }
+
+const dayMs = 86_400_000;
 
 export interface ConsoleSurroundings {
   channels: ChannelSet;
@@ -82,6 +98,7 @@ export async function addConsoleApi(
       retentionDays: config.retentionDays,
       knowsLastSeen,
     },
+    sessionMaxMs: config.sessionMaxDays * dayMs,
     stopping,
     onError: (error, { id }) => log.failed({ requestId: `console-${id}`, error }),
     onMailFailed: log.signInMailFailed,

@@ -3,13 +3,15 @@ import type { RequestListener, Server, ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { sendRefusal } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
+import type { IsKnownHost } from './known-hosts.ts';
 import { addMetricsRoute, type MetricsRouteOptions } from './metrics-route.ts';
 import type { Readiness } from './readiness.ts';
-import { nothingHere } from './refusal.ts';
+import { nothingHere, unknownHost } from './refusal.ts';
 
 export interface ConsoleParts {
   readiness: Pick<Readiness, 'report'>;
   metrics: MetricsRouteOptions;
+  isKnownHost: IsKnownHost;
   /** Another than Node's plain one, for TLS. */
   createServer?: (options: ServerOptions, listener: RequestListener) => Server;
 }
@@ -25,7 +27,7 @@ const serverOptions: ServerOptions = {
 
 const maxBodyBytes = 65_536;
 
-export function createConsole({ readiness, metrics, createServer }: ConsoleParts): FastifyInstance {
+export function createConsole({ readiness, metrics, isKnownHost, createServer }: ConsoleParts): FastifyInstance {
   const app = Fastify<Server>({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -39,6 +41,11 @@ export function createConsole({ readiness, metrics, createServer }: ConsoleParts
       : { serverFactory: (handler) => createServer(serverOptions, handler) }),
   });
 
+  app.addHook('onRequest', async (request, reply) => {
+    // A health check says nothing that is worth hiding, and must not depend on a setting.
+    if (request.url === '/healthz' || isKnownHost(request.raw)) return;
+    return sendRefusal(reply, unknownHost());
+  });
   addHealthRoutes(app, readiness);
   addMetricsRoute(app, metrics);
   return app;

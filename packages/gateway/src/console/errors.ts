@@ -16,6 +16,7 @@ const statuses: Record<ConsoleErrorCode, number> = {
   not_found: 404,
   conflict: 409,
   body_too_large: 413,
+  unknown_host: 421,
   rate_limited: 429,
   internal: 500,
   unavailable: 503,

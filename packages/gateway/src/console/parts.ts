@@ -26,6 +26,8 @@ export interface ConsoleApiParts {
   /** What is wrong with a Web Push subscription, as JSON; null when nothing is. */
   webPushProblem: (subscription: string) => string | null;
   topicPrefix: string;
+  /** However often a session is used, it ends this long after its beginning. */
+  sessionMaxMs: number;
   service: Pick<ServiceInfo, 'version' | 'webPushKey' | 'retentionDays' | 'knowsLastSeen'>;
   /** Aborts when the service is to stop: answers that go on for ever end then. */
   stopping: AbortSignal;

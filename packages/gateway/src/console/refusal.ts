@@ -18,6 +18,15 @@ export function notFound(what: string): ConsoleRefusal {
   return new ConsoleRefusal('not_found', `There is no such ${what}.`);
 }
 
+/** 421 Misdirected Request, RFC 9110 section 15.5.20. */
+export function unknownHost(): ConsoleRefusal {
+  return new ConsoleRefusal(
+    'unknown_host',
+    'The console does not answer to this host name. Set TOCSIN_CONSOLE_URL to the address in the address bar of the ' +
+      'browser, or add the name to TOCSIN_CONSOLE_HOSTS, and restart.',
+  );
+}
+
 export function nothingHere(): ConsoleRefusal {
   return new ConsoleRefusal('not_found', 'There is nothing at this address.');
 }

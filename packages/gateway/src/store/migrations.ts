@@ -2,6 +2,7 @@
 import { type CompiledQuery, type CreateIndexBuilder, type Kysely, sql } from 'kysely';
 import type { Migration } from './database.ts';
 import { inboxSteps } from './inbox-migration.ts';
+import { markLegacyInstallation } from './legacy-installation.ts';
 import type { Tables } from './tables.ts';
 
 export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Migration[] {
@@ -214,6 +215,10 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
     {
       name: '0006_inbox',
       statements: compile(...inboxSteps(schema, { text, bytes, clustered })),
+    },
+    {
+      name: '0007_legacy_installation',
+      statements: [markLegacyInstallation(build, isPostgres)],
     },
   ];
 }

@@ -14,6 +14,7 @@ import { createIdempotencyStore } from './idempotency.ts';
 import { createInboxStore } from './inbox.ts';
 import { Keyring } from './keyring.ts';
 import { createKeyStore } from './keys.ts';
+import { createLegacyCheck } from './legacy-installation.ts';
 import { createLimitStore } from './limits.ts';
 import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './lost-database.ts';
 import { masterKeySource, removeAbandonedDrafts } from './master-key.ts';
@@ -115,6 +116,7 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createMasterKeyStore(database, keyring.master),
     ...createLimitStore(database),
     ...createClockStore(database),
+    ...createLegacyCheck(database),
     ...createInboxStore(database, keyring, searchThread),
     ...createSessionStore(database, keyring),
     ...createSignInKeyStore(database, keyring),

@@ -14,6 +14,8 @@ type Clear<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
 export interface OwnedRows {
   /** Rejects with AlreadyTaken where the digest is known, and with EncryptionKeyMissing where the owner is gone. */
   insert<T extends OwnedTable>(table: T, ownerId: string, id: string, value: unknown, clear: Clear<T>): Promise<void>;
+  /** The value for a row that is there, to be written in the place of its own. */
+  seal(table: OwnedTable, row: { ownerId: string; id: string }, value: unknown): Promise<Buffer>;
   /**
    * null also where `toValue` finds that the row was altered beside its seal. Rejects with EncryptionKeyMissing where the
    * key is not there: whoever is signed in is not to be told that they are not, since the key may come back.
@@ -44,6 +46,10 @@ export function createOwnedRows(database: Database, keyring: Keyring): OwnedRows
         if (!(error instanceof ConstraintViolated)) throw error;
         throw new AlreadyTaken('this belongs to somebody already', { cause: error });
       }
+    },
+
+    async seal(table, { ownerId, id }, value) {
+      return sealValue(await keyring.current(ownerId), table, ownerId, id, value);
     },
 
     async open<Sealed, T>(

@@ -6,6 +6,7 @@ import { isFactRow } from './facts.ts';
 import { idempotencyPlace } from './idempotency.ts';
 import { installationRow } from './installation.ts';
 import { wrappedPlace } from './keyring.ts';
+import { legacyRow } from './legacy-installation.ts';
 import { isRetiredKeyRow } from './retired-keys.ts';
 import { placeOf } from './sealed-columns.ts';
 import { secretPlace } from './secrets.ts';
@@ -93,5 +94,6 @@ export const sealedColumns: readonly SealedColumn[] = [
 
 /** Of a row in `meta`: facts that are no secrets. */
 export function isInTheClear(name: string): boolean {
-  return name === copyMarker || name === installationRow || isRetiredKeyRow(name) || isFactRow(name);
+  if (name === copyMarker || name === installationRow || name === legacyRow) return true;
+  return isRetiredKeyRow(name) || isFactRow(name);
 }

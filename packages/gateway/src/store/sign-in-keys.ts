@@ -18,7 +18,10 @@ type SignInKeyStore = Pick<
   | 'deleteIdentity'
 >;
 
-type SealedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'>;
+type SealedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {
+  /** Absent in rows of versions that did not know it. */
+  userVerified?: boolean | null;
+};
 type SealedIdentity = Pick<OidcIdentity, 'subjectDigest' | 'issuer' | 'subject'>;
 
 export function createSignInKeyStore(database: Database, keyring: Keyring): SignInKeyStore {
@@ -35,6 +38,7 @@ export function createSignInKeyStore(database: Database, keyring: Keyring): Sign
             createdAt: row.created_at,
             usedAt: row.used_at,
             ...sealed,
+            userVerified: sealed.userVerified ?? null,
           }
         : null,
     );
@@ -48,8 +52,8 @@ export function createSignInKeyStore(database: Database, keyring: Keyring): Sign
 
   return {
     async createPasskey({ id, ownerId, counter, createdAt, usedAt, ...rest }) {
-      const { credentialDigest, credentialId, publicKey, transports, name } = rest;
-      const sealed: SealedPasskey = { credentialDigest, credentialId, publicKey, transports, name };
+      const { credentialDigest } = rest;
+      const sealed: SealedPasskey = sealedPart(rest);
       await rows.insert('passkeys', ownerId, id, sealed, {
         id,
         credential_digest: credentialDigest,
@@ -70,11 +74,14 @@ export function createSignInKeyStore(database: Database, keyring: Keyring): Sign
       return row === undefined ? null : openPasskey(row);
     },
 
-    async usePasskey(passkey, { counter, usedAt }) {
+    async usePasskey(passkey, { counter, usedAt, userVerified }) {
+      // One that can verify its user is known to from then on.
+      const isNews = userVerified && passkey.userVerified !== true;
+      const sealed = isNews && (await rows.seal('passkeys', passkey, { ...sealedPart(passkey), userVerified }));
       const [used] = await database.write([
         build
           .updateTable('passkeys')
-          .set({ counter, used_at: usedAt })
+          .set({ counter, used_at: usedAt, ...(sealed && { sealed }) })
           .where('owner_id', '=', passkey.ownerId)
           .where('id', '=', passkey.id)
           .where('counter', '=', passkey.counter)
@@ -107,4 +114,9 @@ export function createSignInKeyStore(database: Database, keyring: Keyring): Sign
 
     deleteIdentity: (ownerId, id) => rows.remove('oidc_identities', ownerId, id),
   };
+}
+
+function sealedPart(passkey: SealedPasskey): SealedPasskey {
+  const { credentialDigest, credentialId, publicKey, transports, name, userVerified } = passkey;
+  return { credentialDigest, credentialId, publicKey, transports, name, userVerified: userVerified ?? null };
 }

@@ -60,6 +60,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   const app = createConsole({
     readiness: createReadiness(store),
     metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
+    isKnownHost: () => true,
   });
   app.addHook('onRoute', ({ method, url, config }) => {
     for (const each of [method].flat()) routes.push({ method: each, url, isPublic: config?.isPublic === true });
@@ -103,6 +104,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     cookieKey: randomBytes(32),
     webPushProblem: () => null,
     topicPrefix: 'tocsin',
+    sessionMaxMs: 90 * 86_400_000,
     service: { version: '0.0.0-test', webPushKey: '', retentionDays: 90, knowsLastSeen: true },
     stopping: new AbortController().signal,
     onError: (error) => failures.push(error),

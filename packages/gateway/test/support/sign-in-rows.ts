@@ -23,7 +23,7 @@ export async function addSignInRows(store: Store, ownerId: string, notificationI
   const link = { purpose: 'confirm_email', method: 'mail', email, createdAt, expiresAt } as const;
   await store.createOneTimeLink({ tokenDigest, ownerId, ...link });
   const credential = { credentialDigest: `${ownerId} credential`, credentialId, publicKey, transports: ['usb'], name };
-  await store.createPasskey({ id, ownerId, ...credential, counter: 0, createdAt, usedAt: null });
+  await store.createPasskey({ id, ownerId, ...credential, userVerified: true, counter: 0, createdAt, usedAt: null });
   await store.createIdentity({ id, ownerId, subjectDigest: `${ownerId} subject`, issuer, subject, createdAt });
   await store.markRead(ownerId, [notificationId], true);
 }

@@ -1,10 +1,17 @@
 // An authenticator as WebAuthn describes it, in a few lines: it makes passkeys on P-256 and signs with them.
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 interface Credential {
   id: Buffer;
   privateKey: KeyObject;
   userHandle: string;
+}
+
+/** A passkey that was made elsewhere. */
+export interface SavedPasskey {
+  credentialId: string;
+  userHandle: string;
+  privateKey: Record<string, string>;
 }
 
 const flags = { userPresent: 0x01, userVerified: 0x04, attestedData: 0x40 };
@@ -14,9 +21,16 @@ export class SoftwareAuthenticator {
   #credential: Credential | null = null;
   /** What it says how often it was used. */
   counter = 0;
+  /** By a PIN or a fingerprint; a plain security key asks only to be touched. */
+  verifiesUser = true;
 
   constructor(origin: string) {
     this.#origin = origin;
+  }
+
+  load({ credentialId, userHandle, privateKey }: SavedPasskey): void {
+    const key = createPrivateKey({ key: privateKey, format: 'jwk' });
+    this.#credential = { id: Buffer.from(credentialId, 'base64url'), privateKey: key, userHandle };
   }
 
   /** `options` as the server gave them; the answer as a browser's toJSON() has it. */
@@ -77,7 +91,7 @@ export class SoftwareAuthenticator {
   #authenticatorData(rpId: string, more: number): Buffer {
     const head = Buffer.alloc(37);
     createHash('sha256').update(rpId).digest().copy(head);
-    head[32] = flags.userPresent | flags.userVerified | more;
+    head[32] = flags.userPresent | (this.verifiesUser ? flags.userVerified : 0) | more;
     head.writeUInt32BE(this.counter, 33);
     return head;
   }

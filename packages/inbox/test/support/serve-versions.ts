@@ -40,6 +40,7 @@ async function serve(folder: string, version: string, port: number): Promise<Ret
   const app = createConsole({
     readiness: { report: async () => ({ ok: false, stopping: true }) },
     metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
+    isKnownHost: () => true,
   });
   addWebApp(app, { apiUrl: () => 'http://localhost/', folder });
   await app.listen({ port, host: 'localhost' });

@@ -91,7 +91,8 @@ function explainSilence({ code, cause }: SmtpError): Failure {
 
 function notEncrypted(detail = ''): Failure {
   const fix =
-    'In TOCSIN_SMTP_URL, smtps: is for TLS from the start, often port 465, and smtp: for STARTTLS, often port 587';
+    'In TOCSIN_SMTP_URL, smtps: is for TLS from the start, often port 465, and smtp: for STARTTLS, often port 587. ' +
+    'If the mail server has no TLS, ?requireTLS=false at the end sends email in the clear';
   return unreachable(`The connection to the mail server could not be encrypted${detail}`, fix);
 }
 

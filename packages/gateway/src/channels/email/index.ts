@@ -4,6 +4,7 @@ import type { EmailConfig } from '../../channel-config.ts';
 import type { Outcome } from '../../core/answer.ts';
 import { isOneAddress } from '../../core/mail-address.ts';
 import type { EmailTarget } from '../../core/plan.ts';
+import { smtpTls } from '../../core/smtp-tls.ts';
 import type { ManagedChannel, Notification } from '../../gateway/ports.ts';
 import { domainOf, parseSender, type Sender } from './address.ts';
 import { explain, type Failure, unreachable } from './failure.ts';
@@ -22,9 +23,15 @@ export interface EmailChannel extends ManagedChannel<EmailTarget> {
 const never = new AbortController().signal;
 
 /** `trust` is for a mail server whose certificate Node does not know; there is no way to leave certificates unchecked. */
-export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?: Trust): EmailChannel {
+export function createEmailChannel(
+  { url, from, timeoutMs }: EmailConfig,
+  trust?: Trust,
+  /** The installation is from before TLS was required. */
+  isLegacy = false,
+): EmailChannel {
+  const tls = smtpTls(url, isLegacy);
   const sender = parseSender(from);
-  const lanes = new Lanes(smtpOptions(url, timeoutMs, trust));
+  const lanes = new Lanes(smtpOptions({ url, timeoutMs, tls }, trust));
 
   const compose = (notification: Notification): SendMailOptions => ({
     ...format(notification, domainOf(sender.address)),
@@ -59,7 +66,10 @@ export function createEmailChannel({ url, from, timeoutMs }: EmailConfig, trust?
 
     async check() {
       const checkMs = Math.min(timeoutMs, longestCheckMs);
-      const transport = createTransport({ ...smtpOptions(url, checkMs, trust), socketTimeout: checkMs });
+      const transport = createTransport({
+        ...smtpOptions({ url, timeoutMs: checkMs, tls }, trust),
+        socketTimeout: checkMs,
+      });
       const late = Promise.withResolvers<false>();
       const timer = setTimeout(late.resolve, checkMs, false);
       try {

@@ -2,20 +2,26 @@
 // ?tls.rejectUnauthorized=false, which nodemailer itself would read from it, has no effect.
 import { domainToASCII } from 'node:url';
 import type { SMTPTransportOptions } from 'nodemailer';
+import { isEncryptedFromStart, type SmtpTls } from '../../core/smtp-tls.ts';
 
 /** Certificate authorities in PEM form to trust instead of those that Node knows. */
 export interface Trust {
   ca: string;
 }
 
-export function smtpOptions(url: URL, timeoutMs: number, trust?: Trust): SMTPTransportOptions {
+export interface SmtpSettings {
+  url: URL;
+  timeoutMs: number;
+  tls: SmtpTls;
+}
+
+export function smtpOptions({ url, timeoutMs, tls }: SmtpSettings, trust?: Trust): SMTPTransportOptions {
   const user = decode(url.username);
   return {
     host: hostOf(url),
     ...(url.port !== '' && { port: Number(url.port) }),
-    // Port 465 is TLS from the first byte, also where somebody wrote smtp: before it.
-    secure: url.protocol === 'smtps:' || url.port === '465',
-    requireTLS: url.searchParams.get('requireTLS') === 'true',
+    secure: isEncryptedFromStart(url),
+    requireTLS: tls === 'required',
     ...(user !== '' && { auth: { user, pass: decode(url.password) } }),
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...trust },
     connectionTimeout: timeoutMs,

@@ -49,3 +49,11 @@ export function forgetChallenge({ addresses }: Parts, reply: FastifyReply): void
 export function passkeyRefused(): never {
   throw new ConsoleRefusal('passkey_refused', 'This passkey was not accepted.');
 }
+
+export function notVerified(): ConsoleRefusal {
+  return new ConsoleRefusal(
+    'passkey_refused',
+    'Operators need a passkey that verifies them with a PIN, a fingerprint or a face. Set a PIN on the security key, or ' +
+      "sign in another way ('tocsin owner sign-in' on the server prints a link) and add a passkey on another device.",
+  );
+}

@@ -2,8 +2,16 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
+import { mayUseUnverified } from '../../gateway/user-verification.ts';
 import type { ConsoleApiParts } from '../parts.ts';
-import { challengeOf, forgetChallenge, passkeyRefused, rememberChallenge, siteOf } from './passkey-challenge.ts';
+import {
+  challengeOf,
+  forgetChallenge,
+  notVerified,
+  passkeyRefused,
+  rememberChallenge,
+  siteOf,
+} from './passkey-challenge.ts';
 import { beginSession } from './session.ts';
 import { webAuthn } from './web-authn.ts';
 
@@ -55,6 +63,7 @@ export function addPasskeySignInRoutes(api: FastifyInstance, parts: ConsoleApiPa
         expectedChallenge: challenge,
         expectedOrigin: origin,
         expectedRPID: rpId,
+        // Asked for of everybody; required below, of operators.
         requireUserVerification: false,
         credential: {
           id: credentialId,
@@ -65,7 +74,11 @@ export function addPasskeySignInRoutes(api: FastifyInstance, parts: ConsoleApiPa
       // The cookie could be sent again with the same answer: a challenge counts once, on whichever node.
       if (!verified || !(await store.claimSignature(ownerId, `passkey ${challenge}`, expiresAt)))
         return passkeyRefused();
-      const use = { counter: authenticationInfo.newCounter, usedAt: now() };
+      const { newCounter, userVerified } = authenticationInfo;
+      const owner = await store.findOwner(ownerId);
+      if (owner === null) return passkeyRefused();
+      if (!userVerified && !mayUseUnverified(owner, passkey, await store.listPasskeys(ownerId))) throw notVerified();
+      const use = { counter: newCounter, usedAt: now(), userVerified };
       if (!(await store.usePasskey(passkey, use))) return passkeyRefused();
       await beginSession(parts, request, reply, { ownerId, method: 'passkey' });
       return { ok: true };

@@ -10,7 +10,14 @@ import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
 import { Fields } from '../settings/fields.ts';
 import { ownerOf } from '../signed-in.ts';
-import { challengeOf, forgetChallenge, passkeyRefused, rememberChallenge, siteOf } from './passkey-challenge.ts';
+import {
+  challengeOf,
+  forgetChallenge,
+  notVerified,
+  passkeyRefused,
+  rememberChallenge,
+  siteOf,
+} from './passkey-challenge.ts';
 import { credentialSchema } from './passkey-sign-in.ts';
 import { webAuthn } from './web-authn.ts';
 
@@ -34,7 +41,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
   api.get('/passkeys', async (request) => ({ passkeys: (await store.listPasskeys(ownerOf(request).id)).map(toEntry) }));
 
   api.post('/passkeys/options', async (request, reply) => {
-    const { id, name, email } = ownerOf(request);
+    const { id, name, email, role } = ownerOf(request);
     const { generateRegistrationOptions } = await webAuthn();
     const options = await generateRegistrationOptions({
       rpName: 'Tocsin',
@@ -44,7 +51,10 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
       userDisplayName: name,
       excludeCredentials: (await store.listPasskeys(id)).map(({ credentialId }) => ({ id: credentialId })),
       supportedAlgorithmIDs,
-      authenticatorSelection: { residentKey: 'required', userVerification: 'preferred' },
+      authenticatorSelection: {
+        residentKey: 'required',
+        userVerification: role === 'operator' ? 'required' : 'preferred',
+      },
     });
     rememberChallenge(parts, reply, `registration of ${id}`, options.challenge);
     return options;
@@ -54,7 +64,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
     '/passkeys',
     { schema },
     async (request, reply) => {
-      const { id: ownerId } = ownerOf(request);
+      const { id: ownerId, role } = ownerOf(request);
       const { credential: response } = request.body;
       const fields = new Fields(request.body);
       const name = fields.text('name', 100);
@@ -73,7 +83,8 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
       }).catch(passkeyRefused);
       if (registrationInfo === undefined) throw passkeyRefused();
       if (!(await store.claimSignature(ownerId, `passkey ${challenge}`, expiresAt))) throw passkeyRefused();
-      const { credential } = registrationInfo;
+      const { credential, userVerified } = registrationInfo;
+      if (!userVerified && role === 'operator') throw notVerified();
       const passkey: Passkey = {
         id: newId('pky', makers),
         ownerId,
@@ -82,6 +93,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
         publicKey: Buffer.from(credential.publicKey).toString('base64url'),
         transports: credential.transports ?? [],
         name,
+        userVerified,
         counter: credential.counter,
         createdAt: now(),
         usedAt: null,
@@ -100,6 +112,6 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
   });
 }
 
-function toEntry({ id, name, createdAt, usedAt }: Passkey): PasskeyEntry {
-  return { id, name, createdAt, usedAt };
+function toEntry({ id, name, userVerified, createdAt, usedAt }: Passkey): PasskeyEntry {
+  return { id, name, userVerified, createdAt, usedAt };
 }

@@ -1,6 +1,7 @@
 // Signing in and out, and what belongs to it.
 import type { SessionInfo, SignInOptions } from '@tocsin/contract/console';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { needsVerifiedPasskey } from '../../gateway/user-verification.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { signedIn } from '../signed-in.ts';
 import { addLinkRoutes } from './links.ts';
@@ -26,6 +27,7 @@ export function addSignInRoutes(api: FastifyInstance, parts: ConsoleApiParts): v
     return {
       owner: { id, name, email, role },
       sessionId: session.id,
+      needsVerifiedPasskey: needsVerifiedPasskey(owner, role === 'operator' ? await parts.store.listPasskeys(id) : []),
       service: {
         ...parts.service,
         ...offered(request),

@@ -11,12 +11,13 @@ import { ConsoleRefusal } from '../refusal.ts';
 import { rememberSignedIn, type SignedIn, signedIn } from '../signed-in.ts';
 import { clearCookie, readCookie, setCookie } from './cookies.ts';
 
+/** Of a session that is not used. */
 const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
 /** Each look would otherwise be a write. */
 const touchEveryMs = 5 * 60 * 1000;
 const userAgentCharacters = 300;
 
-type Parts = Pick<ConsoleApiParts, 'store' | 'now' | 'makers' | 'addresses' | 'clientAddress'>;
+type Parts = Pick<ConsoleApiParts, 'store' | 'now' | 'makers' | 'addresses' | 'clientAddress' | 'sessionMaxMs'>;
 
 export async function beginSession(
   parts: Parts,
@@ -31,6 +32,7 @@ export async function beginSession(
   const known = before === undefined ? null : await store.findSession(digestOf(before), now);
   if (known !== null) await store.deleteSession(known.ownerId, known.id);
 
+  const firstLifetimeMs = Math.min(lifetimeMs, parts.sessionMaxMs);
   const token = randomBytes(32).toString('base64url');
   await store.createSession({
     id: newId('ses', parts.makers),
@@ -41,9 +43,9 @@ export async function beginSession(
     address: parts.clientAddress(request),
     createdAt: now,
     seenAt: now,
-    expiresAt: now + lifetimeMs,
+    expiresAt: now + firstLifetimeMs,
   });
-  setCookie(reply, addresses, 'session', token, lifetimeMs);
+  setCookie(reply, addresses, 'session', token, firstLifetimeMs);
 }
 
 /** Refuses whoever has no session, or one that is over. */
@@ -55,13 +57,15 @@ export async function recognize(parts: Parts, request: FastifyRequest, reply: Fa
 }
 
 export async function findSignedIn(
-  { store, addresses, now }: Parts,
+  { store, addresses, now, sessionMaxMs }: Parts,
   request: FastifyRequest,
 ): Promise<SignedIn | null> {
   const token = readCookie(request, addresses, 'session');
   if (token === undefined) return null;
   try {
-    const session = await store.findSession(digestOf(token), now());
+    const found = await store.findSession(digestOf(token), now());
+    // Also one that began while the setting allowed more.
+    const session = found === null || found.createdAt + sessionMaxMs <= now() ? null : found;
     const owner = session === null ? null : await store.findOwner(session.ownerId);
     return session === null || owner === null ? null : { owner, session };
   } catch (error) {
@@ -75,21 +79,22 @@ export async function findSignedIn(
 }
 
 async function keepAlive(
-  { store, addresses, now }: Parts,
+  { store, addresses, now, sessionMaxMs }: Parts,
   { session }: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const seenAt = now();
   if (seenAt - session.seenAt < touchEveryMs) return;
+  const expiresAt = Math.min(seenAt + lifetimeMs, session.createdAt + sessionMaxMs);
   try {
-    await store.touchSession(session, { seenAt, expiresAt: seenAt + lifetimeMs });
+    await store.touchSession(session, { seenAt, expiresAt });
   } catch (error) {
     // A disk that is full keeps nobody from reading.
     if (error instanceof StoreUnavailable) return;
     throw error;
   }
-  setCookie(reply, addresses, 'session', readCookie(request, addresses, 'session') ?? '', lifetimeMs);
+  setCookie(reply, addresses, 'session', readCookie(request, addresses, 'session') ?? '', expiresAt - seenAt);
 }
 
 export async function endSession(parts: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {

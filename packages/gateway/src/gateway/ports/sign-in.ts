@@ -40,6 +40,11 @@ export interface Passkey {
   publicKey: string;
   transports: readonly string[];
   name: string;
+  /**
+   * Whether the authenticator has verified its user, by a PIN, a fingerprint or a face, when the passkey was made or used;
+   * null: it was made by a version that did not ask, and was not used with it since.
+   */
+  userVerified: boolean | null;
   /** How often the authenticator says that it was used; 0 from those that do not count. */
   counter: number;
   createdAt: number;
@@ -83,8 +88,8 @@ export interface SignInStore {
   createPasskey(passkey: Passkey): Promise<void>;
   listPasskeys(ownerId: string): Promise<Passkey[]>;
   findPasskey(credentialDigest: string): Promise<Passkey | null>;
-  /** Notes a use. False where the counter has moved on meanwhile, or the passkey is gone. */
-  usePasskey(passkey: Passkey, use: { counter: number; usedAt: number }): Promise<boolean>;
+  /** Notes a use, and that it verified the user. False where the counter has moved on meanwhile, or the passkey is gone. */
+  usePasskey(passkey: Passkey, use: { counter: number; usedAt: number; userVerified: boolean }): Promise<boolean>;
   deletePasskey(ownerId: string, id: string): Promise<boolean>;
 
   /** Rejects with AlreadyTaken where it belongs to somebody. */

@@ -33,6 +33,11 @@ export interface Store
   claimBroker(onShared: (isShared: boolean) => void): void;
   /** Deletes what is older than `before`, and signatures, idempotency keys, sessions and links that expired by `now`; says how many notifications went. */
   purge(before: number, now: number, signal?: AbortSignal): Promise<number>;
+  /**
+   * Whether the installation was made before email had to be encrypted, the console refused unknown host names, and
+   * operators had to verify themselves to their passkeys.
+   */
+  isLegacy(): Promise<boolean>;
   /** Resolves when the store can be read and written now. */
   check(): Promise<void>;
   /** Reads everything and says what is damaged; empty when all is well. */

@@ -17,7 +17,8 @@ const words = text.operator;
 export function OwnersPage() {
   const { value, error, reload } = useLoaded<{ owners: OwnerOverview[] }>('/operator/owners');
   const [isCreating, setCreating] = useState(false);
-  const { mail } = useSession().service;
+  const { service, needsVerifiedPasskey } = useSession();
+  const { mail } = service;
   const announce = async ({ name, email }: OwnerOverview): Promise<void> => {
     setCreating(false);
     showToast(mail && email !== null ? words.createdInvited(name, email) : words.created(name));
@@ -31,6 +32,7 @@ export function OwnersPage() {
         </Button>
       </PageHead>
       <div class="stack">
+        {needsVerifiedPasskey && <Notice kind="warning">{text.settings.passkeys.needVerified}</Notice>}
         <Notice>{words.privacy}</Notice>
         {error !== null && <LoadProblem error={error} onRetry={reload} />}
         {value !== undefined && <OwnersTable owners={value.owners} />}

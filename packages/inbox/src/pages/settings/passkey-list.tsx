@@ -20,13 +20,14 @@ import { Block } from './section.tsx';
 const words = text.settings.passkeys;
 
 export function PasskeyList() {
-  const { service } = useSession();
+  const { service, needsVerifiedPasskey, reload } = useSession();
   const passkeys = useLoaded<{ passkeys: PasskeyEntry[] }>('/passkeys');
   const [doomed, setDoomed] = useState<PasskeyEntry | null>(null);
   if (!service.passkeys) return <Block title={words.title} intro={words.needName} />;
   if (!knowsPasskeys()) return <Block title={words.title} intro={words.needSecure} />;
   return (
     <Block title={words.title} intro={words.intro}>
+      {needsVerifiedPasskey && <Notice kind="warning">{words.needVerified}</Notice>}
       <EntryList
         loaded={passkeys}
         entries={passkeys.value?.passkeys}
@@ -47,7 +48,11 @@ export function PasskeyList() {
           />
         )}
       />
-      <AddPasskey onAdded={passkeys.reload} />
+      <AddPasskey
+        onAdded={async () => {
+          await Promise.all([passkeys.reload(), reload()]);
+        }}
+      />
       {doomed !== null && (
         <ConfirmDialog
           title={words.deleteTitle(doomed.name)}

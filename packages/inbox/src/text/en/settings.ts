@@ -60,6 +60,8 @@ export const settings = {
     intro: 'Sign in with your fingerprint, face or device PIN instead of a link.',
     needName:
       'Passkeys need a host name: open the console by name, not by its number address. Whoever runs this service can set TOCSIN_CONSOLE_URL.',
+    needVerified:
+      'Operators need a passkey that asks for a PIN, a fingerprint or a face, and none of yours is known to. Add one in Settings. The others stop working without it then.',
     needSecure: 'This browser has passkeys only over HTTPS, or is too old for them.',
     added: (when: string) => `Added ${when}.`,
     used: 'Last used:',
