@@ -17,6 +17,7 @@ const testPrograms = {
   faketime: 'faketime',
   mosquitto: 'mosquitto',
   mosquitto_sub: 'mosquitto-clients',
+  'nats-server': 'nats-server',
   openssl: 'openssl',
   nginx: 'nginx-light',
   curl: 'curl',

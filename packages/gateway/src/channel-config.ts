@@ -71,8 +71,8 @@ export function readMqttConfig(read: Reader): MqttConfig {
     topicPrefix: read.value(
       'TOCSIN_MQTT_TOPIC_PREFIX',
       'tocsin',
-      'a topic without wildcards and outer slashes',
-      (text) => (/^(?![$/])[^+#\s]+(?<!\/)$/.test(text) ? text : undefined),
+      `a topic of at most ${maxPrefixBytes} bytes without wildcards, spaces, control characters and outer slashes`,
+      parseTopicPrefix,
     ),
     timeoutMs: read.value('TOCSIN_MQTT_TIMEOUT_MS', 2000, timeoutWanted, parseTimeout),
     embeddedPort: read.value('TOCSIN_MQTT_PORT', 1883, 'a port from 0 to 65535', (text) =>
@@ -80,6 +80,15 @@ export function readMqttConfig(read: Reader): MqttConfig {
     ),
     platform: readPlatformBroker(read),
   };
+}
+
+/** Leaves room for the ids behind it in the filters that the embedded broker takes. */
+const maxPrefixBytes = 256;
+
+/** Brokers hang up on control characters and on what is no character (MQTT 3.1.1, section 1.5.3). */
+function parseTopicPrefix(text: string): string | undefined {
+  const isTopic = /^(?![$/])[^+#\s\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\ufffd]+(?<!\/)$/u.test(text);
+  return isTopic && Buffer.byteLength(text) <= maxPrefixBytes ? text : undefined;
 }
 
 function readPlatformBroker(read: Reader): PlatformBrokerConfig | null {

@@ -188,11 +188,11 @@ suite('The connection to the broker of the operator', () => {
       const url = `mqtt://canary-user:canary-word@127.0.0.1:${mosquitto.port}`;
       const { broker, states } = connectTo(t, url, {}, { versions: [version] });
       const problem = await broker.check();
-      assert.match(problem ?? '', /cannot be reached: not authorized\. Check TOCSIN_MQTT_USERNAME/);
+      assert.match(problem ?? '', /refuses the connection: not authorized\. Check TOCSIN_MQTT_USERNAME/);
       const outcome = await broker.publish(mqttMessage('a', 'b'), patience());
       assert.deepEqual(outcome, {
         kind: 'retry',
-        error: 'The MQTT broker cannot be reached: not authorized',
+        error: 'The MQTT broker refuses the connection: not authorized',
         isUnreachable: true,
       });
       await eventually(
@@ -271,6 +271,30 @@ suite('The connection to the broker of the operator', () => {
     assert.equal((await subscriber.take(2)).length, 2);
     const untrusted = connectTo(t, `wss://localhost:${encrypted}/mqtt`);
     assert.match((await untrusted.broker.check()) ?? '', /its certificate is not trusted/);
+  });
+
+  test('says of a broker that hangs up on every publish that it did, and does not doubt the port', async (t) => {
+    const port = await startStandIn(t, (socket) => {
+      socket.on('data', (bytes) => {
+        const packet = bytes as Buffer;
+        // CONNECT carries the version behind its name; a broker of MQTT 3.1.1 says that it does not speak 5.
+        const [type, version] = [(packet[0] as number) >> 4, packet[8]];
+        if (type === 1) socket.write(Buffer.of(0x20, 2, 0, version === 5 ? 1 : 0));
+        else socket.end();
+      });
+    });
+    const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${port}`);
+    assert.equal(await broker.check(), null);
+    assert.equal((await broker.publish(mqttMessage('a.b/c', 'd'), patience())).kind, 'retry');
+    await eventually(
+      'the end was told',
+      5000,
+      () => states.seen.map(([state]) => state),
+      (seen) => seen.includes('disconnected'),
+    );
+    const [, said = ''] = states.seen.find(([state]) => state === 'disconnected') ?? [];
+    assert.match(said, /closed the connection: messages were being published to it\. .*'tocsin doctor' tries it/);
+    assert.doesNotMatch(said, /cannot be reached|port and protocol/);
   });
 
   test('says what is wrong with a port that is closed and a host that does not exist', async (t) => {
@@ -364,7 +388,7 @@ suite('The connection to the broker of the operator', () => {
     for (const qos of [1, 2] as const) {
       assert.deepEqual(await broker.publish(mqttMessage('denied/a', 'b', qos), patience()), {
         kind: 'rejected',
-        error: 'The MQTT broker refused the message (135)',
+        error: 'The MQTT broker refused the message (not authorized)',
       });
       assert.deepEqual(await broker.publish(mqttMessage('allowed/a', 'b', qos), patience()), { kind: 'sent' });
     }

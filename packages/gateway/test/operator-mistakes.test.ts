@@ -36,6 +36,34 @@ test('An address that is not of this machine is a matter of TOCSIN_HOST', async 
   }
 });
 
+test('A topic prefix that no broker takes is refused, and one that some take is not', async (t) => {
+  const installation = await install(t);
+  const refusalOf = async (prefix: string): Promise<string> => {
+    const { stdout } = await installation.run(['doctor'], { TOCSIN_MQTT_TOPIC_PREFIX: prefix });
+    return /TOCSIN_MQTT_TOPIC_PREFIX.*/.exec(stdout)?.[0] ?? '';
+  };
+  for (const prefix of [
+    'a b',
+    'a+',
+    '#',
+    '/a',
+    'a/',
+    '$SYS',
+    'a\u0001b',
+    'a\u0085b',
+    'a\ufffeb',
+    'a\ufdd0b',
+    'a'.repeat(257),
+  ]) {
+    assert.match(
+      await refusalOf(prefix),
+      /a topic of at most 256 bytes without wildcards, spaces/,
+      JSON.stringify(prefix),
+    );
+  }
+  for (const prefix of ['acme.eu', 'acme/eu', 'überall', 'a'.repeat(256)]) assert.equal(await refusalOf(prefix), '');
+});
+
 test('A data directory where no folder can be made ends the start at once', { timeout: 20_000 }, async (t) => {
   const installation = await install(t);
   for (const folder of ['/proc/tocsin', '/proc/tocsin/data', '/dev/null/data']) {

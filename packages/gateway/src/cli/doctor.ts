@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultWebPushSubject } from '../channel-config.ts';
+import { defaultWebPushSubject, type MqttConfig, type PlatformBrokerConfig } from '../channel-config.ts';
 import { type Config, readConfig } from '../config.ts';
 import { configuredListeners } from '../core/device-urls.ts';
 import { printable } from '../core/printable.ts';
@@ -142,7 +142,7 @@ async function examineChannels(config: Config): Promise<Finding[]> {
   if (!isMade(config)) return [];
   const store = await openStore(config, 'existing');
   try {
-    return await withChannels(config, store, async ({ managed: { push, email, mqtt } }) => [
+    return await withChannels(config, store, async ({ managed: { push, email } }) => [
       await examineChannel('push', push, 'Web Push is ready; FCM and APNs where they are configured'),
       ...examineSubject(config),
       email === null
@@ -156,7 +156,7 @@ async function examineChannels(config: Config): Promise<Finding[]> {
       ...(await examineLegacy(config, store)),
       config.mqtt.platform === null
         ? await examineEmbedded(config)
-        : await examineChannel('mqtt', mqtt, 'the broker answers'),
+        : await examineBroker(config.mqtt, config.mqtt.platform),
     ]);
   } catch (error) {
     if (error instanceof Problem) return [{ check: 'channels', state: 'failed', message: error.message }];
@@ -201,6 +201,11 @@ async function examineChannel(
 ): Promise<Finding> {
   const problem = await channel.check();
   return problem === null ? { check, state: 'ok', message: well } : { check, state: 'failed', message: problem };
+}
+
+async function examineBroker({ topicPrefix }: MqttConfig, platform: PlatformBrokerConfig): Promise<Finding> {
+  const { tryRoundTrip } = await import('../channels/mqtt/round-trip.ts');
+  return { check: 'mqtt', ...(await tryRoundTrip(platform, { topicPrefix, now: Date.now })) };
 }
 
 /** It lives in the server, so it is as well as the server is. */

@@ -15,8 +15,12 @@ export type PublishResult =
 export interface MqttConnection {
   readonly version: MqttVersion;
   publish(message: MqttMessage, signal: AbortSignal): Promise<PublishResult>;
+  /** Subscribes with QoS 0; resolves with whether the broker allows it. Nothing else is subscribed to. */
+  subscribe(topic: string, onMessage: (payload: Buffer) => void): Promise<boolean>;
   /** Resolves when the connection is over, with the cause where there is one. */
   readonly closed: Promise<unknown>;
+  /** Once it is over: whether a publish was waiting for its answer then. */
+  readonly endedWhilePublishing: boolean;
   /** Says goodbye, and hangs up if that is not heard in time. */
   close(): Promise<void>;
   destroy(): void;
@@ -97,11 +101,25 @@ function limitReceived(client: MqttClient, maxBytes: number | undefined, end: (e
 function manage(client: MqttClient, version: MqttVersion, closed: Promise<unknown>, now: () => number): MqttConnection {
   const announced = client.serverProperties;
   const inFlight = new InFlight(announced?.receiveMaximum);
+  let endedWhilePublishing = false;
+  // mqtt.js fails what is in flight a moment later, or not at all.
+  client.stream.once('close', () => {
+    endedWhilePublishing = inFlight.size > 0;
+  });
   closed.then(() => inFlight.endAll());
 
   return {
     version,
     closed,
+    get endedWhilePublishing() {
+      return endedWhilePublishing;
+    },
+    subscribe: (topic, onMessage) =>
+      new Promise((resolve) => {
+        client.on('message', (_, payload) => onMessage(payload));
+        client.subscribe(topic, { qos: 0 }, (error) => resolve(error === null));
+        closed.then(() => resolve(false));
+      }),
     publish: async (message, signal) => {
       if (!client.connected) return { kind: 'lost' };
       if (message.qos > (announced?.maximumQoS ?? 2)) return { kind: 'badQos' };

@@ -47,6 +47,11 @@ export class InFlight {
     });
   }
 
+  /** Publishes that the broker has not answered. */
+  get size(): number {
+    return this.#unsettled.size;
+  }
+
   /** The connection is over: nothing that is still open will be answered. */
   endAll(): void {
     this.#isOver = true;

@@ -5,6 +5,13 @@ import type { PublishResult } from './client-connection.ts';
 /** Quota exceeded, or a packet id that is taken: the same message may be welcome later. */
 const temporaryCodes = new Set([145, 151]);
 
+/** Reason codes of MQTT 5 for a PUBLISH. */
+const refusals: Record<number, string> = {
+  135: 'not authorized',
+  144: 'it does not take the topic',
+  151: 'quota exceeded',
+};
+
 export function outcomeOf(result: PublishResult): Outcome {
   switch (result.kind) {
     case 'taken':
@@ -19,7 +26,8 @@ export function outcomeOf(result: PublishResult): Outcome {
       return { kind: 'rejected', error: 'The MQTT broker does not support the quality of service that was asked for' };
     case 'refused': {
       const kind = temporaryCodes.has(result.code) ? 'retry' : 'rejected';
-      return { kind, error: `The MQTT broker refused the message (${result.code})` };
+      const why = refusals[result.code] ?? result.code;
+      return { kind, error: `The MQTT broker refused the message (${why})` };
     }
   }
 }
@@ -29,7 +37,9 @@ export function unreachable(error: string): NotSent {
 }
 
 export interface ConnectionProblem {
-  /** Goes after "The MQTT broker cannot be reached: ". */
+  /** Goes after "The MQTT broker "; "cannot be reached" unless given. */
+  how?: string;
+  /** Goes after `how` and a colon. */
   what: string;
   /** For the operator. */
   advice: string;
@@ -49,31 +59,63 @@ const byCode: Record<string, ConnectionProblem> = {
   CERT_HAS_EXPIRED: { what: 'its certificate has expired', advice: 'Renew the certificate of the broker.' },
 };
 
+const refuses = 'refuses the connection';
 const notAuthorized: ConnectionProblem = {
+  how: refuses,
   what: 'not authorized',
   advice: 'Check TOCSIN_MQTT_USERNAME and TOCSIN_MQTT_PASSWORD.',
 };
-const busy: ConnectionProblem = { what: 'it is not available', advice: 'Look into the log of the broker.' };
+const busy: ConnectionProblem = {
+  how: refuses,
+  what: 'it is not available',
+  advice: 'Look into the log of the broker.',
+};
 const byReason: Record<number, ConnectionProblem> = {
-  1: { what: 'it speaks neither MQTT 5 nor 3.1.1', advice: 'Use a broker that does.' },
-  2: { what: 'it refuses the client id', advice: 'Look into the log of the broker.' },
+  1: { how: refuses, what: 'it speaks neither MQTT 5 nor 3.1.1', advice: 'Use a broker that does.' },
+  2: { how: refuses, what: 'it does not take the client id', advice: 'Look into the log of the broker.' },
   3: busy,
   4: notAuthorized,
   5: notAuthorized,
-  132: { what: 'it speaks neither MQTT 5 nor 3.1.1', advice: 'Use a broker that does.' },
+  132: { how: refuses, what: 'it speaks neither MQTT 5 nor 3.1.1', advice: 'Use a broker that does.' },
   134: notAuthorized,
   135: notAuthorized,
   136: busy,
   137: busy,
-  138: { what: 'it has banned this client', advice: 'Look into the log of the broker.' },
+  138: { how: refuses, what: 'it has banned this client', advice: 'Look into the log of the broker.' },
   139: busy,
-  142: { what: 'another client took over the session', advice: 'Look into the log of the broker.' },
+  142: {
+    how: 'ended the connection',
+    what: 'another client took over the session',
+    advice: 'Look into the log of the broker.',
+  },
+};
+
+/** A broker of MQTT 3.1.1 that does not allow a publish, or does not take its topic, has no other way to say so. */
+const hungUpOnPublish: ConnectionProblem = {
+  how: 'closed the connection',
+  what: 'messages were being published to it',
+  advice: "It may not allow the user or the topics: 'tocsin doctor' tries it. Look into the log of the broker, too.",
+};
+
+/** Why a connection ended that had come about. */
+export function endOf(connection: { endedWhilePublishing: boolean }, error: unknown): ConnectionProblem {
+  const problem = problemOf(error);
+  return problem.what === hungUp.what && connection.endedWhilePublishing ? hungUpOnPublish : problem;
+}
+
+export function withoutAdvice({ how = 'cannot be reached', what }: ConnectionProblem): string {
+  return `${how}: ${what}`;
+}
+
+const hungUp: ConnectionProblem = {
+  what: 'connection closed',
+  advice: 'Are port and protocol right? Look into the log of the broker.',
 };
 
 /** Why a connection did not come about, or ended. */
 export function problemOf(error: unknown): ConnectionProblem {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (typeof code === 'number') return byReason[code] ?? { what: `reason ${code}`, advice: busy.advice };
+  if (typeof code === 'number') return byReason[code] ?? { how: refuses, what: `reason ${code}`, advice: busy.advice };
   if (typeof code === 'string') {
     const known = byCode[code];
     if (known !== undefined) return known;
@@ -88,5 +130,5 @@ export function problemOf(error: unknown): ConnectionProblem {
     }
   }
   if (message === 'connack timeout' || message === 'Keepalive timeout') return byCode.ETIMEDOUT as ConnectionProblem;
-  return { what: 'connection closed', advice: 'Are port and protocol right? Look into the log of the broker.' };
+  return hungUp;
 }

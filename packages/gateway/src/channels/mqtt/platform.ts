@@ -4,7 +4,7 @@ import type { PlatformBrokerConfig } from '../../channel-config.ts';
 import { knownAuthoritiesAnd } from '../../egress/certificate-authorities.ts';
 import { type MqttConnection, type MqttVersion, newClientId, openConnection } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';
-import { type ConnectionProblem, outcomeOf, problemOf, unreachable } from './outcome.ts';
+import { type ConnectionProblem, endOf, outcomeOf, problemOf, unreachable, withoutAdvice } from './outcome.ts';
 import type { MqttPublisher } from './publisher.ts';
 
 export type ConnectionState = 'connected' | 'disconnected';
@@ -63,7 +63,7 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
       if (connection !== null) {
         const since = performance.now();
         tell('connected');
-        problem = problemOf(await connection.closed);
+        problem = endOf(connection, await connection.closed);
         connection = null;
         failures = performance.now() - since > stableMs ? 1 : failures + 1;
         if (stop.signal.aborted) return;
@@ -80,7 +80,7 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
 
   return {
     async publish(message, signal) {
-      if (connection === null) return unreachable(`The MQTT broker cannot be reached: ${problem.what}`);
+      if (connection === null) return unreachable(`The MQTT broker ${withoutAdvice(problem)}`);
       return outcomeOf(await connection.publish(message, signal));
     },
     onConnected(listener) {
@@ -97,8 +97,8 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
   };
 }
 
-function describe({ url }: PlatformBrokerConfig, { what, advice }: ConnectionProblem): string {
-  return `The MQTT broker at ${url.hostname}:${portOf(url)} cannot be reached: ${what}. ${advice}`;
+export function describe({ url }: PlatformBrokerConfig, problem: ConnectionProblem): string {
+  return `The MQTT broker at ${url.hostname}:${portOf(url)} ${withoutAdvice(problem)}. ${problem.advice}`;
 }
 
 function portOf(url: URL): number {
@@ -125,7 +125,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** A new object for every connection, since mqtt.js writes into it; never an address as text, since it parses those otherwise. */
-function clientOptionsOf({ url, username, password, ca }: PlatformBrokerConfig): IClientOptions {
+export function clientOptionsOf({ url, username, password, ca }: PlatformBrokerConfig): IClientOptions {
   const protocol = url.protocol.slice(0, -1) as 'mqtt' | 'mqtts' | 'ws' | 'wss';
   const isWebSocket = protocol === 'ws' || protocol === 'wss';
   const user = username ?? decode(url.username);
