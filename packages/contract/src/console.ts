@@ -199,6 +199,7 @@ export interface DeliveryEntry {
 
 // POST /api/notifications/:id/retry { channel?, target? } → { count }: waiting and dead ones are due now
 // POST /api/notifications/read { ids, isRead } → 204; POST /api/notifications/read-all { through: ID } → 204
+// POST /api/notifications/read-all/undo { through: ID } → { isUndone }: false if it was not the last one
 // POST /api/notifications/delete { ids } → { count }; POST /api/notifications/restore { ids } → { count }
 
 /**

@@ -175,6 +175,7 @@ suite('The inbox', () => {
     const before = await list(bob.client, 'limit=100');
     assert.equal((await ann.post('/api/notifications/read', { ids: [mine], isRead: true })).status, 204);
     assert.equal((await ann.post('/api/notifications/read-all', { through: mine })).status, 204);
+    assert.deepEqual((await ann.post('/api/notifications/read-all/undo', { through: mine })).body, { isUndone: false });
     assert.deepEqual((await ann.post('/api/notifications/delete', { ids: [mine] })).body, { count: 0 });
     await bob.client.post('/api/notifications/delete', { ids: [mine] });
     assert.deepEqual((await ann.post('/api/notifications/restore', { ids: [mine] })).body, { count: 0 });
@@ -263,5 +264,8 @@ suite('The inbox', () => {
 });
 
 async function readAll(client: ConsoleClient, through: string): Promise<void> {
+  assert.equal((await client.post('/api/notifications/read-all', { through })).status, 204);
+  assert.deepEqual((await client.post('/api/notifications/read-all/undo', { through })).body, { isUndone: true });
+  assert.deepEqual((await client.post('/api/notifications/read-all/undo', { through })).body, { isUndone: false });
   assert.equal((await client.post('/api/notifications/read-all', { through })).status, 204);
 }

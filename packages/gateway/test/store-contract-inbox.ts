@@ -183,6 +183,45 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [late, last]);
     });
 
+    test('undoes the last "all read" exactly, and keeps what was marked since then', async () => {
+      const ids = await fill(ann, 12);
+      const at = (index: number): string => ids[index] as string;
+      await store.markAllRead(ann, at(5));
+      await store.markRead(ann, [at(1), at(4)], false);
+      await store.markRead(ann, [at(7), at(9)], true);
+      await store.deleteFromInbox(ann, [at(4), at(9)], time);
+      const before = await listed(ann, true);
+      assert.deepEqual(before, [at(11), at(10), at(8), at(6), at(1)]);
+
+      await store.markAllRead(ann, at(10));
+      assert.deepEqual(await listed(ann, true), [at(11)]);
+      assert.equal(await store.undoMarkAllRead(ann, at(5)), false, 'an earlier one');
+      assert.equal(await store.undoMarkAllRead(ann, newId()), false, 'none');
+      await leaves(ann, async () => {
+        assert.equal(await store.undoMarkAllRead(bob, at(10)), false, 'of another owner');
+      });
+      assert.deepEqual(await listed(ann, true), [at(11)]);
+      assert.equal(await store.undoMarkAllRead(ann, at(10)), true);
+      assert.deepEqual(await listed(ann, true), before);
+      assert.equal(await store.countUnread(ann, 100), before.length);
+      assert.equal(await store.undoMarkAllRead(ann, at(10)), false, 'once');
+      await store.restoreToInbox(ann, [at(4), at(9)]);
+      assert.equal((await store.findInboxItem(ann, at(4)))?.isRead, false);
+      assert.equal((await store.findInboxItem(ann, at(9)))?.isRead, true);
+
+      // Below how far everything is read, where only marks move.
+      await store.markRead(ann, [at(6), at(8), at(10), at(11)], true);
+      await store.markAllRead(ann, at(4));
+      assert.deepEqual(await listed(ann, true), []);
+      await store.markRead(ann, [at(4)], true);
+      await store.markRead(ann, [at(3)], false);
+      await store.deleteFromInbox(ann, [at(1)], time);
+      await store.restoreToInbox(ann, [at(1)]);
+      const [late] = await fill(ann, 1);
+      assert.equal(await store.undoMarkAllRead(ann, at(4)), true);
+      assert.deepEqual(await listed(ann, true), [late, at(3), at(1)]);
+    });
+
     test('puts what is deleted out of sight at once, and restores it as it was', async () => {
       const ids = await fill(ann, 5);
       const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];

@@ -1,9 +1,10 @@
 // Decides between signing in and the pages of an owner.
 import { useEffect } from 'preact/hooks';
-import { Toasts } from './components/toast.tsx';
+import { clearToasts, Toasts } from './components/toast.tsx';
 import { InboxProvider, useUnread } from './inbox/inbox-provider.tsx';
 import { OfflineBanner } from './layout/connection.tsx';
 import { ErrorBoundary } from './layout/error-boundary.tsx';
+import { LeaveDialog } from './layout/leave-dialog.tsx';
 import { PublicShell } from './layout/public-shell.tsx';
 import { Shell } from './layout/shell.tsx';
 import { Splash } from './layout/splash.tsx';
@@ -17,12 +18,16 @@ import { text } from './text/index.ts';
 
 export function App() {
   const loader = useSessionLoader();
+  const ownerId = loader.state === 'signed-in' ? loader.session.owner.id : null;
+  // What was said to one owner is not for the next, nor for whoever sees the sign-in page.
+  useEffect(() => clearToasts, [ownerId]);
   return (
     <>
       <OfflineBanner />
       <ErrorBoundary>
         <Pages loader={loader} />
       </ErrorBoundary>
+      <LeaveDialog />
       <Toasts />
     </>
   );

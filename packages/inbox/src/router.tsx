@@ -1,14 +1,45 @@
 // Which page is shown: the path of the address bar, and nothing else.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { forgetUnsavedEdits, hasUnsavedEdits } from './unsaved.ts';
 
 type Listener = (path: string) => void;
 const listeners = new Set<Listener>();
 
+/** Where the page really is; the address bar is ahead of it while somebody is asked. */
+let shownAddress = addressNow();
+let askToLeave: (leave: () => void) => void = (leave) => leave();
+
+/** Called instead of leaving a page with unsaved edits; `leave` goes on. */
+export function onLeaveUnsaved(listener: typeof askToLeave): void {
+  askToLeave = listener;
+}
+
 export function navigate(path: string, { replace = false } = {}): void {
+  if (hasUnsavedEdits() && new URL(path, location.href).pathname !== location.pathname) {
+    askToLeave(() => {
+      forgetUnsavedEdits();
+      navigate(path, { replace });
+    });
+    return;
+  }
   if (replace) history.replaceState(null, '', path);
   else history.pushState(null, '', path);
   announce();
+}
+
+/** Back and forward have moved already: the address is put back before somebody is asked. */
+function moved(): void {
+  const target = addressNow();
+  const isElsewhere = new URL(shownAddress, location.href).pathname !== location.pathname;
+  if (hasUnsavedEdits() && isElsewhere) {
+    history.pushState(null, '', shownAddress);
+    navigate(target);
+  } else announce();
+}
+
+function addressNow(): string {
+  return location.pathname + location.search + location.hash;
 }
 
 /** The path of the page, kept up to date. */
@@ -113,7 +144,8 @@ export function Link({ href, children, ...rest }: LinkProps) {
 }
 
 function announce(): void {
+  shownAddress = addressNow();
   for (const listener of listeners) listener(location.pathname);
 }
 
-addEventListener('popstate', announce);
+addEventListener('popstate', moved);

@@ -225,6 +225,53 @@ suite('The inbox', () => {
     await site.post({ title: 'Back again' });
     await row(page, 'Back again').waitFor();
   });
+
+  site.test('undoes "Mark all read" exactly, with the button or with z, in every tab', async (t) => {
+    for (const title of ['Undo one', 'Undo two', 'Undo three']) await site.post({ title });
+    const [page, other] = [await open(t), await open(t)];
+    await row(page, 'Undo two').click();
+    await page.getByRole('button', { name: 'Mark as unread' }).waitFor();
+    const unread = async (on: Page): Promise<string[]> =>
+      on.locator('.inbox-row.unread .inbox-row-title').allTextContents();
+    const isUnread = (on: Page, title: string): Locator => row(on, title).and(on.locator('.unread'));
+    await isUnread(other, 'Undo two').waitFor({ state: 'detached' });
+    const before = await unread(page);
+    assert.ok(before.includes('Undo one') && !before.includes('Undo two'));
+    const toast = page.locator('.toast', { hasText: 'All marked as read' });
+    for (const undo of [
+      () => toast.getByRole('button', { name: 'Undo' }).click(),
+      () => page.locator('body').press('z'),
+    ]) {
+      await page.getByRole('button', { name: 'Mark all read' }).click();
+      await toast.waitFor();
+      await badge(page).waitFor({ state: 'detached' });
+      await badge(other).waitFor({ state: 'detached' });
+      await undo();
+      // What was undone is not said any more.
+      await toast.waitFor({ state: 'detached', timeout: 5000 });
+      await page.locator('.toast', { hasText: 'Unread marks restored' }).waitFor();
+      await isUnread(other, 'Undo one').waitFor();
+      assert.deepEqual(await unread(page), before);
+      assert.deepEqual(await unread(other), before);
+    }
+    await page.reload();
+    await row(page, 'Undo one').waitFor();
+    assert.deepEqual(await unread(page), before);
+    await badge(page).waitFor();
+  });
+
+  site.test('takes the message of a deletion away when it is undone with z', async (t) => {
+    await site.post({ title: 'Deleted and restored' });
+    const page = await open(t);
+    await row(page, 'Deleted and restored').click();
+    await page.keyboard.press('#');
+    const toast = page.locator('.toast', { hasText: 'Deleted: Deleted and restored' });
+    await toast.waitFor();
+    await page.keyboard.press('z');
+    await page.locator('.toast', { hasText: 'Restored' }).waitFor();
+    assert.equal(await toast.count(), 0);
+    await row(page, 'Deleted and restored').waitFor();
+  });
 });
 
 function damage(file: string, id: string): void {

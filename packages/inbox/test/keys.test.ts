@@ -70,6 +70,32 @@ suite('The keys page', () => {
     },
   );
 
+  inbox.test('keeps a new key on the screen until it is acknowledged', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/keys');
+    await openForm(page);
+    await page.getByRole('textbox', { name: 'Label' }).fill('Seen once');
+    await create(page);
+    const key = await shownKey(page);
+    const ask = page.getByRole('dialog', { name: 'Close without the key?' });
+    for (const close of [
+      () => page.keyboard.press('Escape'),
+      () => page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click(),
+    ]) {
+      await close();
+      await ask.getByRole('button', { name: 'Cancel' }).click();
+      await ask.waitFor({ state: 'detached' });
+      assert.equal(await shownKey(page), key);
+    }
+    // A browser closes a dialog at the second Escape in a row, whatever the page says.
+    for (let press = 0; press < 6; press += 1) await page.keyboard.press('Escape');
+    assert.equal(await shownKey(page), key);
+    if ((await ask.count()) === 0) await page.keyboard.press('Escape');
+    await ask.getByRole('button', { name: 'Close', exact: true }).last().click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await page.getByText(key).count(), 0);
+  });
+
   inbox.test('refuses what is not a domain, before anything is sent', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/keys');

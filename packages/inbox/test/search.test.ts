@@ -84,7 +84,7 @@ suite('Looking for notifications', () => {
     await page.waitForURL(/\?q=pay-backup&severity=error%2Ccritical$/);
     await found(page, ['Payment down']);
     await choose('Clear filters');
-    await page.getByRole('button', { name: 'Clear the search' }).click();
+    await page.getByRole('button', { name: 'Clear search' }).click();
     await choose('Task');
     await found(page, ['Renew the certificate']);
     await choose('Clear filters');
@@ -93,9 +93,8 @@ suite('Looking for notifications', () => {
       'those without a severity',
       10_000,
       () => titles(page),
-      (all) => all.length >= 50,
+      (all) => all.length >= 50 && all.slice(0, 2).join() === 'Renew the certificate,Heartbeat 2999',
     );
-    assert.deepEqual((await titles(page)).slice(0, 2), ['Renew the certificate', 'Heartbeat 2999']);
   });
 
   site.test('shows what just came where it fits the filter', async (t) => {
@@ -149,9 +148,16 @@ suite('Looking for notifications', () => {
     await page.getByRole('heading', { name: 'Nothing found' }).waitFor();
     await expectNoSidewaysScroll(page);
     await expectAccessible(page);
-    await page.locator('.empty').getByRole('button', { name: 'Clear filters' }).click();
-    await page.getByText('Payment down').waitFor();
-    assert.equal(new URL(page.url()).search, '');
+    for (const [query, name] of [
+      ['?q=nowhere&severity=error', 'Clear search and filters'],
+      ['?q=nowhere', 'Clear search'],
+      ['?severity=warning&category=task', 'Clear filters'],
+    ] as const) {
+      await page.goto(`/${query}`);
+      await page.locator('.empty').getByRole('button', { name, exact: true }).click();
+      await page.getByText('Payment down').waitFor();
+      assert.equal(new URL(page.url()).search, '');
+    }
   });
 });
 

@@ -46,6 +46,80 @@ suite('The settings', () => {
     assert.equal(await page.getByLabel('Time zone').inputValue(), zone);
   });
 
+  inbox.test(
+    'keep unsaved edits of one block while another is saved, and what is wrong only as long as it is',
+    async (t) => {
+      const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
+      await settings(page);
+      const group = page.getByRole('group', { name: 'MQTT' });
+      await group.getByRole('switch').check();
+      await group.getByLabel('From').fill('21:15');
+      await page.getByLabel('E-mail address').fill('unsaved@example.com');
+      await page.getByLabel('Keep notifications').selectOption('30 days');
+      await page.getByLabel('Name', { exact: true }).fill('Day watch');
+      await page.getByLabel('Name', { exact: true }).press('Enter');
+      const saved = page.locator('.toast', { hasText: 'Saved' });
+      await saved.waitFor();
+      await page.locator('.sidebar').getByText('Day watch').waitFor();
+      assert.equal(await group.getByLabel('From').inputValue(), '21:15');
+      assert.equal(await page.getByLabel('E-mail address').inputValue(), 'unsaved@example.com');
+      assert.equal(await page.getByLabel('Keep notifications').inputValue(), '30');
+
+      // What was saved before does not stand beside what is refused now.
+      await group.getByLabel('Until').fill('21:15');
+      await page.getByRole('button', { name: 'Save quiet hours' }).click();
+      const problem = group.getByRole('alert');
+      await problem.waitFor();
+      assert.equal(await saved.count(), 0);
+      await group.getByLabel('Until').fill('05:00');
+      await problem.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Save quiet hours' }).click();
+      await saved.waitFor();
+      assert.equal(await page.getByLabel('E-mail address').inputValue(), 'unsaved@example.com');
+    },
+  );
+
+  inbox.test('ask before a page with unsaved edits is left', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/keys');
+    const navigation = page.getByRole('navigation', { name: 'Main' });
+    await navigation.getByRole('link', { name: 'Settings' }).click();
+    const name = page.getByLabel('Name', { exact: true });
+    await name.waitFor();
+    const dialog = page.getByRole('dialog');
+    await name.fill('Not saved');
+    // Within the page nothing is lost.
+    await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'History' }).click();
+    for (const leave of [
+      () => navigation.getByRole('link', { name: 'Devices' }).click(),
+      () => page.evaluate(() => history.go(-2)),
+    ]) {
+      await leave();
+      await dialog.getByText('not saved').waitFor();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      assert.equal(new URL(page.url()).pathname, '/settings');
+      assert.equal(await name.inputValue(), 'Not saved');
+    }
+    // Closing the tab or reloading it: the browser asks.
+    const asked = page.waitForEvent('dialog');
+    const reloaded = page.reload({ timeout: 3000 }).catch(() => null);
+    const question = await asked;
+    assert.equal(question.type(), 'beforeunload');
+    await question.dismiss();
+    await reloaded;
+    assert.equal(await name.inputValue(), 'Not saved');
+
+    await navigation.getByRole('link', { name: 'Devices' }).click();
+    await dialog.getByRole('button', { name: 'Leave without saving' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor();
+    // Nothing to ask about any more.
+    await navigation.getByRole('link', { name: 'Settings' }).click();
+    await name.waitFor();
+    assert.notEqual(await name.inputValue(), 'Not saved');
+    await navigation.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  });
+
   inbox.test('ask before less is kept, and say how long the service keeps at most', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await settings(page);
@@ -139,8 +213,11 @@ suite('The settings', () => {
     const owner = inbox.gateway.line.firstRun?.owner ?? '';
     const page = await inbox.newPage(t, { signedIn: await inbox.signIn(owner), expectedErrors: /status of 401/ });
     await settings(page);
+    await page.getByLabel('Name', { exact: true }).press('Enter');
+    await page.locator('.toast', { hasText: 'Saved' }).waitFor();
     await page.locator('.settings-sections').getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
+    assert.equal(await page.locator('.toast').count(), 0, 'nothing of the owner is said on the sign-in page');
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
   });

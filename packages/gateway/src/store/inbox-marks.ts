@@ -1,6 +1,6 @@
 // The marks on notifications: read, unread, deleted. Every change counts the generation of the inbox up, first of all: so
 // two changes of one inbox follow each other instead of waiting for each other's rows.
-import { type CompiledQuery, sql } from 'kysely';
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { InboxStore } from '../gateway/ports/inbox.ts';
 import type { Database } from './database.ts';
 import { purgeBatch } from './notifications.ts';
@@ -8,7 +8,10 @@ import { isOneOf } from './one-of.ts';
 import { livingOwner } from './owners.ts';
 import { skipLockedOn } from './skip-locked.ts';
 
-type InboxMarks = Pick<InboxStore, 'markRead' | 'markAllRead' | 'deleteFromInbox' | 'restoreToInbox' | 'purgeDeleted'>;
+type InboxMarks = Pick<
+  InboxStore,
+  'markRead' | 'markAllRead' | 'undoMarkAllRead' | 'deleteFromInbox' | 'restoreToInbox' | 'purgeDeleted'
+>;
 
 export function createInboxMarks(database: Database): InboxMarks {
   const { build, dialect } = database;
@@ -19,6 +22,10 @@ export function createInboxMarks(database: Database): InboxMarks {
       on conflict (owner_id) do update set generation = inbox_states.generation + 1`.compile(build);
   }
 
+  /** Rows that say nothing any more. */
+  const deleteEmptyMarks = (which: RawBuilder<unknown>): CompiledQuery =>
+    sql`delete from inbox_marks where ${which}
+      and deleted_at is null and is_read is null and undo_is_read is null`.compile(build);
   const ofOwner = (ownerId: string, ids: readonly string[]) =>
     sql<boolean>`owner_id = ${ownerId} and ${isOneOf(dialect, 'notification_id', ids)}`;
   const stored = (ownerId: string, ids: readonly string[]) =>
@@ -36,21 +43,42 @@ export function createInboxMarks(database: Database): InboxMarks {
     },
 
     async markAllRead(ownerId, through) {
-      // What is not there moves nothing.
+      // An id that is not there moves nothing.
       const exists = sql<boolean>`exists (select 1 ${stored(ownerId, [through])})`;
       const older = sql<boolean>`owner_id = ${ownerId} and notification_id <= ${through} and ${exists}`;
       await database.write([
         countUp(ownerId),
+        // Only the last one can be undone.
         build
-          .updateTable('inbox_states')
-          .set({ read_through: through })
+          .updateTable('inbox_marks')
+          .set({ undo_is_read: null })
           .where('owner_id', '=', ownerId)
-          .where('read_through', '<', through)
+          .where('undo_is_read', 'is not', null)
           .where(exists)
           .compile(),
-        build.deleteFrom('inbox_marks').where(older).where('deleted_at', 'is', null).compile(),
-        build.updateTable('inbox_marks').set({ is_read: null }).where(older).where('is_read', 'is not', null).compile(),
+        deleteEmptyMarks(sql`owner_id = ${ownerId}`),
+        sql`update inbox_states set undo_read_through = read_through, undo_through = ${through},
+            read_through = case when read_through < ${through} then ${through} else read_through end
+          where owner_id = ${ownerId} and ${exists}`.compile(build),
+        sql`update inbox_marks set undo_is_read = is_read, is_read = null where ${older} and is_read is not null`.compile(
+          build,
+        ),
       ]);
+    },
+
+    async undoMarkAllRead(ownerId, through) {
+      const isLast = sql<boolean>`exists (
+        select 1 from inbox_states as s where s.owner_id = ${ownerId} and s.undo_through = ${through}
+      )`;
+      const [, , undone] = await database.write([
+        countUp(ownerId),
+        // A mark that was set since then stays.
+        sql`update inbox_marks set is_read = coalesce(is_read, undo_is_read), undo_is_read = null
+          where owner_id = ${ownerId} and undo_is_read is not null and ${isLast}`.compile(build),
+        sql`update inbox_states set read_through = undo_read_through, undo_read_through = null, undo_through = null
+          where owner_id = ${ownerId} and undo_through = ${through}`.compile(build),
+      ]);
+      return undone?.changes === 1;
     },
 
     async deleteFromInbox(ownerId, ids, at) {
@@ -76,12 +104,7 @@ export function createInboxMarks(database: Database): InboxMarks {
           .where(isOf)
           .where('deleted_at', 'is not', null)
           .compile(),
-        build
-          .deleteFrom('inbox_marks')
-          .where(isOf)
-          .where('deleted_at', 'is', null)
-          .where('is_read', 'is', null)
-          .compile(),
+        deleteEmptyMarks(isOf),
       ]);
       return restored?.changes ?? 0;
     },

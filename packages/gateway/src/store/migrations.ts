@@ -220,6 +220,14 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
       name: '0007_legacy_installation',
       statements: [markLegacyInstallation(build, isPostgres)],
     },
+    {
+      name: '0008_undo_read_all',
+      statements: compile(
+        schema.alterTable('inbox_states').addColumn('undo_read_through', text),
+        schema.alterTable('inbox_states').addColumn('undo_through', text),
+        schema.alterTable('inbox_marks').addColumn('undo_is_read', 'integer'),
+      ),
+    },
   ];
 }
 

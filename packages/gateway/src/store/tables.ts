@@ -115,12 +115,17 @@ export interface Tables {
     /** Notifications up to this id are read, unless a mark says otherwise; empty: none. */
     read_through: string;
     generation: number;
+    /** How far everything was read before the last "mark all read", and how far that went; null: nothing to undo. */
+    undo_read_through: string | null;
+    undo_through: string | null;
   };
   /** What is known of single notifications beyond that; most have none. */
   inbox_marks: {
     owner_id: string;
     notification_id: string;
     is_read: number | null;
+    /** `is_read` before the last "mark all read", which the owner may undo. */
+    undo_is_read: number | null;
     /** Out of sight since then, and gone for good with the next purge. */
     deleted_at: number | null;
   };

@@ -10,33 +10,45 @@ interface Toast {
   action: { label: string; run: () => unknown } | null;
 }
 
-const lifetimeMs = 8000;
+const lifetimeMs = 6000;
 /** Where there is something to press: time to notice, and to think again. */
 const actionLifetimeMs = 20_000;
 let count = 0;
-let add: (toast: Toast) => void = () => undefined;
+let change: (update: (present: readonly Toast[]) => readonly Toast[]) => void = () => undefined;
 
-export function showToast(message: string, action: Toast['action'] = null): void {
+/** Gives a function that takes the message away: what it says may not be true any more. */
+export function showToast(message: string, action: Toast['action'] = null): () => void {
   count += 1;
-  add({ id: count, message, action });
+  const toast = { id: count, message, action };
+  const drop = (): void => change((present) => present.filter(({ id }) => id !== toast.id));
+  change((present) => [...present.filter((old) => !isSame(old, toast)).slice(-2), toast]);
+  setTimeout(drop, action === null ? lifetimeMs : actionLifetimeMs);
+  return drop;
+}
+
+/** Takes away what was said of something earlier, such as "Saved" when the next attempt begins. Actions stay. */
+export function clearMessages(): void {
+  change((present) => present.filter(({ action }) => action !== null));
+}
+
+export function clearToasts(): void {
+  change(() => []);
 }
 
 /** What went wrong, in the console's own words. */
 export function showError(error: unknown): void {
   if (error instanceof DOMException && error.name === 'AbortError') return;
+  clearMessages();
   showToast(error instanceof ApiError ? error.message : text.common.failed);
 }
 
 export function Toasts() {
-  const [toasts, setToasts] = useState<Toast[]>([]);
+  const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const drop = (id: number): void => setToasts((present) => present.filter((toast) => toast.id !== id));
   useEffect(() => {
-    add = (toast) => {
-      setToasts((present) => [...present.filter((old) => !isSame(old, toast)).slice(-2), toast]);
-      setTimeout(drop, toast.action === null ? lifetimeMs : actionLifetimeMs, toast.id);
-    };
+    change = setToasts;
     return () => {
-      add = () => undefined;
+      change = () => undefined;
     };
   }, []);
   return (

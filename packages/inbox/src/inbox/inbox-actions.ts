@@ -2,21 +2,27 @@
 import type { InboxEntry } from '@tocsin/contract/console';
 import { post } from '../api/client.ts';
 import { addEntries, setRead, withoutEntries } from './feed.ts';
-import type { StateCell } from './inbox-state.ts';
+import type { InboxState, StateCell } from './inbox-state.ts';
 
 export interface InboxActions {
   /** Counts up with every change that is made here. */
   readonly version: number;
   markRead(id: string, isRead: boolean): Promise<void>;
-  markAllRead(): Promise<void>;
-  /** `entry` comes back with `undo`. */
-  remove(entry: InboxEntry): Promise<void>;
-  /** Brings back one that was deleted here, or the last of them; false when there is none. */
-  undo(id?: string): Promise<boolean>;
+  /** Resolves with what `undo` takes; null: there was nothing to mark. */
+  markAllRead(): Promise<Undoable | null>;
+  remove(entry: InboxEntry): Promise<Undoable>;
+  /** Takes back what was done here, or the last of it. Resolves with that; null where there is nothing to undo. */
+  undo(undoable?: Undoable): Promise<Undoable | null>;
 }
 
+/** Something that was done, until it is undone. */
+export type Undoable =
+  | { kind: 'deleted'; entry: InboxEntry }
+  /** `unread` are those that were shown. */
+  | { kind: 'all-read'; through: string; unread: ReadonlySet<string>; count: InboxState['unread'] };
+
 export function createInboxActions(state: StateCell, settled: () => void): InboxActions {
-  const deleted: InboxEntry[] = [];
+  const done: Undoable[] = [];
   let version = 0;
 
   const setEntries = (entries: readonly InboxEntry[]): void => {
@@ -31,11 +37,11 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
   };
 
   /** Both before and after: an answer that was asked for in between does not know of it. */
-  const perform = async (apply: () => void, takeBack: () => void, path: string, body: object): Promise<void> => {
+  const perform = async <T>(apply: () => void, takeBack: () => void, path: string, body: object): Promise<T> => {
     version += 1;
     apply();
     try {
-      await post(path, body);
+      return await post<T>(path, body);
     } catch (error) {
       takeBack();
       settled();
@@ -55,6 +61,43 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
     if (!entry.isRead) count(-1);
   };
 
+  const remember = (undoable: Undoable): Undoable => {
+    done.push(undoable);
+    return undoable;
+  };
+
+  const setUnread = ({ unread, count: before }: Extract<Undoable, { kind: 'all-read' }>): void => {
+    const wasUnread = ({ id }: InboxEntry): boolean => unread.has(id);
+    setEntries(setRead(state.now.feed.entries, wasUnread, false));
+    const since = state.now.unread?.count ?? 0;
+    state.change({
+      held: setRead(state.now.held, wasUnread, false),
+      unread: before && { ...before, count: Math.min(before.atMost, before.count + since) },
+    });
+  };
+
+  /** false: the console says that something else was done since then. */
+  const takeBack = async (undoable: Undoable): Promise<boolean> => {
+    if (undoable.kind === 'deleted') {
+      const { entry } = undoable;
+      await perform(
+        () => show(entry),
+        () => hide(entry),
+        '/notifications/restore',
+        { ids: [entry.id] },
+      );
+      return true;
+    }
+    const { isUndone } = await perform<{ isUndone: boolean }>(
+      () => setUnread(undoable),
+      () => undefined,
+      '/notifications/read-all/undo',
+      { through: undoable.through },
+    );
+    if (!isUndone) settled();
+    return isUndone;
+  };
+
   return {
     get version() {
       return version;
@@ -71,7 +114,7 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
     async markAllRead() {
       const { feed, held, unread } = state.now;
       const through = held[0]?.id ?? feed.entries[0]?.id;
-      if (through === undefined) return;
+      if (through === undefined) return null;
       await perform(
         () => {
           setEntries(setRead(feed.entries, () => true, true));
@@ -81,6 +124,8 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
         '/notifications/read-all',
         { through },
       );
+      const shown = [...feed.entries, ...held].filter(({ isRead }) => !isRead);
+      return remember({ kind: 'all-read', through, unread: new Set(shown.map(({ id }) => id)), count: unread });
     },
     async remove(entry) {
       await perform(
@@ -89,24 +134,18 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
         '/notifications/delete',
         { ids: [entry.id] },
       );
-      deleted.push(entry);
+      return remember({ kind: 'deleted', entry });
     },
-    async undo(id = deleted.at(-1)?.id) {
-      const index = deleted.findIndex((entry) => entry.id === id);
-      const [entry] = index === -1 ? [] : deleted.splice(index, 1);
-      if (entry === undefined) return false;
+    async undo(undoable = done.at(-1)) {
+      const index = undoable === undefined ? -1 : done.indexOf(undoable);
+      if (undoable === undefined || index === -1) return null;
+      done.splice(index, 1);
       try {
-        await perform(
-          () => show(entry),
-          () => hide(entry),
-          '/notifications/restore',
-          { ids: [entry.id] },
-        );
+        return (await takeBack(undoable)) ? undoable : null;
       } catch (error) {
-        deleted.push(entry);
+        done.push(undoable);
         throw error;
       }
-      return true;
     },
   };
 }

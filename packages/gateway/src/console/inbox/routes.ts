@@ -95,6 +95,14 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
     },
   );
 
+  app.post<{ Body: { through: string } }>(
+    '/notifications/read-all/undo',
+    { schema: { body: readAllBody } },
+    async (request): Promise<{ isUndone: boolean }> => ({
+      isUndone: await store.undoMarkAllRead(ownerOf(request).id, request.body.through),
+    }),
+  );
+
   app.post<Ids>('/notifications/delete', { schema: { body: idsBody } }, async (request) => ({
     count: await store.deleteFromInbox(ownerOf(request).id, request.body.ids, now()),
   }));

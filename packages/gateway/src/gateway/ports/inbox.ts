@@ -64,6 +64,8 @@ export interface InboxStore {
   markRead(ownerId: string, ids: readonly string[], isRead: boolean): Promise<void>;
   /** That one and everything older. */
   markAllRead(ownerId: string, through: string): Promise<void>;
+  /** What the last one changed is as it was; false if `through` is not that of the last one. */
+  undoMarkAllRead(ownerId: string, through: string): Promise<boolean>;
   /** Says how many. */
   deleteFromInbox(ownerId: string, ids: readonly string[], at: number): Promise<number>;
   restoreToInbox(ownerId: string, ids: readonly string[]): Promise<number>;

@@ -1,8 +1,7 @@
 import type { DeviceWithSettings, MqttSettings } from '@tocsin/contract/console';
-import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { OnceDialog } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { text } from '../../text/index.ts';
@@ -22,7 +21,14 @@ export function ConnectDialog({ made, onClose }: { made: DeviceWithSettings; onC
   const command = mosquittoLine(mqtt);
   const qr = qrText(mqtt);
   return (
-    <Dialog title={words.settingsTitle(device.name)} wide onClose={onClose}>
+    <OnceDialog
+      title={words.settingsTitle(device.name)}
+      wide
+      askTitle={words.closeTitle}
+      ask={words.closeMessage}
+      done={words.done}
+      onDone={onClose}
+    >
       <Notice kind="warning">{words.passwordOnce}</Notice>
       <section class="stack">
         <h3>{words.settingsHeading}</h3>
@@ -51,12 +57,7 @@ export function ConnectDialog({ made, onClose }: { made: DeviceWithSettings; onC
           <p class="soft">{qr.startsWith('{') ? words.qrJsonHint : words.qrUrlHint}</p>
         </div>
       </section>
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          {words.done}
-        </Button>
-      </div>
-    </Dialog>
+    </OnceDialog>
   );
 }
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { countFilters, needsSearch } from '../../inbox/filters.ts';
+import { countFilters, type Filters, needsSearch } from '../../inbox/filters.ts';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
 import { RingPanel } from '../../push/ring-panel.tsx';
 import { Link } from '../../router.tsx';
@@ -33,11 +33,16 @@ export function InboxEmpty({ onClear }: { onClear: () => void }) {
         title={isUnreadAlone ? words.allReadTitle : words.nothingFoundTitle}
       >
         <p>{isUnreadAlone ? words.allRead : words.nothingFound}</p>
-        <Button onClick={onClear}>{words.clearFilters}</Button>
+        <Button onClick={onClear}>{clearWords(filters)}</Button>
       </EmptyState>
     );
   }
   return <FirstSteps />;
+}
+
+function clearWords(filters: Filters): string {
+  if (countFilters(filters) === 0) return text.inbox.clearSearch;
+  return filters.q === '' ? text.inbox.clearFilters : text.inbox.clearBoth;
 }
 
 function FirstSteps() {

@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { showError, showToast } from '../../components/toast.tsx';
 import { neighbour } from '../../inbox/feed.ts';
 import { noFilters, readFilters, writeFilters } from '../../inbox/filters.ts';
+import type { Undoable } from '../../inbox/inbox-actions.ts';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
 import { navigate, useQuery } from '../../router.tsx';
 import { text } from '../../text/index.ts';
@@ -63,9 +64,27 @@ export function InboxPage({ id }: { id: string | null }) {
   const setRead = (entry: InboxEntry, isRead: boolean): void => {
     store.markRead(entry.id, isRead).catch(showError);
   };
-  const undo = async (undoneId?: string): Promise<void> => {
+  const toasts = useRef(new Map<Undoable, () => void>());
+  const undo = async (undoable?: Undoable): Promise<void> => {
     try {
-      if (await store.undo(undoneId)) showToast(text.inbox.restored);
+      const undone = await store.undo(undoable);
+      if (undone !== null) {
+        // However it was undone, its message is not true any more.
+        toasts.current.get(undone)?.();
+        toasts.current.delete(undone);
+        showToast(undone.kind === 'deleted' ? text.inbox.restored : text.inbox.unreadAgain);
+      } else if (undoable !== undefined) showToast(text.inbox.cannotUndo);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const offerUndo = (message: string, undoable: Undoable): void => {
+    toasts.current.set(undoable, showToast(message, { label: text.common.undo, run: () => undo(undoable) }));
+  };
+  const markAllRead = async (): Promise<void> => {
+    try {
+      const undoable = await store.markAllRead();
+      if (undoable !== null) offerUndo(text.inbox.allMarkedRead, undoable);
     } catch (error) {
       showError(error);
     }
@@ -78,12 +97,7 @@ export function InboxPage({ id }: { id: string | null }) {
       if (next !== null && besides.matches) show(next, true);
       else navigate(`/${here}`, { replace: true });
     }
-    store
-      .remove(entry)
-      .then(
-        () => showToast(text.inbox.deleted(entry.title), { label: text.common.undo, run: () => undo(entry.id) }),
-        showError,
-      );
+    store.remove(entry).then((undoable) => offerUndo(text.inbox.deleted(entry.title), undoable), showError);
   };
   const withCurrent = (act: (entry: InboxEntry) => void) => (): void => {
     const entry = entries.find((listed) => listed.id === currentId);
@@ -113,7 +127,12 @@ export function InboxPage({ id }: { id: string | null }) {
   return (
     <div class={id === null ? 'inbox' : 'inbox has-detail'}>
       <div class="inbox-list-pane">
-        <InboxToolbar filters={filters} onFilters={setFilters} onShowKeys={() => setHelpShown(true)} />
+        <InboxToolbar
+          filters={filters}
+          onFilters={setFilters}
+          onMarkAllRead={markAllRead}
+          onShowKeys={() => setHelpShown(true)}
+        />
         <InboxList openId={id} cursorId={cursorId}>
           {entries.length === 0 && <InboxEmpty onClear={() => setFilters(noFilters, false)} />}
         </InboxList>

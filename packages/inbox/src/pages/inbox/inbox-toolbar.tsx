@@ -3,7 +3,6 @@ import { type Category, categories } from '@tocsin/contract/fields';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { showError } from '../../components/toast.tsx';
 import {
   countFilters,
   type Filters,
@@ -23,10 +22,11 @@ interface ToolbarProps {
   filters: Filters;
   /** `replace` where the reader is still typing: one step back leaves the whole search. */
   onFilters: (filters: Filters, replace: boolean) => void;
+  onMarkAllRead: () => Promise<void>;
   onShowKeys: () => void;
 }
 
-export function InboxToolbar({ filters, onFilters, onShowKeys }: ToolbarProps) {
+export function InboxToolbar({ filters, onFilters, onMarkAllRead, onShowKeys }: ToolbarProps) {
   const store = useInbox();
   const { search, unread, isOffline } = useInboxState();
   const count = countFilters(filters);
@@ -40,13 +40,7 @@ export function InboxToolbar({ filters, onFilters, onShowKeys }: ToolbarProps) {
         <h1>{words.title}</h1>
         <span class="grow" />
         {search === null && unreadWords(unread) !== '' && (
-          <Button
-            kind="quiet"
-            small
-            icon="check"
-            disabled={isOffline}
-            onClick={() => store.markAllRead().catch(showError)}
-          >
+          <Button kind="quiet" small icon="check" disabled={isOffline} onClick={onMarkAllRead}>
             {words.markAllRead}
           </Button>
         )}

@@ -1,7 +1,6 @@
 import type { CreatedKeyEntry } from '@tocsin/contract/console';
-import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { OnceDialog } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
@@ -15,7 +14,14 @@ export function CreatedKeyDialog({ created, onClose }: { created: CreatedKeyEntr
   const { apiUrl } = useSession().service;
   const { label, requireSignature } = created.key;
   return (
-    <Dialog title={words.createdTitle} wide onClose={onClose}>
+    <OnceDialog
+      title={words.createdTitle}
+      wide
+      askTitle={words.closeTitle}
+      ask={words.closeMessage}
+      done={words.done}
+      onDone={onClose}
+    >
       <Notice kind="warning">{words.valueOnce}</Notice>
       <div class="keys-value">
         <code>{created.value}</code>
@@ -26,11 +32,6 @@ export function CreatedKeyDialog({ created, onClose }: { created: CreatedKeyEntr
         <SnippetTabs snippetKey={{ apiUrl, value: created.value, requireSignature, label }} />
       </section>
       <KeyTest apiUrl={apiUrl} created={created} />
-      <div class="actions">
-        <Button kind="primary" onClick={onClose}>
-          {words.done}
-        </Button>
-      </div>
-    </Dialog>
+    </OnceDialog>
   );
 }

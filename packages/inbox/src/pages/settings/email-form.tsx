@@ -9,21 +9,25 @@ import { Notice } from '../../components/notice.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
+import { useDraft, useUnsaved } from '../../unsaved.ts';
 
 const words = text.settings.profile;
 
 /** With a mail server the address changes only when the link in the mail is opened. */
 export function EmailForm() {
   const { owner, service, reload } = useSession();
-  const [email, setEmail] = useState(owner.email ?? '');
-  const { error, attempt } = useAttempt();
+  const draft = useDraft(owner.email ?? '');
+  const email = draft.value;
+  const { error, attempt, forget } = useAttempt();
   const [waitsFor, setWaitsFor] = useState<string | null>(null);
+  useUnsaved(draft.isChanged && email !== waitsFor);
   const save = async (): Promise<void> => {
     const change = await post<EmailChange>('/preferences/email', { email: email === '' ? null : email });
     setWaitsFor(change.confirmation ? change.email : null);
     if (change.confirmation) return;
     showToast(text.settings.saved);
     await reload();
+    draft.reset();
   };
   return (
     <div>
@@ -36,7 +40,10 @@ export function EmailForm() {
           autoComplete="email"
           hint={service.mail ? words.emailHint : words.emailHintWithoutMail}
           problem={problemOf(error, 'email') ?? problemBeside(error, ['email'])}
-          onInput={setEmail}
+          onInput={(value) => {
+            draft.set(value);
+            forget();
+          }}
         />
       </Form>
       <div role="status" class="settings-sent">

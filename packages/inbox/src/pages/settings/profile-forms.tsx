@@ -1,5 +1,4 @@
 import type { Preferences } from '@tocsin/contract/console';
-import { useEffect, useState } from 'preact/hooks';
 import { problemBeside, problemOf } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { Button } from '../../components/button.tsx';
@@ -8,6 +7,7 @@ import { Form } from '../../components/form.tsx';
 import { showError, showToast } from '../../components/toast.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
+import { useDraft, useUnsaved } from '../../unsaved.ts';
 import { EmailForm } from './email-form.tsx';
 import { sendTestMail } from './send-test-mail.ts';
 import type { SavePreferences } from './use-preferences.ts';
@@ -16,12 +16,13 @@ const words = text.settings.profile;
 
 export function ProfileForms({ preferences, save }: { preferences: Preferences; save: SavePreferences }) {
   const { owner, service, reload } = useSession();
-  const [name, setName] = useState(preferences.name);
-  const { error, attempt } = useAttempt();
-  useEffect(() => setName(preferences.name), [preferences.name]);
+  const name = useDraft(preferences.name);
+  useUnsaved(name.isChanged);
+  const { error, attempt, forget } = useAttempt();
   const canMail = service.mail && owner.email !== null;
   const saveName = async (): Promise<void> => {
-    await save({ name });
+    await save({ name: name.value });
+    name.reset();
     await reload();
   };
   return (
@@ -29,12 +30,15 @@ export function ProfileForms({ preferences, save }: { preferences: Preferences; 
       <Form class="settings-line" submit={text.common.save} kind="plain" onSubmit={() => attempt(saveName)}>
         <TextField
           label={words.name}
-          value={name}
+          value={name.value}
           maxLength={100}
           autoComplete="name"
           required
           problem={problemOf(error, 'name') ?? problemBeside(error, ['name'])}
-          onInput={setName}
+          onInput={(value) => {
+            name.set(value);
+            forget();
+          }}
         />
       </Form>
       <EmailForm />

@@ -1,11 +1,12 @@
 import type { Preferences, QuietSpanEntry } from '@tocsin/contract/console';
-import { useEffect, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { problemBeside, problemOf } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { SelectField, Switch, TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { text } from '../../text/index.ts';
+import { useDraft, useUnsaved } from '../../unsaved.ts';
 import type { SavePreferences } from './use-preferences.ts';
 
 const words = text.settings.quietHours;
@@ -15,21 +16,26 @@ const night: QuietSpanEntry = { from: '22:00', to: '07:00' };
 type QuietHours = NonNullable<Preferences['quietHours']>;
 
 export function QuietHoursForm({ preferences, save }: { preferences: Preferences; save: SavePreferences }) {
-  const [hours, setHours] = useState<QuietHours>(preferences.quietHours ?? noQuietHours);
-  const { error, attempt } = useAttempt();
-  useEffect(() => setHours(preferences.quietHours ?? noQuietHours()), [preferences.quietHours]);
+  const none = useMemo(noQuietHours, []);
+  const draft = useDraft<QuietHours>(preferences.quietHours ?? none);
+  const hours = draft.value;
+  useUnsaved(draft.isChanged);
+  const { error, attempt, forget } = useAttempt();
+  const setHours = (changed: QuietHours): void => {
+    draft.set(changed);
+    forget();
+  };
+  const store = async (): Promise<void> => {
+    await save({ quietHours: isQuietAtAll ? hours : null });
+    draft.reset();
+  };
   const isQuietAtAll = channels.some((channel) => hours[channel] !== null);
   const problem = problemBeside(
     error,
     channels.map((channel) => `quietHours.${channel}`),
   );
   return (
-    <Form
-      class="stack settings-quiet"
-      submit={words.save}
-      kind="plain"
-      onSubmit={() => attempt(() => save({ quietHours: isQuietAtAll ? hours : null }))}
-    >
+    <Form class="stack settings-quiet" submit={words.save} kind="plain" onSubmit={() => attempt(store)}>
       <div>
         <h3>{words.title}</h3>
         <p class="soft small">{words.intro}</p>

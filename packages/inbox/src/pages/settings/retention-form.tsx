@@ -1,5 +1,5 @@
 import type { Preferences } from '@tocsin/contract/console';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { problemBeside, problemOf } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -7,6 +7,7 @@ import { SelectField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
+import { useDraft, useUnsaved } from '../../unsaved.ts';
 import { retentionChoices } from './retention-choices.ts';
 import type { SavePreferences } from './use-preferences.ts';
 
@@ -15,12 +16,16 @@ const words = text.settings.history;
 export function RetentionForm({ preferences, save }: { preferences: Preferences; save: SavePreferences }) {
   const { service } = useSession();
   const present = preferences.retentionDays;
-  const [days, setDays] = useState(present);
-  const { error, attempt } = useAttempt();
+  const draft = useDraft(present);
+  const days = draft.value;
+  useUnsaved(draft.isChanged);
+  const { error, attempt, forget } = useAttempt();
   const [isAsking, setAsking] = useState(false);
-  useEffect(() => setDays(present), [present]);
   const store = async (): Promise<void> => {
-    await attempt(() => save({ retentionDays: days }));
+    await attempt(async () => {
+      await save({ retentionDays: days });
+      draft.reset();
+    });
     setAsking(false);
   };
   const isShorter = days !== null && (present === null || days < present);
@@ -42,7 +47,10 @@ export function RetentionForm({ preferences, save }: { preferences: Preferences;
           }))}
           hint={words.limit(service.retentionDays)}
           problem={problemOf(error, 'retentionDays') ?? problemBeside(error, ['retentionDays'])}
-          onChange={(value) => setDays(value === 'null' ? null : Number(value))}
+          onChange={(value) => {
+            draft.set(value === 'null' ? null : Number(value));
+            forget();
+          }}
         />
       </Form>
       {isAsking && days !== null && (

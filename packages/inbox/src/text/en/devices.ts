@@ -93,4 +93,6 @@ export const devices = {
     'JSON with url, username, password and topic. It holds the password: show it to nobody else. Where an app cannot read it, copy the settings one by one.',
   qrLabel: 'QR code with the address, user name, password and topic of this device',
   done: 'Done',
+  closeTitle: 'Close without the password?',
+  closeMessage: 'The password cannot be shown again. If you have not stored it, you need to make a new one.',
 };

@@ -82,6 +82,8 @@ export const keys = {
   testTitle: 'Test of a new key',
   testBody: 'If you can read this, the key works.',
   done: 'Done',
+  closeTitle: 'Close without the key?',
+  closeMessage: 'The key cannot be shown again. If you have not stored it, you need to create another one.',
 
   accepted: 'The key works: the notification was accepted.',
   stored: 'It is in your inbox.',
