@@ -27,6 +27,9 @@ export interface Log extends RequestLog, CrewLog {
   masterKeyMissing(message: string): void;
   dataFolderNotLocked(dataDir: string): void;
   brokerShared(isShared: boolean): void;
+  storeDamaged(problems: readonly string[]): void;
+  walDamaged(damage: { frames: number; lostFrames: number; lostCommits: number }): void;
+  upkeepFailed(error: unknown): void;
   redeliveryFailed(error: unknown): void;
   givenUp(delivery: Delivery): void;
   certificateLoaded(certificate: { names: string; validTo: Date }): void;
@@ -137,6 +140,17 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     dataFolderNotLocked: (dataDir) =>
       logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
+    storeDamaged: (problems) =>
+      logger.error(
+        { count: problems.length, problems: problems.slice(0, 3) },
+        "the database is damaged: run 'tocsin doctor --deep', and restore a backup",
+      ),
+    walDamaged: ({ frames, lostFrames, lostCommits }) =>
+      logger.error(
+        { frames, lostFrames, lostCommits },
+        'the write-ahead log is damaged, or was cut off by a power failure: SQLite left out its last commits',
+      ),
+    upkeepFailed: (error) => logger.warn({ cause: String((error as Error).message) }, 'upkeep of the database failed'),
     redeliveryFailed: (error) => {
       if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');
       else if (performance.now() - storeLostAt >= storeLineEveryMs) {

@@ -4,12 +4,14 @@ import { openApi } from './composition/api.ts';
 import { addConsoleApi, openConsole } from './composition/console.ts';
 import { type Foundation, layFoundation } from './composition/foundation.ts';
 import { createOwnBroker, openChannels, openRedelivery } from './composition/outlets.ts';
+import { reportWalDamage, startStoreUpkeep } from './composition/store-upkeep.ts';
 import type { Config } from './config.ts';
 import { createReadiness } from './console/readiness.ts';
 import { byName, deviceUrls } from './core/device-urls.ts';
 import { endFirstRun, type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
 import { systemMakers } from './gateway/registration.ts';
 import { startRetention } from './gateway/retention.ts';
+import { StoreHealth } from './gateway/store-health.ts';
 import { listen, listenProblem } from './listen.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -42,12 +44,18 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, budget);
   try {
     const isLocked = lockData(config, opened);
+    reportWalDamage(config, log);
     const foundation = await layFoundation(config, log, opened);
     if (!isLocked) log.dataFolderNotLocked(config.dataDir);
     const { store, tls } = foundation;
     const { metrics } = foundation.observability;
     metrics.watchStore(store);
-    const readiness = createReadiness(store);
+    const readiness = createReadiness({
+      check: async () => {
+        await store.check();
+        await foundation.storeHealth.check(store);
+      },
+    });
     const gathered = config.workers === 1 ? null : new GatheredMetrics(metrics.registry);
     const consoleApp = await openConsole(foundation, readiness, gathered ?? metrics.registry);
     const embedded = await createOwnBroker(foundation);
@@ -65,6 +73,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     if (embedded !== null) consoleApp.server.on('upgrade', embedded.handleUpgrade);
     readiness.watch(set.managed);
     openRetention(foundation, embedded);
+    opened.defer(startStoreUpkeep({ store, onDamage: log.storeDamaged, onFailed: log.upkeepFailed }), 'store upkeep');
     openRedelivery(foundation, set);
     const crew = config.workers === 1 ? null : await openWorkers(foundation, embedded);
     if (crew !== null) gathered?.addFrom(crew.metrics);
@@ -83,6 +92,8 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
           consoleUrl,
         })
       : null;
+    // What the first run made must not depend on the write-ahead log.
+    if (firstRun !== null) await store.checkpoint().catch(log.upkeepFailed);
     log.started(urls);
     return {
       urls,
@@ -111,7 +122,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
 export async function startWorker(config: Config, log: Log, head: HeadLink): Promise<Pick<Gateway, 'reload' | 'stop'>> {
   const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, workerBudget);
   try {
-    const foundation = await layFoundation(config, log, opened);
+    const foundation = await layFoundation(config, log, opened, new StoreHealth(head.storeFailures));
     const { tls, observability } = foundation;
     const { channels } = await openChannels(foundation, config.mqtt.platform === null ? head.publisher : null);
     const reload = (): void => void tls?.reload();
@@ -154,9 +165,19 @@ function openRetention({ config, store, log, opened }: Foundation, embedded: Emb
   );
 }
 
-async function openWorkers({ config, log, opened }: Foundation, embedded: EmbeddedBroker | null): Promise<Crew> {
+async function openWorkers(
+  { config, log, opened, storeHealth }: Foundation,
+  embedded: EmbeddedBroker | null,
+): Promise<Crew> {
   const { workers: size, port } = config;
-  const crew = await openCrew({ size, port, publisher: embedded, isLogForPeople: log.isForPeople, log });
+  const crew = await openCrew({
+    size,
+    port,
+    publisher: embedded,
+    isLogForPeople: log.isForPeople,
+    log,
+    onStoreFailures: (worker, failures) => storeHealth.noteWorker(worker, failures),
+  });
   opened.defer(() => crew.stop(workerBudget.totalMs + 300), 'workers');
   return crew;
 }

@@ -22,16 +22,16 @@ export async function openApi(foundation: Foundation, channels: Channels): Promi
 }
 
 function createApi(foundation: Foundation, channels: Channels): Server {
-  const { config, log, store, followUp, observability } = foundation;
+  const { config, log, store, storeHealth, followUp, observability } = foundation;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
-  const directory = createDirectory(store, () => performance.now());
+  const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
   store.onChange(directory.changed);
   const newRequestId = createRequestIdSource();
   const isAlone = config.workers === 1 && config.databaseUrl === null;
   const sharedLimits = isAlone ? null : { store, onChange: log.limitsShared };
   const app = createApp({
     accept: createAccept({
-      store: observeSaves(store, deliveryObserver),
+      store: observeSaves(storeHealth.watchSaves(store), deliveryObserver),
       directory,
       channels: observeChannels(channels, 'first', deliveryObserver),
       followUp,

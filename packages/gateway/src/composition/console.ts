@@ -122,11 +122,11 @@ function isTrustedProxy({ trustedProxies }: Config): (message: IncomingMessage) 
 
 /** The accept path of the public API, with recipients of its own. */
 function acceptForSome(
-  { log, store, followUp, observability: { deliveryObserver } }: Foundation,
+  { log, store, storeHealth, followUp, observability: { deliveryObserver } }: Foundation,
   { channels }: ChannelSet,
 ): (recipients: Recipients) => Accept {
   const parts = {
-    store: observeSaves(store, deliveryObserver),
+    store: observeSaves(storeHealth.watchSaves(store), deliveryObserver),
     channels: observeChannels(channels, 'first', deliveryObserver),
     followUp,
     newId: createUuidV7Source(Date.now, randomUUID),

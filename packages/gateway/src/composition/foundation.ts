@@ -3,6 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { createFollowUp, type FollowUp } from '../gateway/follow-up.ts';
 import type { Store } from '../gateway/ports.ts';
+import { StoreHealth } from '../gateway/store-health.ts';
 import type { ServerMaker } from '../http/server.ts';
 import type { Log } from '../log.ts';
 import { createObservability, type Observability } from '../observability.ts';
@@ -17,12 +18,18 @@ export interface Foundation {
   opened: OrderlyStop;
   observability: Observability;
   store: Store;
+  storeHealth: StoreHealth;
   followUp: FollowUp;
   /** null: plain HTTP. */
   tls: Tls | null;
 }
 
-export async function layFoundation(config: Config, log: Log, opened: OrderlyStop): Promise<Foundation> {
+export async function layFoundation(
+  config: Config,
+  log: Log,
+  opened: OrderlyStop,
+  storeHealth = new StoreHealth(),
+): Promise<Foundation> {
   const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
   const { onBatch } = observability.metrics;
   const store = opened.adopt(
@@ -38,7 +45,8 @@ export async function layFoundation(config: Config, log: Log, opened: OrderlySto
     onFailed: log.redeliveryFailed,
   });
   opened.adopt(followUp, (each) => each.close(), 'follow-up');
-  return { config, log, opened, observability, store, followUp, tls: await openCertificate(config, log, opened) };
+  const tls = await openCertificate(config, log, opened);
+  return { config, log, opened, observability, store, storeHealth, followUp, tls };
 }
 
 async function openCertificate({ tls }: Config, log: Log, opened: OrderlyStop): Promise<Tls | null> {

@@ -61,6 +61,10 @@ export interface Database {
   migrate(migrations: readonly Migration[]): Promise<void>;
   /** Problems of the database file itself; empty when it is sound. */
   verify(): Promise<string[]>;
+  /** Problems that can be found while others read and write; empty when there are none. */
+  examine(signal: AbortSignal): Promise<string[]>;
+  /** Empties the write-ahead log into the database, unless a reader needs it; absent where it is not ours. */
+  checkpoint?(): Promise<void>;
   /** Takes what was deleted or replaced out of the files too; absent where they are not ours. */
   wipe?(): Promise<void>;
   close(): Promise<void>;

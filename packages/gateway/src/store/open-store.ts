@@ -24,6 +24,7 @@ import { createMqttSessionStore } from './mqtt-sessions.ts';
 import { createNotificationStore } from './notifications.ts';
 import { createOwnerTotals } from './owner-totals.ts';
 import { createOwnerStore } from './owners.ts';
+import { createProbe } from './probe.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
 import { SearchThread } from './search/thread-client.ts';
@@ -102,9 +103,12 @@ function assemble(database: Database, keyring: Keyring): Store {
   const pushTargets = createPushTargetStore(database, keyring);
   const deliveries = createDeliveryStore(database, keyring);
   const searchThread = new SearchThread();
+  const owners = createOwnerStore(database, keyring, pushTargets);
+  const keys = createKeyStore(database, keyring);
   return {
-    ...createOwnerStore(database, keyring, pushTargets),
-    ...createKeyStore(database, keyring),
+    ...owners,
+    ...keys,
+    ...createProbe(database, keyring, { ...owners, ...keys }),
     ...createDeviceStore(database, keyring),
     ...createNotificationStore(database, keyring),
     ...createIdempotencyStore(database, keyring),
@@ -130,6 +134,8 @@ function assemble(database: Database, keyring: Keyring): Store {
     onChange: (listener) => database.onChange(listener),
     claimBroker: (onShared) => database.claimBroker?.(onShared),
     verify: () => verify(database, keyring),
+    examine: (signal) => database.examine(signal),
+    checkpoint: async () => database.checkpoint?.(),
     close: async () => {
       await searchThread.close();
       await database.close();

@@ -3,6 +3,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { Problem } from '../core/problem.ts';
+import type { StoreFailure } from '../core/store-failure.ts';
 import type { MetricSet } from './gathered-metrics.ts';
 import { type FromHead, type FromWorker, isOfKind } from './messages.ts';
 import { MetricsInquiry } from './metrics-inquiry.ts';
@@ -18,6 +19,7 @@ export interface CrewOptions {
   /** Their log lines look as those of the head. */
   isLogForPeople: boolean;
   log: CrewLog;
+  onStoreFailures(worker: number, failures: readonly StoreFailure[]): void;
 }
 
 export interface CrewLog {
@@ -89,7 +91,9 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
       else if (isOfKind<FromWorker, 'publish'>(message, 'publish')) publish?.(message.messages);
       else if (isOfKind<FromWorker, 'metrics'>(message, 'metrics')) metrics.answer(message.metrics);
       else if (isOfKind<FromWorker, 'listening'>(message, 'listening')) listens(member, message.url);
-      else if (isOfKind<FromWorker, 'failed'>(message, 'failed')) member.problem = message.problem;
+      else if (isOfKind<FromWorker, 'storeFailures'>(message, 'storeFailures')) {
+        options.onStoreFailures(number, message.failures);
+      } else if (isOfKind<FromWorker, 'failed'>(message, 'failed')) member.problem = message.problem;
     });
     // The process could not be made at all: no exit will follow.
     worker.on('error', (error) => {
@@ -112,6 +116,7 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
   function ended({ number, since, metrics }: Member, restart: RestartDelay, how: Ending): void {
     members.delete(number);
     metrics.answer(null);
+    options.onStoreFailures(number, []);
     if (members.size === 0) {
       // Whichever port was free at the start is to stay the same, though nobody holds it at the moment.
       if (options.port === 0 && url !== '') port = Number(new URL(url).port);

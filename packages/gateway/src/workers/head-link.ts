@@ -1,5 +1,6 @@
 // The worker's side: what it tells the head, and what the head asks of it.
 import cluster from 'node:cluster';
+import type { StoreFailure } from '../core/store-failure.ts';
 import type { MetricSet } from './gathered-metrics.ts';
 import { type FromHead, type FromWorker, isOfKind } from './messages.ts';
 import { RemotePublisher } from './remote-publisher.ts';
@@ -11,6 +12,8 @@ export interface HeadLink {
   serve(parts: { metrics(): Promise<MetricSet>; reload(): void }): void;
   /** Resolves when the head asks for the end, or has ended itself. */
   stopAsked: Promise<void>;
+  /** Tells the head, which answers for readiness, what the store failed to do for callers. */
+  storeFailures(failures: readonly StoreFailure[]): void;
   listening(url: string): Promise<void>;
   /** Resolves when the head has been told. */
   failed(problem: string): Promise<void>;
@@ -43,6 +46,7 @@ export function linkToHead(): HeadLink {
       });
     },
     stopAsked: stopAsked.promise,
+    storeFailures: (failures) => void post({ kind: 'storeFailures', failures }),
     listening: (url) => post({ kind: 'listening', url }),
     failed: (problem) => post({ kind: 'failed', problem }),
   };

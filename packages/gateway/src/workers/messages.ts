@@ -1,6 +1,7 @@
 // What head and workers say to each other over the channel that Node opens between them.
 import type { MqttMessage } from '../channels/mqtt/publisher.ts';
 import type { Outcome } from '../core/answer.ts';
+import type { StoreFailure } from '../core/store-failure.ts';
 import type { MetricSet } from './gathered-metrics.ts';
 
 /** Publishes and their outcomes are matched by a number that the worker gives. */
@@ -11,6 +12,7 @@ export type FromWorker =
   /** It could not start; the text is for people. */
   | { kind: 'failed'; problem: string }
   | { kind: 'alive' }
+  | { kind: 'storeFailures'; failures: readonly StoreFailure[] }
   | { kind: 'metrics'; metrics: MetricSet }
   | { kind: 'publish'; messages: Numbered<MqttMessage>[] };
 

@@ -1,4 +1,5 @@
 // Everything that is kept.
+import type { StoreFailure } from '../../core/store-failure.ts';
 import type { ClockStore } from './clock.ts';
 import type { DeliveryStore } from './deliveries.ts';
 import type { InboxStore } from './inbox.ts';
@@ -40,7 +41,13 @@ export interface Store
   isLegacy(): Promise<boolean>;
   /** Resolves when the store can be read and written now. */
   check(): Promise<void>;
+  /** Repeats what failed for a caller, for this one or for others; rejects where it fails for all of them. */
+  probe(failure: StoreFailure): Promise<void>;
   /** Reads everything and says what is damaged; empty when all is well. */
   verify(): Promise<string[]>;
+  /** Looks for damage of the database itself, beside reads and writes; empty when there is none. */
+  examine(signal: AbortSignal): Promise<string[]>;
+  /** Moves the write-ahead log into the database, where there is one and nothing stands in the way. */
+  checkpoint(): Promise<void>;
   close(): Promise<void>;
 }

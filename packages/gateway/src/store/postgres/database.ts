@@ -74,6 +74,7 @@ export async function openPostgresDatabase(
     },
     migrate: (migrations) => migrate(config, migrations),
     verify: () => connections.use(verify),
+    examine: () => connections.use(verify),
     close: async () => {
       changes?.close();
       brokerClaim?.close();

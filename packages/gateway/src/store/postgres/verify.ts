@@ -26,7 +26,7 @@ const tables: Record<keyof Tables, true> = {
   request_counts: true,
 };
 
-/** Tables that are missing, and indexes that the server itself calls unusable. */
+/** Tables that are missing, indexes that the server calls unusable, and pages that it found damaged. */
 export async function verify(client: PoolClient): Promise<string[]> {
   const missing = await client.query<{ name: string }>(
     'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NULL',
@@ -37,8 +37,14 @@ export async function verify(client: PoolClient): Promise<string[]> {
      WHERE NOT (indisvalid AND indisready) AND indrelid IN (SELECT to_regclass(quote_ident(t)) FROM unnest($1::text[]) AS t)`,
     [Object.keys(tables)],
   );
+  // Counted since the statistics were last reset; null where the server keeps no checksums.
+  const pages = await client.query<{ count: number | null }>(
+    'SELECT checksum_failures AS count FROM pg_stat_database WHERE datname = current_database()',
+  );
+  const damaged = Number(pages.rows[0]?.count ?? 0);
   return [
     ...missing.rows.map(({ name }) => `the table ${name} is missing`),
     ...broken.rows.map(({ name }) => `the index ${name} is not valid; run REINDEX INDEX ${name}`),
+    ...(damaged > 0 ? [`the server found ${damaged} damaged pages; see its log`] : []),
   ];
 }

@@ -12,6 +12,7 @@ import { StoreUnavailable } from '../../gateway/ports.ts';
 import type { Database, OnBatch } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { CommitQueue } from './commit-queue.ts';
+import { examineFile } from './examine-file.ts';
 import type { Statement } from './protocol.ts';
 import { ThreadClient } from './thread-client.ts';
 
@@ -47,6 +48,10 @@ export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database 
       await writer.ask({ kind: 'migrate', migrations: steps });
     },
     verify: () => reader.ask({ kind: 'verify' }),
+    examine: (signal) => examineFile(file, signal),
+    checkpoint: async () => {
+      await writer.ask({ kind: 'wipe' });
+    },
     wipe: async () => {
       const giveUpAt = performance.now() + deadlineMs;
       while (!(await writer.ask({ kind: 'wipe' }))) {

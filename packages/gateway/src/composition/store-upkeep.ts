@@ -1,0 +1,40 @@
+// What the head does for its store besides using it: looks for damage once, and keeps the write-ahead log short.
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { Store } from '../gateway/ports.ts';
+import type { Log } from '../log.ts';
+import { databaseFileName } from '../store/open-store.ts';
+import { findWalDamage } from '../store/sqlite/wal-damage.ts';
+
+/** While little is written nothing else empties the log, and damage to it would cost whatever is in it. */
+const checkpointMs = 60_000;
+
+/** To be called before the store is opened: afterwards nothing tells what its write-ahead log held. */
+export function reportWalDamage({ databaseUrl, dataDir }: Config, log: Pick<Log, 'walDamaged'>): void {
+  const damage = databaseUrl === null ? findWalDamage(join(dataDir, databaseFileName)) : null;
+  if (damage !== null) log.walDamaged(damage);
+}
+
+export interface StoreUpkeepParts {
+  store: Pick<Store, 'examine' | 'checkpoint'>;
+  onDamage: (problems: readonly string[]) => void;
+  onFailed: (error: unknown) => void;
+}
+
+/** Returns the function that ends it. */
+export function startStoreUpkeep({ store, onDamage, onFailed }: StoreUpkeepParts): () => void {
+  const stop = new AbortController();
+  const report = (error: unknown): void => {
+    if (!stop.signal.aborted) onFailed(error);
+  };
+  const checkpoint = (): void => void store.checkpoint().catch(report);
+  checkpoint();
+  const timer = setInterval(checkpoint, checkpointMs);
+  store.examine(stop.signal).then((problems) => {
+    if (problems.length > 0) onDamage(problems);
+  }, report);
+  return () => {
+    clearInterval(timer);
+    stop.abort();
+  };
+}
