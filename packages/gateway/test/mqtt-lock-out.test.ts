@@ -148,6 +148,11 @@ test('A page of another site cannot open a WebSocket at /mqtt, the console can, 
   ]) {
     assert.equal(await statusFor([`Origin: ${origin}`]), '403', origin);
   }
+  // A page whose own name resolves to this machine (DNS rebinding).
+  assert.equal(await statusFor([`Origin: http://evil.example:${port}`], `evil.example:${port}`), '403');
+  assert.equal(await statusFor([`Origin: https://evil.example:${port}`], `evil.example:${port}`), '403');
+  // A proxy that does not pass on the name.
+  assert.equal(await statusFor(['Origin: https://inbox.example.com'], `localhost:${port}`), '101');
 });
 
 async function startBroker(t: TestContext) {

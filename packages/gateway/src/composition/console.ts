@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { type AddressOptions, createAddresses, isSecureMessage } from '../console/addresses.ts';
 import { addApi } from '../console/api.ts';
 import { createConsole } from '../console/app.ts';
-import { createKnownHosts } from '../console/known-hosts.ts';
+import { createKnownHosts, type IsKnownHost } from '../console/known-hosts.ts';
 import type { MetricsSource } from '../console/metrics-route.ts';
 import type { Readiness } from '../console/readiness.ts';
 import { isOwnOrigin } from '../console/same-origin.ts';
@@ -38,12 +38,7 @@ export async function openConsole(
   const app = createConsole({
     readiness,
     metrics: { source, token: config.metricsToken },
-    isKnownHost: createKnownHosts({
-      ...config.publicAddresses,
-      isLegacy,
-      isOverTls: (message) => isSecureMessage(message, { consoleUrl: null, isTrustedProxy: isTrustedProxy(config) }),
-      onUnknownName: log.unknownHost,
-    }),
+    isKnownHost: knownHosts(config, isLegacy, log.unknownHost),
     ...serverMaker(foundation),
   });
   const close = async (each: FastifyInstance, signal: AbortSignal): Promise<void> => {
@@ -106,13 +101,30 @@ export async function addConsoleApi(
   });
 }
 
-/** Whether a WebSocket was opened by a page of the console. */
-export function isConsolePage(config: Config): (message: IncomingMessage) => boolean {
+function knownHosts(config: Config, isLegacy: boolean, onUnknownName: (name: string) => void): IsKnownHost {
+  return createKnownHosts({
+    ...config.publicAddresses,
+    isLegacy,
+    isOverTls: (message) => isSecureMessage(message, { consoleUrl: null, isTrustedProxy: isTrustedProxy(config) }),
+    onUnknownName,
+  });
+}
+
+/** Whether a WebSocket was opened by a page of the console, under a name that the console answers to. */
+export async function createIsConsolePage({
+  config,
+  store,
+}: Pick<Foundation, 'config' | 'store'>): Promise<(message: IncomingMessage) => boolean> {
   const { consoleUrl } = config.publicAddresses;
   const options = { consoleUrl, isTrustedProxy: isTrustedProxy(config) };
+  // The console reports unknown names, when it serves the page.
+  const isKnownHost = knownHosts(config, await store.isLegacy(), () => undefined);
   return (message) => {
     const { origin = '', host } = message.headers;
-    return isOwnOrigin(origin, { host, consoleUrl, isSecure: isSecureMessage(message, options) });
+    if (origin === consoleUrl) return true;
+    return (
+      isKnownHost(message) && isOwnOrigin(origin, { host, consoleUrl, isSecure: isSecureMessage(message, options) })
+    );
   };
 }
 

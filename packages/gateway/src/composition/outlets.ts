@@ -6,11 +6,12 @@ import { callOffAt } from '../gateway/call-off.ts';
 import { observeChannels } from '../gateway/observe.ts';
 import { startRedelivery } from '../gateway/redeliver.ts';
 import { clientAddress } from '../http/client-address.ts';
-import { isConsolePage } from './console.ts';
+import { createIsConsolePage } from './console.ts';
 import type { Foundation } from './foundation.ts';
 
 /** null where the operator has a broker. */
-export async function createOwnBroker({ config, store, observability }: Foundation): Promise<EmbeddedBroker | null> {
+export async function createOwnBroker(foundation: Foundation): Promise<EmbeddedBroker | null> {
+  const { config, store, observability } = foundation;
   if (config.mqtt.platform !== null) return null;
   return createEmbeddedBroker({
     store,
@@ -18,7 +19,7 @@ export async function createOwnBroker({ config, store, observability }: Foundati
     now: Date.now,
     onEvent: observability.onBrokerEvent,
     addressOf: (request) => clientAddress(request, config.trustedProxies),
-    isOwnPage: isConsolePage(config),
+    isOwnPage: await createIsConsolePage(foundation),
   });
 }
 
