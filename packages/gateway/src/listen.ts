@@ -2,6 +2,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { isTooManyFiles, tooManyFiles } from './core/file-error.ts';
 import { Problem } from './core/problem.ts';
 import { plainSocketOf } from './tls/index.ts';
 
@@ -41,6 +42,7 @@ export function listenProblem(
   if (code === 'EACCES') {
     return new Problem(`This user may not listen on port ${port}. Set ${variable} to one from 1024 on.`);
   }
+  if (isTooManyFiles(error)) return new Problem(`Cannot listen on port ${port} (${variable}). ${tooManyFiles}`);
   return new Problem(`Cannot listen on port ${port} (${variable}): ${message}`);
 }
 

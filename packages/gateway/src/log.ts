@@ -30,6 +30,7 @@ export interface Log extends RequestLog, CrewLog {
   storeDamaged(problems: readonly string[]): void;
   walDamaged(damage: { frames: number; lostFrames: number; lostCommits: number }): void;
   upkeepFailed(error: unknown): void;
+  diskFull(): void;
   redeliveryFailed(error: unknown): void;
   givenUp(delivery: Delivery): void;
   certificateLoaded(certificate: { names: string; validTo: Date }): void;
@@ -137,6 +138,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
         );
       } else logger.info('MQTT: no other node on this database runs an embedded broker any more');
     },
+    diskFull: () =>
+      logger.error('the disk is full: nothing is stored until there is space again; requests are served meanwhile'),
     dataFolderNotLocked: (dataDir) =>
       logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),

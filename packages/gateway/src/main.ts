@@ -2,7 +2,7 @@
 import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
 import { openApi } from './composition/api.ts';
 import { addConsoleApi, openConsole } from './composition/console.ts';
-import { type Foundation, layFoundation } from './composition/foundation.ts';
+import { type Foundation, layFoundation, lockData } from './composition/foundation.ts';
 import { createOwnBroker, openChannels, openRedelivery } from './composition/outlets.ts';
 import { reportWalDamage, startStoreUpkeep } from './composition/store-upkeep.ts';
 import type { Config } from './config.ts';
@@ -16,8 +16,6 @@ import { listen, listenProblem } from './listen.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { headBudget, OrderlyStop, ownBudget, workerBudget } from './stop.ts';
-import { makeFolder } from './store/data-folder.ts';
-import { lockDataFolder } from './store/data-folder-lock.ts';
 import { type Crew, openCrew } from './workers/crew.ts';
 import { GatheredMetrics, type MetricSet } from './workers/gathered-metrics.ts';
 import type { HeadLink } from './workers/head-link.ts';
@@ -133,15 +131,6 @@ export async function startWorker(config: Config, log: Log, head: HeadLink): Pro
     await opened.disposeAsync();
     throw error;
   }
-}
-
-/** Says whether no other server can use the data directory now. With PostgreSQL several nodes are meant to share the data. */
-function lockData({ dataDir, databaseUrl }: Config, opened: OrderlyStop): boolean {
-  if (databaseUrl !== null) return true;
-  makeFolder(dataDir);
-  const lock = lockDataFolder(dataDir, 'server');
-  opened.defer(() => lock?.release(), 'lock');
-  return lock !== null;
 }
 
 function openRetention({ config, store, log, opened }: Foundation, embedded: EmbeddedBroker | null): void {

@@ -130,7 +130,7 @@ suite('The layers', () => {
       'channels/email/lanes.ts',
       'channels/mqtt/client-connection.ts',
       'channels/push/http2-client.ts',
-      ...['change-listener', 'connections', 'errors', 'migrate', 'open', 'rows'].map(
+      ...['broker-claim', 'change-listener', 'connections', 'errors', 'migrate', 'open', 'rows'].map(
         (name) => `store/postgres/${name}.ts`,
       ),
       'traces/exporter.ts',

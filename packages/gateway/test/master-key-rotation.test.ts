@@ -671,7 +671,7 @@ function sealedVersions(dataDir: string): [version: number, values: number][] {
     const values = db
       .prepare(
         'SELECT wrapped AS value FROM data_keys UNION ALL SELECT sealed FROM api_keys ' +
-          "UNION ALL SELECT value FROM meta WHERE name NOT LIKE 'master_key_retired:%'",
+          "UNION ALL SELECT value FROM meta WHERE name NOT LIKE 'master_key_retired:%' AND name NOT IN ('clock', 'schema')",
       )
       .all() as { value: Uint8Array }[];
     const counts = new Map<number, number>();

@@ -1,6 +1,7 @@
 // The command line: finds the command, reads its arguments, prints what it gives back.
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
+import { isTooManyFiles, tooManyFiles } from '../core/file-error.ts';
 import { printableJson, printableLines } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../gateway/ports.ts';
@@ -49,9 +50,14 @@ async function main(words: string[]): Promise<number> {
       printError(error.message);
       return usageExitCode;
     }
-    printError(isForPeople(error) ? error.message : String((error as Error).stack));
+    printError(describe(error));
     return failureExitCode;
   }
+}
+
+function describe(error: unknown): string {
+  if (isForPeople(error)) return error.message;
+  return isTooManyFiles(error) ? tooManyFiles : String((error as Error).stack);
 }
 
 /** What a store can say of itself is no fault of the program. */

@@ -8,6 +8,8 @@ import type { ServerMaker } from '../http/server.ts';
 import type { Log } from '../log.ts';
 import { createObservability, type Observability } from '../observability.ts';
 import type { OrderlyStop } from '../stop.ts';
+import { makeFolder } from '../store/data-folder.ts';
+import { lockDataFolder } from '../store/data-folder-lock.ts';
 import { openStore } from '../store/open-store.ts';
 import { openTls, type Tls } from '../tls/index.ts';
 
@@ -24,6 +26,15 @@ export interface Foundation {
   tls: Tls | null;
 }
 
+/** Says whether no other server can use the data directory now. With PostgreSQL several nodes are meant to share the data. */
+export function lockData({ dataDir, databaseUrl }: Config, opened: OrderlyStop): boolean {
+  if (databaseUrl !== null) return true;
+  makeFolder(dataDir);
+  const lock = lockDataFolder(dataDir, 'server');
+  opened.defer(() => lock?.release(), 'lock');
+  return lock !== null;
+}
+
 export async function layFoundation(
   config: Config,
   log: Log,
@@ -33,7 +44,7 @@ export async function layFoundation(
   const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
   const { onBatch } = observability.metrics;
   const store = opened.adopt(
-    await openStore({ ...config, onBatch, onMasterKeyMissing: log.masterKeyMissing }, 'create'),
+    await openStore({ ...config, onBatch, onMasterKeyMissing: log.masterKeyMissing, onFull: log.diskFull }, 'create'),
     (each) => each.close(),
     'store',
   );

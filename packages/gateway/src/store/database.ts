@@ -1,5 +1,6 @@
 // What a backend gives the store: somewhere to run queries that Kysely built, and a fast lane for notifications.
 import type { CompiledQuery, Kysely } from 'kysely';
+import type { StoreUnavailable } from '../gateway/ports.ts';
 import type { SealingKey } from './cipher.ts';
 import type { Tables } from './tables.ts';
 
@@ -57,6 +58,8 @@ export interface Database {
   onChange(listener: () => void): void;
   /** Tells whether another node on this database runs an embedded broker, from now on; absent where there is but one node. */
   claimBroker?(onShared: (isShared: boolean) => void): void;
+  /** Why it cannot be used, as far as can be told from here, and what to do. */
+  explain(error: StoreUnavailable): { advice: string; isFull: boolean };
   /** Applies those that are not applied yet, in order. */
   migrate(migrations: readonly Migration[]): Promise<void>;
   /** Problems of the database file itself; empty when it is sound. */

@@ -1,12 +1,13 @@
 // Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { GivenMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../gateway/ports.ts';
 import { createClockStore } from './clock.ts';
 import { admitUse } from './copy-marker.ts';
 import { isThere, makeFolder } from './data-folder.ts';
-import type { Database, Dialect, OnBatch } from './database.ts';
+import type { Database, OnBatch } from './database.ts';
 import { createDeliveryStore } from './deliveries.ts';
 import { createDeviceStore } from './devices.ts';
 import { createDispatchStore } from './dispatches.ts';
@@ -42,6 +43,8 @@ export interface StoreOptions {
   /** Hears what to do when a master key comes into use that this process does not have. */
   onMasterKeyMissing?: (message: string) => void;
   onBatch?: OnBatch;
+  /** Hears that the disk is full and nothing can be stored now; without it such a store is not opened. */
+  onFull?: () => void;
 }
 
 export const databaseFileName = 'tocsin.db';
@@ -49,7 +52,7 @@ export const masterKeyFileName = 'master.key';
 
 /** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
 export async function openStore(
-  { dataDir, databaseUrl = null, masterKey, onMasterKeyMissing = () => undefined, onBatch }: StoreOptions,
+  { dataDir, databaseUrl = null, masterKey, onMasterKeyMissing = () => undefined, onBatch, onFull }: StoreOptions,
   mode: 'create' | 'existing',
 ): Promise<Store> {
   if (mode === 'create' && (databaseUrl === null || masterKey === null)) makeFolder(dataDir);
@@ -62,29 +65,57 @@ export async function openStore(
   const keyFile = join(dataDir, masterKeyFileName);
   try {
     if (databaseUrl !== null && masterKey === null && mode === 'create') await refuseEmptyDatabase(database, keyFile);
-    await database.migrate(migrations(database.build, database.dialect));
+    await orWhileFull(
+      database,
+      onFull,
+      () => database.migrate(migrations(database.build, database.dialect)),
+      () => isUpToDate(database),
+    );
     await admitUse(database);
     const keySource = masterKeySource(masterKey, keyFile);
     const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);
     const store = assemble(database, new Keyring(database, master));
     // A database that cannot be written is found out now, not with the first notification.
-    if (mode === 'create') await store.check();
+    if (mode === 'create') await orWhileFull(database, onFull, store.check);
     return store;
   } catch (error) {
     await database.close();
     if (error instanceof StoreUnavailable) {
       throw new Problem(
-        `The database ${database.name} cannot be opened: ${error.message}. ${adviceFor[database.dialect]}`,
+        `The database ${database.name} cannot be opened: ${error.message}. ${database.explain(error).advice}`,
       );
     }
     throw error;
   }
 }
 
-const adviceFor: Record<Dialect, string> = {
-  sqlite: 'If it is damaged, restore it from a backup; if another program holds it, end that program.',
-  postgres: 'The user in TOCSIN_DATABASE_URL has to own the database, or to be allowed to create tables in its schema.',
-};
+/**
+ * On a full disk a server that is started serves what it can: it reads, reports that nothing is stored, and recovers by
+ * itself. Others are told what is wrong.
+ */
+async function orWhileFull(
+  database: Database,
+  onFull: StoreOptions['onFull'],
+  work: () => Promise<void>,
+  isGoodEnough = async (): Promise<boolean> => true,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const isFull = error instanceof StoreUnavailable && onFull !== undefined && database.explain(error).isFull;
+    if (!isFull || !(await isGoodEnough())) throw error;
+    onFull();
+  }
+}
+
+/** Of a database file; false for a new one. */
+async function isUpToDate({ build, dialect, read }: Database): Promise<boolean> {
+  const tables = await read(sql`select 1 from sqlite_schema where name = 'schema_migrations'`.compile(build));
+  if (tables.length === 0) return false;
+  const rows = await read(sql<{ name: string }>`select name from schema_migrations`.compile(build));
+  const applied = new Set(rows.map(({ name }) => name));
+  return migrations(build, dialect).every(({ name }) => applied.has(name));
+}
 
 function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile: boolean, onBatch?: OnBatch): Database {
   const file = join(dataDir, databaseFileName);

@@ -19,7 +19,7 @@ export interface ReadyLine {
   firstRun?: {
     owner: string;
     key: string;
-    device: { id: string; mqtt: { password: string } };
+    device: { id: string; mqtt: { password: string; topic: string } };
     curl: string;
     /** A link that opens the inbox, once. */
     signIn: string;

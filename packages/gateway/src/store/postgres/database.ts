@@ -33,6 +33,9 @@ const build = new Kysely<Tables>({
   },
 });
 
+const advice =
+  'The user in TOCSIN_DATABASE_URL has to own the database, or to be allowed to create tables in its schema.';
+
 /** Rejects with a Problem where there is no database that can be used. */
 export async function openPostgresDatabase(
   url: string,
@@ -72,6 +75,7 @@ export async function openPostgresDatabase(
     claimBroker: (onShared) => {
       brokerClaim ??= new BrokerClaim(config, onShared);
     },
+    explain: () => ({ advice, isFull: false }),
     migrate: (migrations) => migrate(config, migrations),
     verify: () => connections.use(verify),
     examine: () => connections.use(verify),

@@ -6,7 +6,7 @@ import type { Failure, Statement, ThreadOptions } from './protocol.ts';
 export const busyTimeoutMs = 2000;
 
 /** Primary result codes, https://sqlite.org/rescode.html */
-const code = { busy: 5, locked: 6, constraint: 19, sqlError: 1, misuse: 21, range: 25 } as const;
+const code = { busy: 5, locked: 6, ioError: 10, constraint: 19, sqlError: 1, misuse: 21, range: 25 } as const;
 
 export class Connection {
   readonly #db: DatabaseSync;
@@ -34,7 +34,11 @@ export class Connection {
 
   #assertSetting(name: string, wanted: string | number): void {
     const actual = Object.values(this.#db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-    if (actual !== wanted) throw new Error(`SQLite runs with ${name} = ${actual} instead of ${wanted}`);
+    if (actual === wanted) return;
+    // SQLite does not say why; most often a full disk has no room for what the setting needs.
+    throw Object.assign(new Error(`SQLite runs with ${name} = ${actual} instead of ${wanted}`), {
+      errcode: code.ioError,
+    });
   }
 
   get isInTransaction(): boolean {
@@ -73,7 +77,7 @@ export function toFailure(error: unknown): Failure {
   if (primary === undefined || primary === code.sqlError || primary === code.misuse || primary === code.range) {
     return { failure: 'fault', message };
   }
-  return { failure: primary === code.constraint ? 'conflict' : 'unavailable', message };
+  return { failure: primary === code.constraint ? 'conflict' : 'unavailable', message, code: primary };
 }
 
 /** True when only another process is in the way; anything else that fails may have left the connection in doubt. */
@@ -83,7 +87,7 @@ export function isContention(error: unknown): boolean {
 }
 
 /** The low byte of an extended code says what happened, the rest how. */
-function primaryCode(error: unknown): number | undefined {
+export function primaryCode(error: unknown): number | undefined {
   const extended = (error as { errcode?: unknown }).errcode;
   return typeof extended === 'number' ? extended & 0xff : undefined;
 }

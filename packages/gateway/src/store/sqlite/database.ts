@@ -13,6 +13,7 @@ import type { Database, OnBatch } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { examineFile } from './examine-file.ts';
+import { adviceFor, causeOfFailure } from './open-failure.ts';
 import type { Statement } from './protocol.ts';
 import { ThreadClient } from './thread-client.ts';
 
@@ -46,6 +47,10 @@ export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database 
     migrate: async (migrations) => {
       const steps = migrations.map(({ name, statements }) => ({ name, statements: statements.map(toStatement) }));
       await writer.ask({ kind: 'migrate', migrations: steps });
+    },
+    explain: (error) => {
+      const cause = causeOfFailure(file, error);
+      return { advice: adviceFor(cause, file), isFull: cause === 'full' };
     },
     verify: () => reader.ask({ kind: 'verify' }),
     examine: (signal) => examineFile(file, signal),

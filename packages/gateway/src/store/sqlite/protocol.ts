@@ -36,6 +36,8 @@ export type Request =
 export interface Failure {
   failure: 'unavailable' | 'conflict' | 'fault';
   message: string;
+  /** Primary result code of SQLite, where it got that far. */
+  code?: number;
 }
 
 export interface CommitReply {

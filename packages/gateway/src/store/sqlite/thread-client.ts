@@ -2,7 +2,15 @@
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../gateway/ports.ts';
 import { ConstraintViolated } from '../database.ts';
-import { type Envelope, isFailure, type Replies, type Reply, type Request, type ThreadOptions } from './protocol.ts';
+import {
+  type Envelope,
+  type Failure,
+  isFailure,
+  type Replies,
+  type Reply,
+  type Request,
+  type ThreadOptions,
+} from './protocol.ts';
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -86,8 +94,8 @@ export class ThreadClient {
   }
 }
 
-export function toError({ failure, message }: { failure: string; message: string }): Error {
-  if (failure === 'unavailable') return new StoreUnavailable(message);
+export function toError({ failure, message, code }: Failure): Error {
+  if (failure === 'unavailable') return new StoreUnavailable(message, { cause: code });
   if (failure === 'conflict') return new ConstraintViolated(message);
   return new Error(message);
 }

@@ -4,6 +4,7 @@ import { seal } from '../cipher.ts';
 import type { QueryResult } from '../database.ts';
 import { applyMigrations, type MigrationSteps } from './apply-migrations.ts';
 import { busyTimeoutMs, Connection, isContention, toFailure } from './connection.ts';
+import { canReadFrozen, readFrozen } from './frozen-read.ts';
 import type {
   CommitReply,
   Envelope,
@@ -38,7 +39,7 @@ function answer(request: Request): Reply {
 function handle(request: Request): unknown {
   switch (request.kind) {
     case 'read':
-      return open().run(request.statement);
+      return read(request.statement);
     case 'commit':
       return commit(request);
     case 'migrate':
@@ -55,6 +56,15 @@ function handle(request: Request): unknown {
       connection?.close();
       connection = null;
       return null;
+  }
+}
+
+function read(statement: Statement): QueryResult<unknown> {
+  try {
+    return open().run(statement);
+  } catch (error) {
+    if (connection !== null || !canReadFrozen(options.file, error)) throw error;
+    return readFrozen(options.file, statement);
   }
 }
 

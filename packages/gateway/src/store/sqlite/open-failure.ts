@@ -1,0 +1,82 @@
+// Why a database file cannot be used, and what to do about it: SQLite's own message names neither.
+import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isTooManyFiles, tooManyFiles } from '../../core/file-error.ts';
+import type { StoreUnavailable } from '../../gateway/ports.ts';
+
+export type Cause = 'full' | 'read-only' | 'permission' | 'files' | 'held' | 'damaged' | 'unknown';
+
+/** Primary result codes, https://sqlite.org/rescode.html */
+const heldCodes = [5, 6];
+const damagedCodes = [11, 26];
+const fullCode = 13;
+
+/** What SQLite needs at least to open a database: its shared index, and some for the log. */
+const probeBytes = 128 * 1024;
+
+/** The cause of the error is the primary result code of SQLite, if it got that far. */
+export function causeOfFailure(file: string, error: StoreUnavailable): Cause {
+  const code = typeof error.cause === 'number' ? error.cause : undefined;
+  // A thread that did not start: there may be room for another file by now.
+  if (isTooManyFiles(error)) return 'files';
+  if (code !== undefined && heldCodes.includes(code)) return 'held';
+  if (code !== undefined && damagedCodes.includes(code)) return 'damaged';
+  return probe(file) ?? (code === fullCode ? 'full' : 'unknown');
+}
+
+export function adviceFor(cause: Cause, file: string): string {
+  const folder = dirname(file);
+  switch (cause) {
+    case 'full':
+      return `The disk that holds ${folder} is full. Free some space; nothing has to be restored.`;
+    case 'read-only':
+      return `${folder} is on a file system that is mounted read-only. Mount it for writing, or set TOCSIN_DATA_DIR to another folder.`;
+    case 'permission':
+      return `This user may not write to ${folder} or to a file in it. Run this as the user that the files belong to, or give them to this one (chown).`;
+    case 'files':
+      return tooManyFiles;
+    case 'held':
+      return 'Another program holds it; end that program.';
+    case 'damaged':
+      return 'It is damaged: restore it from a backup.';
+    case 'unknown':
+      return 'Look for errors of the disk in the log of the system. If the database is damaged, restore it from a backup.';
+  }
+}
+
+const causes: Readonly<Record<string, Cause>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EROFS: 'read-only',
+  EACCES: 'permission',
+  EPERM: 'permission',
+  EMFILE: 'files',
+  ENFILE: 'files',
+};
+
+/** Does what SQLite would do, and sees what the system says. */
+function probe(file: string): Cause | undefined {
+  const draft = join(dirname(file), `.probe-${process.pid}`);
+  try {
+    for (const each of [file, `${file}-wal`, `${file}-shm`]) requireWritable(each);
+    const handle = openSync(draft, 'wx', 0o600);
+    try {
+      let written = 0;
+      while (written < probeBytes) written += writeSync(handle, Buffer.alloc(probeBytes - written));
+    } finally {
+      closeSync(handle);
+      rmSync(draft, { force: true });
+    }
+    return undefined;
+  } catch (error) {
+    return causes[(error as NodeJS.ErrnoException).code ?? ''];
+  }
+}
+
+function requireWritable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
