@@ -20,6 +20,7 @@ export async function dial(
   port: number,
   { policy, resolve, ca, timeoutMs }: DialOptions,
   signal: AbortSignal,
+  owner?: string,
 ): Promise<TLSSocket> {
   const host = parseHost(hostText);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new EgressRefused();
@@ -28,7 +29,7 @@ export async function dial(
     timeoutMs,
     () => new EgressFailed(),
     async (deadline) => {
-      const addresses = await findAddresses(host, policy, resolve);
+      const addresses = await findAddresses(host, policy, resolve, owner);
       if (deadline.aborted) throw new EgressFailed();
       const tcp = openTcp(addresses, port);
       // Node sends no server name for a literal address, and compares the certificate with `host`.

@@ -19,7 +19,8 @@ export interface EgressOptions {
 
 /** Both reject with EgressFailed; with EgressRefused where the address may never be dialled. */
 export interface Egress {
-  connect(host: string, port: number, signal: AbortSignal): Promise<TLSSocket>;
+  /** `owner` is on whose behalf: lookups of names are shared out among owners. */
+  connect(host: string, port: number, signal: AbortSignal, owner?: string): Promise<TLSSocket>;
   /** https only. Redirects are not followed. */
   post(url: URL, request: PostRequest, signal: AbortSignal): Promise<PostAnswer>;
   /** Ends connections that were kept for further posts. */
@@ -29,8 +30,7 @@ export interface Egress {
 export function createEgress(policy: AddressPolicy, options: EgressOptions = {}): Egress {
   const { resolve = createSystemResolver(), ca, timeoutMs = 10_000 } = options;
   const dialOptions = { policy, resolve, ca, timeoutMs };
-  const connect = (host: string, port: number, signal: AbortSignal): Promise<TLSSocket> =>
-    dial(host, port, dialOptions, signal);
+  const connect: Egress['connect'] = (host, port, signal, owner) => dial(host, port, dialOptions, signal, owner);
   const never = new AbortController().signal;
   const agent = new GuardedAgent((host, port) => connect(host, port, never));
   return {

@@ -1,5 +1,6 @@
 // A broker that a request brought along. One connection for the request, closed after it; the credentials are kept
 // nowhere, so nothing is ever tried again.
+import type { TLSSocket } from 'node:tls';
 import type { CustomBroker } from '@tocsin/contract';
 import type { NotSent, Outcome } from '../../core/answer.ts';
 import type { Egress } from '../../egress/index.ts';
@@ -9,7 +10,12 @@ import type { MqttMessage } from './publisher.ts';
 
 export interface CustomPublisher {
   /** One outcome per message, in order; never rejects. Once the signal aborts it settles at once. */
-  publish(broker: CustomBroker, messages: readonly MqttMessage[], signal: AbortSignal): Promise<Outcome[]>;
+  publish(
+    broker: CustomBroker,
+    messages: readonly MqttMessage[],
+    signal: AbortSignal,
+    ownerId?: string,
+  ): Promise<Outcome[]>;
 }
 
 /** One sentence for every cause, or the gateway would tell what listens where. */
@@ -23,7 +29,7 @@ const maxReceivedBytes = 256 * 1024;
 export function createCustomPublisher(egress: Egress, options: { now(): number; timeoutMs?: number }): CustomPublisher {
   const { now, timeoutMs = 10_000 } = options;
   return {
-    async publish(broker, messages, requestSignal) {
+    async publish(broker, messages, requestSignal, ownerId) {
       const deadline = new AbortController();
       const abort = (): void => deadline.abort(new Error('The deadline passed'));
       const timer = setTimeout(abort, timeoutMs);
@@ -31,7 +37,8 @@ export function createCustomPublisher(egress: Egress, options: { now(): number; 
       if (requestSignal.aborted) abort();
       try {
         const { signal } = deadline;
-        const connection = await openWithVersion(allVersions, (version) => open(egress, broker, version, now, signal));
+        const connect = (): Promise<TLSSocket> => egress.connect(broker.host, broker.port, signal, ownerId);
+        const connection = await openWithVersion(allVersions, (version) => open(connect, broker, version, now, signal));
         const outcomes = await Promise.all(messages.map((message) => publishOne(connection, message, signal)));
         // The answer does not wait for the goodbye, which has a deadline of its own.
         connection.close();
@@ -53,7 +60,7 @@ async function publishOne(connection: MqttConnection, message: MqttMessage, sign
 }
 
 async function open(
-  egress: Egress,
+  connect: () => Promise<TLSSocket>,
   { host, port, path, username, password, clientId }: CustomBroker,
   version: MqttVersion,
   now: () => number,
@@ -61,7 +68,7 @@ async function open(
 ): Promise<MqttConnection> {
   // Loaded with the first broker that somebody brings: most installations never see one.
   const { newClientId, openConnection } = await import('./client-connection.ts');
-  const socket = await egress.connect(host, port, signal);
+  const socket = await connect();
   try {
     return await openConnection({
       version,

@@ -42,7 +42,7 @@ export function createMqttChannel(options: MqttChannelOptions): ManagedChannel<M
       if (customBroker === null) return targets.map(() => notReached);
       const payload = messageOf(notification);
       const messages = targets.map((target) => message(notification, target, payload, qos));
-      return custom.publish(customBroker, messages, signal);
+      return custom.publish(customBroker, messages, signal, notification.ownerId);
     },
   });
 
