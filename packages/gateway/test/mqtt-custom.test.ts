@@ -220,7 +220,8 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
       signal,
     );
     assert.deepEqual(outcomes, [notReached]);
-    assert.ok(performance.now() - started < 2000);
+    // Well before the 10 s that some of them have, on a machine that does much else.
+    assert.ok(performance.now() - started < 8000);
   }
 
   const connack = Buffer.from([0x20, 3, 0, 0, 0]);
