@@ -7,6 +7,19 @@ export function knowsPasskeys(): boolean {
   return typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 }
 
+export type PasskeyObstacle = 'needName' | 'needHttps' | 'tooOld';
+
+/** Why there can be no passkeys on this page; null: there can. `isOffered`: the console says that its address allows them. */
+export function passkeyObstacle(isOffered: boolean, { protocol, hostname }: Location): PasskeyObstacle | null {
+  const isAddress = /^\[|^\d+\.\d+\.\d+\.\d+$/.test(hostname);
+  if (isAddress) return 'needName';
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
+  if (protocol !== 'https:' && !isLocal) return 'needHttps';
+  // The page is fine, so it is the configured address of the console that is not.
+  if (!isOffered) return 'needName';
+  return knowsPasskeys() ? null : 'tooOld';
+}
+
 /** Whether passkeys can be offered among the suggestions of a field. */
 export async function suggestsPasskeys(): Promise<boolean> {
   return knowsPasskeys() && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true;

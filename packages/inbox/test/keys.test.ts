@@ -40,6 +40,7 @@ suite('The keys page', () => {
     await page.getByRole('button', { name: `Revoke Ann's "backup" $HOME` }).click();
     await page.getByRole('dialog').getByText('Callers that use it are refused within a second.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('1 revoked key').click();
     await item(page, `Ann's "backup" $HOME`).getByText('Revoked').waitFor();
     const send = () => notify({ api: inbox.gateway.api, key }, { title: 'Too late' });
     await eventually('the key is refused', 1500, send, ({ status }) => status === 401);

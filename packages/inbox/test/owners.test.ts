@@ -19,7 +19,7 @@ suite('The owners page', () => {
   inbox.test('adds an owner, mails an invitation, and shows numbers but no content', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/owners');
-    await page.getByText('They never see notifications.').waitFor();
+    await page.getByText('never notifications').waitFor();
     await add(page, 'Ann Example', 'ann@example.com');
     await page.getByText('Ann Example was added, and an invitation is on its way to ann@example.com').waitFor();
     assert.deepEqual(
@@ -38,9 +38,33 @@ suite('The owners page', () => {
     await row(page, 'Ann Example')
       .getByText(/second|now/)
       .waitFor();
-    assert.match((await row(page, 'Ann Example').innerText()).replaceAll(/\s+/g, ' '), /ann@example\.com 1 0 0 0 0 /);
+    assert.match(
+      (await row(page, 'Ann Example').innerText()).replaceAll(/\s+/g, ' '),
+      /ann@example\.com own_\S+ 1 0 0 0 0 /,
+    );
     assert.ok(!(await page.content()).includes('For Ann alone'));
   });
+
+  inbox.test(
+    'shows the command that prints a sign-in link for an owner without an address, and it works',
+    async (t) => {
+      const page = await inbox.newPage(t, { signedIn: true });
+      await page.goto('/owners');
+      await add(page, 'Dora', '');
+      await row(page, 'Dora').getByRole('button', { name: 'Sign-in link for Dora' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Sign-in link for Dora' });
+      const command = await dialog.getByRole('region', { name: 'the command' }).innerText();
+      const dora = await ownerNamed('Dora');
+      assert.equal(command.trim(), `npx tocsin owner sign-in ${dora.id}`);
+      const { stdout } = await inbox.installation.run(command.trim().split(' ').slice(2), {
+        TOCSIN_CONSOLE_URL: inbox.origin,
+      });
+      assert.match(stdout, /\/sign-in#/);
+      await expectAccessible(page);
+      // The page itself gets no way into the inbox of somebody else.
+      assert.ok(!(await page.content()).includes('/sign-in#'));
+    },
+  );
 
   inbox.test('refuses a second owner with the same address, and says so', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 409/ });

@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../../gateway/test/support/eventually.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+import { expectInsideWindow } from './support/geometry.ts';
+import { controlled } from './support/pushed.ts';
 
 suite('The settings', () => {
   const inbox = openInbox();
@@ -143,7 +145,8 @@ suite('The settings', () => {
     await settings(page);
     const rows = page.locator('#sign-in .settings-list li');
     await rows.nth(1).waitFor();
-    assert.equal(await rows.filter({ hasText: 'This one' }).count(), 1);
+    assert.equal(await rows.filter({ hasText: 'This browser' }).count(), 1);
+    assert.match(await rows.filter({ hasText: 'This browser' }).innerText(), /Last seen: now/);
 
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText(/is signed out|are signed out/).waitFor();
@@ -196,6 +199,49 @@ suite('The settings', () => {
       await expectAccessible(page);
       await expectNoSidewaysScroll(page);
     }
+  });
+
+  inbox.test('fit however narrow the window is, with everything open', async (t) => {
+    // 320 px is 1280 at 400 %; 256 px is a small laptop at 400 %.
+    for (const viewport of [
+      { width: 320, height: 256 },
+      { width: 256, height: 256 },
+    ]) {
+      const page = await inbox.newPage(t, { signedIn: true, viewport });
+      await settings(page);
+      for (const channel of ['Push', 'Mail', 'MQTT']) {
+        const group = page.getByRole('group', { name: channel });
+        await group.getByRole('switch').check();
+        await group.getByLabel('From').waitFor();
+      }
+      await page.getByRole('button', { name: 'Show a QR code' }).click();
+      await page.getByRole('img', { name: 'QR code' }).waitFor();
+      await expectNoSidewaysScroll(page);
+      await expectInsideWindow(page);
+    }
+  });
+
+  inbox.test('say that they could not be loaded instead of waiting for ever', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /ERR_INTERNET_DISCONNECTED/ });
+    await page.goto('/settings');
+    await controlled(page);
+    await page.getByLabel('Name', { exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await page.goto('/settings');
+    await page.getByRole('button', { name: 'Try again' }).first().waitFor();
+    await page.waitForFunction(() => document.querySelector('main .spinner') === null);
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByLabel('Name', { exact: true }).waitFor();
+  });
+
+  inbox.test('show dates in the language of the page, with the customs of the reader', async (t) => {
+    await inbox.post({ title: 'Dated' });
+    const page = await inbox.newPage(t, { signedIn: true, locale: 'de-DE' });
+    await page.goto('/');
+    await page.getByText('Dated', { exact: true }).first().click();
+    const time = await page.locator('.inbox-detail time').innerText();
+    assert.match(time, /^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day.* \d\d:\d\d:\d\d$/);
   });
 
   inbox.test('lead to the pages that have no place at the foot of a phone', async (t) => {

@@ -1,9 +1,9 @@
-// Times as people say them, in their own language and zone.
+// Times as people say them, in the language of the page and the reader's own zone.
 import { locale, text } from '../text/index.ts';
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const full = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 const steps = [
   ['second', 60],
   ['minute', 60],

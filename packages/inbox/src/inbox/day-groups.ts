@@ -10,7 +10,7 @@ export interface DayGroup<Item> {
 
 const dayMs = 24 * 3600 * 1000;
 
-export function createDayGroups(locale: string | undefined, timeZone?: string) {
+export function createDayGroups(locale: string, timeZone?: string) {
   const parts = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
   const weekday = new Intl.DateTimeFormat(locale, { timeZone, weekday: 'long' });
   const date = new Intl.DateTimeFormat(locale, { timeZone, weekday: 'short', day: 'numeric', month: 'long' });

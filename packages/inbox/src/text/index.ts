@@ -8,6 +8,8 @@ import { operator } from './en/operator.ts';
 import { ring } from './en/ring.ts';
 import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
+import { formatLocale } from './format-locale.ts';
 
 export const text = { common, devices, docs, inbox, keys, operator, ring, settings, signIn };
-export const locale = 'en';
+/** For dates and numbers. */
+export const locale = formatLocale('en', globalThis.navigator?.language);

@@ -17,7 +17,10 @@ export const phone = { width: 360, height: 740 };
 export const desktop = { width: 1280, height: 800 };
 
 export interface PageOptions
-  extends Pick<BrowserContextOptions, 'viewport' | 'colorScheme' | 'permissions' | 'hasTouch'> {
+  extends Pick<
+    BrowserContextOptions,
+    'viewport' | 'colorScheme' | 'permissions' | 'hasTouch' | 'locale' | 'forcedColors'
+  > {
   /** true: the owner of the first run. */
   signedIn?: boolean | ConsoleClient;
   /** Console errors that belong to the test. Without being signed in, a 401 always does. */

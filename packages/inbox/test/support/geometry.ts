@@ -70,3 +70,20 @@ export async function expectPageInTheMiddle(page: Page): Promise<void> {
   });
   assert.ok(found.isPage, `${found.name} covers the middle of the window`);
 }
+
+/** No control and no text is cut off at the side, also where the page itself would hide that. */
+export async function expectInsideWindow(page: Page): Promise<void> {
+  const outside = await page.evaluate(() => {
+    const all = document.querySelectorAll<HTMLElement>(
+      'main :is(a, button, input, select, textarea, p, h1, h2, h3, label)',
+    );
+    return [...all]
+      .filter(
+        (element) => element.checkVisibility({ opacityProperty: true }) && element.closest('.code-block') === null,
+      )
+      .map((element) => ({ element, box: element.getBoundingClientRect() }))
+      .filter(({ box }) => box.width > 1 && (box.right > innerWidth + 0.5 || box.left < -0.5))
+      .map(({ element, box }) => `${element.tagName}.${element.className} ends at ${box.right}`);
+  });
+  assert.deepEqual(outside, [], `outside of the window at ${page.url()}`);
+}

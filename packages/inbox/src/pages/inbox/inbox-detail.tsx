@@ -6,14 +6,14 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { showError, showToast } from '../../components/toast.tsx';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
-import { text } from '../../text/index.ts';
+import { locale, text } from '../../text/index.ts';
 import { DataTable } from './data-table.tsx';
 import { DeliveryList } from './delivery-list.tsx';
 import { PlainText } from './plain-text.tsx';
 import { SeverityBadge } from './severity-mark.tsx';
 import { type DetailProblem, useDetail } from './use-detail.ts';
 
-const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
 
 interface DetailProps {
   id: string;

@@ -6,11 +6,11 @@ import { showError } from '../../components/toast.tsx';
 import { createDayGroups } from '../../inbox/day-groups.ts';
 import { writeFilters } from '../../inbox/filters.ts';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
-import { text } from '../../text/index.ts';
+import { locale, text } from '../../text/index.ts';
 import { InboxRow } from './inbox-row.tsx';
 import { useToday } from './use-today.ts';
 
-const groupByDay = createDayGroups(undefined);
+const groupByDay = createDayGroups(locale);
 /** As far down as this still counts as the top. */
 const topPixels = 40;
 

@@ -3,7 +3,7 @@ import type { SearchState } from '../../inbox/search-stream.ts';
 import { locale, text } from '../../text/index.ts';
 
 const number = new Intl.NumberFormat(locale);
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long', year: 'numeric' });
+const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
 
 /** How far a search is. Screen readers hear the end of it, not every step. */
 export function SearchProgress({ search, onCancel }: { search: SearchState; onCancel: () => void }) {

@@ -22,6 +22,9 @@ export function KeysPage() {
     setCreated(made);
     await reload();
   };
+  const keys = newestFirst(value?.keys ?? []);
+  const live = keys.filter(({ revokedAt }) => revokedAt === null);
+  const revoked = keys.filter(({ revokedAt }) => revokedAt !== null);
   return (
     <div class="page keys">
       <PageHead title={words.title} lead={words.lead}>
@@ -30,19 +33,29 @@ export function KeysPage() {
         </Button>
       </PageHead>
       {error !== null && <LoadProblem error={error} onRetry={reload} />}
-      {value?.keys.length === 0 && (
+      {value !== undefined && live.length === 0 && (
         <div class="card">
           <EmptyState icon="key" title={words.noneTitle}>
             <p>{words.none}</p>
           </EmptyState>
         </div>
       )}
-      {value !== undefined && value.keys.length > 0 && (
+      {live.length > 0 && (
         <ul class="keys-list" aria-label={words.listName}>
-          {inOrder(value.keys).map((key) => (
+          {live.map((key) => (
             <KeyRow key={key.id} entry={key} onChange={reload} />
           ))}
         </ul>
+      )}
+      {revoked.length > 0 && (
+        <details class="keys-revoked">
+          <summary>{words.revokedKeys(revoked.length)}</summary>
+          <ul class="keys-list" aria-label={words.revokedListName}>
+            {revoked.map((key) => (
+              <KeyRow key={key.id} entry={key} onChange={reload} />
+            ))}
+          </ul>
+        </details>
       )}
       {isCreating && <NewKeyDialog onCreated={show} onClose={() => setCreating(false)} />}
       {created !== null && <CreatedKeyDialog created={created} onClose={() => setCreated(null)} />}
@@ -50,9 +63,6 @@ export function KeysPage() {
   );
 }
 
-/** Newest first; what is revoked comes last. */
-function inOrder(keys: readonly KeyEntry[]): KeyEntry[] {
-  return keys.toSorted(
-    (a, b) => Number(a.revokedAt !== null) - Number(b.revokedAt !== null) || b.createdAt - a.createdAt,
-  );
+function newestFirst(keys: readonly KeyEntry[]): KeyEntry[] {
+  return keys.toSorted((a, b) => b.createdAt - a.createdAt);
 }

@@ -10,7 +10,7 @@ import { Form } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Ago, fullTime } from '../../components/time.tsx';
 import { showError } from '../../components/toast.tsx';
-import { isChangeOfMind, knowsPasskeys, registerPasskey } from '../../passkeys.ts';
+import { isChangeOfMind, passkeyObstacle, registerPasskey } from '../../passkeys.ts';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 import { browserInWords } from './browser-in-words.ts';
@@ -23,8 +23,8 @@ export function PasskeyList() {
   const { service, needsVerifiedPasskey, reload } = useSession();
   const passkeys = useLoaded<{ passkeys: PasskeyEntry[] }>('/passkeys');
   const [doomed, setDoomed] = useState<PasskeyEntry | null>(null);
-  if (!service.passkeys) return <Block title={words.title} intro={words.needName} />;
-  if (!knowsPasskeys()) return <Block title={words.title} intro={words.needSecure} />;
+  const obstacle = passkeyObstacle(service.passkeys, location);
+  if (obstacle !== null) return <Block title={words.title} intro={words[obstacle]} />;
   return (
     <Block title={words.title} intro={words.intro}>
       {needsVerifiedPasskey && <Notice kind="warning">{words.needVerified}</Notice>}

@@ -38,9 +38,9 @@ export function SessionList() {
             {browserInWords(userAgent)} {isThisOne && <span class="badge good">{words.thisOne}</span>}
           </>
         )}
-        detailOf={({ method, address, seenAt }) => (
+        detailOf={({ method, address, seenAt, isThisOne }) => (
           <>
-            {words.from(words.methods[method], address)} {words.seen} <Ago at={seenAt} />
+            {words.from(words.methods[method], address)} {words.seen} {isThisOne ? words.now : <Ago at={seenAt} />}
           </>
         )}
         actionOf={(session) =>

@@ -24,6 +24,8 @@ const words = text.settings;
 export function SettingsPage() {
   const { signOut } = useSession();
   const { value: preferences, error, save, reload } = usePreferences();
+  // Each block says itself that it could not be loaded: a spinner would turn for ever.
+  const waiting = error === null ? <Loading /> : <LoadProblem error={error} onRetry={reload} />;
   return (
     <div class="page settings">
       <PageHead title={words.title} />
@@ -35,22 +37,16 @@ export function SettingsPage() {
         ))}
       </nav>
       <div class="settings-sections">
-        {error !== null && <LoadProblem error={error} onRetry={reload} />}
+        {error !== null && preferences !== undefined && <LoadProblem error={error} onRetry={reload} />}
         <Section id="profile">
-          <Card>
-            {preferences === undefined ? <Loading /> : <ProfileForms preferences={preferences} save={save} />}
-          </Card>
+          <Card>{preferences === undefined ? waiting : <ProfileForms preferences={preferences} save={save} />}</Card>
         </Section>
         <Section id="ringing" intro={words.ringing.intro}>
           <RingPanel />
-          <Card>
-            {preferences === undefined ? <Loading /> : <QuietHoursForm preferences={preferences} save={save} />}
-          </Card>
+          <Card>{preferences === undefined ? waiting : <QuietHoursForm preferences={preferences} save={save} />}</Card>
         </Section>
         <Section id="history">
-          <Card>
-            {preferences === undefined ? <Loading /> : <RetentionForm preferences={preferences} save={save} />}
-          </Card>
+          <Card>{preferences === undefined ? waiting : <RetentionForm preferences={preferences} save={save} />}</Card>
         </Section>
         <Section id="sign-in">
           <Card>

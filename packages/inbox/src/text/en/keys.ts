@@ -5,6 +5,8 @@ export const keys = {
   noneTitle: 'No key yet',
   none: 'Create one for each program that is to tell you something. Then each can be revoked on its own.',
   listName: 'Keys',
+  revokedListName: 'Revoked keys',
+  revokedKeys: (count: number) => (count === 1 ? '1 revoked key' : `${count} revoked keys`),
   unnamed: 'Key without a label',
   types: {
     public_client: 'Public client',

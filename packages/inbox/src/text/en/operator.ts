@@ -1,7 +1,7 @@
 export const operator = {
   title: 'Owners',
   lead: 'Who gets notifications from this service.',
-  privacy: 'Operators see who there is, in numbers. They never see notifications.',
+  privacy: 'Operators see owners and counts, never notifications.',
   create: 'Add an owner',
   name: 'Name',
   email: 'E-mail',
@@ -21,11 +21,17 @@ export const operator = {
   invite: 'Send sign-in link',
   inviteOf: (name: string) => `Send sign-in link to ${name}`,
   invited: (email: string) => `A sign-in link is on its way to ${email}`,
+  signInLink: 'Sign-in link',
+  signInLinkOf: (name: string) => `Sign-in link for ${name}`,
+  signInCommand: (name: string) => `Run this on the server. It prints a link that signs ${name} in, once.`,
+  signInCommandName: 'the command',
+  signInCommandHint:
+    'Send the link to its owner over a channel that you trust. The page does not create it, because whoever opens it can read the inbox.',
   createTitle: 'Add an owner',
   nameHint: 'A person or a team.',
   emailHintMail: 'An invitation with a sign-in link is mailed there.',
   emailHintNoMail:
-    'No mail server is configured, so nothing is sent. On the server, “npx tocsin owner sign-in” makes a sign-in link.',
+    'No mail server is configured, so nothing is sent. “Sign-in link” in the list shows the command that prints one.',
   createAction: 'Add',
   created: (name: string) => `${name} was added`,
   createdInvited: (name: string, email: string) => `${name} was added, and an invitation is on its way to ${email}`,

@@ -59,10 +59,12 @@ export const settings = {
     title: 'Passkeys',
     intro: 'Sign in with your fingerprint, face or device PIN instead of a link.',
     needName:
-      'Passkeys need a host name: open the console by name, not by its number address. Whoever runs this service can set TOCSIN_CONSOLE_URL.',
+      'Passkeys need a host name: open the console by its name instead of its IP address. The operator can set TOCSIN_CONSOLE_URL.',
+    needHttps:
+      'Passkeys need HTTPS: open the console over https. The operator can set TOCSIN_TLS_CERT and TOCSIN_TLS_KEY, or put a proxy with TLS in front.',
     needVerified:
       'Operators need a passkey that asks for a PIN, a fingerprint or a face, and none of yours is known to. Add one in Settings. The others stop working without it then.',
-    needSecure: 'This browser has passkeys only over HTTPS, or is too old for them.',
+    tooOld: 'This browser is too old for passkeys.',
     added: (when: string) => `Added ${when}.`,
     used: 'Last used:',
     name: 'Name of a new passkey',
@@ -75,11 +77,12 @@ export const settings = {
   },
   sessions: {
     title: 'Signed-in browsers',
-    intro: 'Sign out what you do not know or no longer use. It is out at once.',
-    thisOne: 'This one',
+    intro: 'Sign out browsers that you do not recognise or no longer use. It takes effect at once.',
+    thisOne: 'This browser',
     methods: { link: 'a link', mail: 'a mailed link', passkey: 'a passkey', oidc: 'your provider' },
     from: (method: string, address: string) => `Signed in with ${method}, from ${address}.`,
     seen: 'Last seen:',
+    now: 'now',
     end: 'Sign out',
     endOf: (browser: string) => `Sign out ${browser}`,
     endOthers: 'Sign out all others',
