@@ -56,6 +56,8 @@ export interface Config {
   rateLimit: Rate | null;
   /** Processes that serve the public API; 1: the one that does everything else too. */
   workers: number;
+  /** Connections of one address that have not authenticated; 0: no limit. */
+  unauthenticatedConnections: number;
   trustedProxies: Network[];
   customBrokerAllow: Network[];
   mqtt: MqttConfig;
@@ -134,6 +136,12 @@ export function readConfig(environment: Environment): Config {
     ),
     rateLimit: read<Rate | null>('TOCSIN_RATE_LIMIT', null, 'a rate such as 100/m (s, m, h or d)', parseRate),
     workers: read('TOCSIN_WORKERS', 1, 'a number of processes from 1 to 64', (text) => parseInteger(text, 1, 64)),
+    unauthenticatedConnections: read(
+      'TOCSIN_UNAUTHENTICATED_CONNECTIONS',
+      500,
+      'a number of connections from 0 (no limit) to 1000000',
+      (text) => parseInteger(text, 0, 1_000_000),
+    ),
     trustedProxies: read('TOCSIN_TRUSTED_PROXIES', [], 'addresses or networks, separated by commas', parseNetworks),
     customBrokerAllow: read(
       'TOCSIN_MQTT_CUSTOM_ALLOW',

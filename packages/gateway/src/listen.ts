@@ -3,8 +3,8 @@ import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { isTooManyFiles, tooManyFiles } from './core/file-error.ts';
+import { plainSocketOf } from './core/plain-socket.ts';
 import { Problem } from './core/problem.ts';
-import { plainSocketOf } from './tls/index.ts';
 
 /** A client that keeps its connection may have sent its next request before it could learn of the stop. */
 const lingerMs = 250;

@@ -7,6 +7,7 @@ import type { LogLevel } from './config.ts';
 import { printable, printableJson, printableLines } from './core/printable.ts';
 import { type Delivery, StoreUnavailable } from './gateway/ports.ts';
 import type { RequestLog } from './http/app.ts';
+import type { OnDisconnected } from './http/connection-guard.ts';
 import type { OnRefused } from './http/server.ts';
 import { LogRepeats } from './log-repeats.ts';
 import { LogSink } from './log-sink.ts';
@@ -17,6 +18,7 @@ export interface Log extends RequestLog, CrewLog {
   started(urls: Record<string, string>): void;
   stopped(): void;
   refused: OnRefused;
+  disconnected: OnDisconnected;
   /** Without a reason all is well again. */
   tracesState(reason: string | null): void;
   storeFailed(failure: { requestId: string; reason: string; error: Error }): void;
@@ -83,6 +85,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
         logger[level]({ requestId, method, status, code, ms: Math.round(ms * 10) / 10 }, 'answered');
     },
     refused: ({ requestId, status, code }) => logger.info({ requestId, status, code }, 'refused'),
+    disconnected: ({ reason, address }) => logger.info({ reason, address }, 'disconnected'),
     failed: ({ requestId, error }) => logger.error({ requestId, stack: stackOf(error) }, 'internal error'),
     // People are welcomed on stdout.
     started: (urls) => isForPeople || logger.info(urls, 'ready'),

@@ -1,7 +1,7 @@
 // Composition root: config → open → listen → drain. Two kinds of process are put together here.
 import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
 import { openApi } from './composition/api.ts';
-import { addConsoleApi, openConsole } from './composition/console.ts';
+import { addConsoleApi, addUpgrades, openConsole } from './composition/console.ts';
 import { type Foundation, layFoundation, lockData } from './composition/foundation.ts';
 import { createOwnBroker, openChannels, openRedelivery } from './composition/outlets.ts';
 import { reportWalDamage, startStoreUpkeep } from './composition/store-upkeep.ts';
@@ -68,7 +68,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       stopping: stopping.signal,
     });
     await consoleApp.ready();
-    if (embedded !== null) consoleApp.server.on('upgrade', embedded.handleUpgrade);
+    if (embedded !== null) addUpgrades(consoleApp, embedded);
     readiness.watch(set.managed);
     openRetention(foundation, embedded);
     opened.defer(startStoreUpkeep({ store, onDamage: log.storeDamaged, onFailed: log.upkeepFailed }), 'store upkeep');

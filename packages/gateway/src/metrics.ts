@@ -8,6 +8,7 @@ import type { Outcome } from './core/answer.ts';
 import type { Attempt, DeliveryObserver, ObservedChannel, SaveResult } from './gateway/observe.ts';
 import type { DeliveryStore, WaitingTotals } from './gateway/ports.ts';
 import type { RequestLog } from './http/app.ts';
+import type { DisconnectReason, OnDisconnected } from './http/connection-guard.ts';
 import type { OnRefused } from './http/server.ts';
 import type { OnBatch } from './store/database.ts';
 import { createDistributions, createTallies } from './tally.ts';
@@ -15,6 +16,7 @@ import type { OnSpans } from './traces/exporter.ts';
 
 export interface Metrics extends DeliveryObserver, ChannelsObserver, Pick<RequestLog, 'answered'> {
   refused: OnRefused;
+  disconnected: OnDisconnected;
   /** One for each process; several are put together with AggregatorRegistry. */
   readonly registry: Registry;
   onBatch: OnBatch;
@@ -36,6 +38,7 @@ const saveResults: readonly SaveResult[] = [
   'store_unavailable',
   'failed',
 ];
+const disconnectReasons: readonly DisconnectReason[] = ['unread_response', 'pipelining', 'too_many_connections'];
 const channels: readonly ObservedChannel[] = ['push', 'email', 'mqtt', 'mqtt_custom'];
 const outcomeKinds: readonly Outcome['kind'][] = ['sent', 'retry', 'gone', 'rejected'];
 
@@ -58,7 +61,7 @@ export function createMetrics(version: string): Metrics {
   };
 }
 
-function requestMetrics(registry: Registry): Pick<Metrics, 'answered' | 'refused'> {
+function requestMetrics(registry: Registry): Pick<Metrics, 'answered' | 'refused' | 'disconnected'> {
   const requests = createTallies(registry, {
     name: 'tocsin_http_requests_total',
     help: 'Answers of the public API, by status and, for refusals, by code.',
@@ -69,6 +72,12 @@ function requestMetrics(registry: Registry): Pick<Metrics, 'answered' | 'refused
     help: 'From the headers of a request to its answer.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
+  const disconnects = createTallies(registry, {
+    name: 'tocsin_http_disconnects_total',
+    help: 'Connections that were closed because of what their client did, by reason.',
+    labelNames: ['reason'],
+  });
+  const disconnectsOf = byName(disconnectReasons, (reason) => disconnects({ reason }));
   const requestsOf = remember((status: number, code: ErrorCode | 'none') => requests({ status: String(status), code }));
   const durationsOf = remember((status: number, method: 'POST' | 'other') =>
     durations({ method, status: String(status) }),
@@ -80,6 +89,9 @@ function requestMetrics(registry: Registry): Pick<Metrics, 'answered' | 'refused
     },
     refused({ status, code }) {
       requestsOf(status, code).count += 1;
+    },
+    disconnected({ reason }) {
+      disconnectsOf[reason].count += 1;
     },
   };
 }

@@ -4,6 +4,7 @@ import type { BrokerEvent } from './channels/mqtt/embedded/events.ts';
 import type { ChannelsObserver } from './channels/registry.ts';
 import type { DeliveryObserver } from './gateway/observe.ts';
 import type { RequestLog } from './http/app.ts';
+import type { OnDisconnected } from './http/connection-guard.ts';
 import type { OnRefused } from './http/server.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -14,6 +15,7 @@ export interface Observability {
   metrics: Metrics;
   requestLog: RequestLog;
   onRefused: OnRefused;
+  onDisconnected: OnDisconnected;
   onBrokerEvent(event: BrokerEvent): void;
   channelsObserver: ChannelsObserver;
   deliveryObserver: DeliveryObserver;
@@ -42,6 +44,10 @@ export function createObservability(
     onRefused(line) {
       metrics.refused(line);
       log.refused(line);
+    },
+    onDisconnected(event) {
+      metrics.disconnected(event);
+      log.disconnected(event);
     },
     onBrokerEvent(event) {
       metrics.brokerEvent(event);

@@ -173,10 +173,11 @@ suite('Authentication', () => {
   test('says that authentication is unavailable while the store cannot be asked, and recovers by itself', async () => {
     const fresh = await keyWith({});
     isDown = true;
-    const { status, body } = await post({ 'X-API-Key': fresh });
+    const { status, headers, body } = await post({ 'X-API-Key': fresh });
     assert.equal(status, 401);
     assert.equal(body.error, 'Authentication service unavailable');
     assert.equal(body.code, 'authentication_unavailable');
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
     isDown = false;
     assert.equal((await post({ 'X-API-Key': fresh })).status, 200);
   });

@@ -1,7 +1,7 @@
 // Section 4 and the order of checks: methods, paths, CORS, sizes, and bytes that are hardly HTTP.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
 import { rawRequest } from './support/raw-request.ts';
@@ -17,6 +17,20 @@ suite('The public API', () => {
     caller = await createCaller(gateway.api, gateway.key);
   });
   after(() => gateway.stop());
+
+  const validPost = (title: string): string => {
+    const body = JSON.stringify({ title });
+    return `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
+
+  function openSocket(text: string): Socket {
+    const { hostname, port } = new URL(gateway.api);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(text);
+    return socket;
+  }
+
+  const answerOn = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0]);
 
   test('describes itself on GET', async () => {
     const { status, headers, body } = await caller.send<Record<string, unknown>>({});
@@ -164,6 +178,70 @@ suite('The public API', () => {
     assert.equal((await rawRequest(gateway.api, head)).status, 413);
   });
 
+  test('refuses a request without a valid key before its body has arrived', async () => {
+    for (const key of ['', 'X-API-Key: svc_unknown\r\n']) {
+      const head = `POST / HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 4096\r\n\r\n`;
+      const socket = openSocket(`${head}{`);
+      assert.match(await answerOn(socket), /^HTTP\/1\.1 401 /);
+      // The rest of the body is dropped, and the connection serves on.
+      socket.write(`${'x'.repeat(4095)}${validPost('after a refusal')}`);
+      assert.match(await answerOn(socket), /^HTTP\/1\.1 200 /);
+      socket.destroy();
+    }
+  });
+
+  test('does not answer a second time when the body of a refused request never comes', async () => {
+    const socket = openSocket('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4096\r\n\r\n{');
+    let answers = '';
+    socket.on('data', (chunk) => {
+      answers += String(chunk);
+    });
+    await once(socket, 'close');
+    assert.deepEqual(answers.match(/^HTTP\/1\.1 \d+/gm), ['HTTP/1.1 401']);
+  });
+
+  test('judges the size of a body in pieces before the key', async () => {
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
+    const piece = (bytes: number): string => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
+    const fits = await rawRequest(gateway.api, head, piece(2048), piece(2048), '0\r\n\r\n');
+    assert.equal(fits.body?.code, 'authorization_required');
+    const larger = await rawRequest(gateway.api, head, piece(2048), piece(2049), '0\r\n\r\n');
+    assert.equal(larger.body?.code, 'body_too_large');
+  });
+
+  test('tells a client to go ahead with its body only if its key is valid', async () => {
+    const expecting = (key: string): string =>
+      `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\nContent-Length: 13\r\n\r\n`;
+    const refused = openSocket(expecting('svc_unknown'));
+    assert.match(await answerOn(refused), /^HTTP\/1\.1 401 /);
+    refused.destroy();
+    const accepted = openSocket(expecting(gateway.key));
+    assert.match(await answerOn(accepted), /^HTTP\/1\.1 100 Continue\r\n/);
+    accepted.write('{"title":"x"}');
+    assert.match(await answerOn(accepted), /^HTTP\/1\.1 200 /);
+    accepted.destroy();
+  });
+
+  for (const [what, headers, status] of [
+    ['too large', 'Content-Length: 262149', 413],
+    ['without a key', 'Content-Length: 100', 401],
+  ] as const) {
+    test(`closes the connection where a request with Upgrade is refused early: ${what}`, async () => {
+      const head = `POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${headers}\r\n\r\n`;
+      const answer = await rawRequest(gateway.api, head, 'x');
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers.connection, 'close');
+    });
+  }
+
+  test('forbids browsers to guess another content type', async () => {
+    for (const text of ['GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'no HTTP\r\n\r\n']) {
+      const { headers } = await rawRequest(gateway.api, text);
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+      assert.equal(headers['strict-transport-security'], undefined);
+    }
+  });
+
   test('refuses compressed bodies', async () => {
     for (const encoding of ['gzip', 'br', 'deflate', 'zstd']) {
       const { status, body } = await caller.notify(Buffer.from([31, 139]), { 'Content-Encoding': encoding });
@@ -230,11 +308,6 @@ suite('The public API', () => {
     assert.equal(tunnel.status, 405);
     assert.equal(tunnel.body?.code, 'method_not_allowed');
   });
-
-  const validPost = (title: string): string => {
-    const body = JSON.stringify({ title });
-    return `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  };
 
   test('answers a client that closes its side after sending', async () => {
     const { hostname, port } = new URL(gateway.api);

@@ -117,6 +117,7 @@ suite('The layers', () => {
   test('only listeners, the guarded way out, and clients of addresses that the operator chose open sockets', () => {
     const socketModules = /^node:(net|tls|http|https|http2|dgram)$|^(pg|ws|mqtt|nodemailer)$/;
     const listeners = [
+      'http/connection-guard.ts',
       'http/server.ts',
       'tls/certificate.ts',
       'tls/index.ts',

@@ -161,6 +161,7 @@ suite('The counters', () => {
       'kind',
       'le',
       'method',
+      'reason',
       'result',
       'state',
       'status',

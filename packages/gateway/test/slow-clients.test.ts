@@ -2,14 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { on, once } from 'node:events';
-import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Connections } from './support/connections.ts';
 import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { Installation } from './support/gateway-process.ts';
+import { usageOf } from './support/process-usage.ts';
 import {
   type Style,
   type StyleReport,
@@ -17,20 +15,21 @@ import {
   type SwarmReport,
   styles,
 } from './support/slow-client-swarm.ts';
+import { describeTimes, measureRequests } from './support/steady-caller.ts';
 
 const wantedSockets = 10_000;
 /** Headers have 10 s and requests 15 s, looked at every second; the rest is room for a busy machine. */
 const closedWithinMs = 20_000;
 /** Far above what is seen, far below what holding on to every socket's buffers would cost. */
 const sanityMegabytes = 500;
-const requestEveryMs = 10;
 
 test('Thousands of clients that never finish a request are refused in time while others are served', async (t) => {
   const sockets = affordableSockets(t);
-  const installation = await Installation.create();
+  // All come from one address, and each is to be refused for being slow.
+  const installation = await Installation.create({ TOCSIN_UNAUTHENTICATED_CONNECTIONS: '0' });
   t.after(() => installation.remove());
   const gateway = await installation.serve();
-  const before = await usage(gateway);
+  const before = await usageOf(gateway);
   const baseline = await measureRequests(gateway, AbortSignal.timeout(2000));
 
   const swarm = fork(fileURLToPath(new URL('./support/slow-client-swarm.ts', import.meta.url)), { execArgv: [] });
@@ -41,7 +40,7 @@ test('Thousands of clients that never finish a request are refused in time while
   const held = await eventually(
     'the gateway holds all slow connections',
     5000,
-    () => usage(gateway),
+    () => usageOf(gateway),
     (now) => now.sockets >= sockets,
   );
   const allClosed = new AbortController();
@@ -57,13 +56,13 @@ test('Thousands of clients that never finish a request are refused in time while
   const after = await eventually(
     'the gateway lets go of the sockets',
     5000,
-    () => usage(gateway),
+    () => usageOf(gateway),
     (now) => now.sockets <= before.sockets,
   );
   const growth = after.peakMegabytes - before.megabytes;
   assert.ok(growth < sanityMegabytes, `memory grew by ${growth} MB`);
-  t.diagnostic(`without slow clients: ${describe(baseline.times)}`);
-  t.diagnostic(`with slow clients: ${describe(meanwhile.times)}`);
+  t.diagnostic(`without slow clients: ${describeTimes(baseline.times)}`);
+  t.diagnostic(`with slow clients: ${describeTimes(meanwhile.times)}`);
   t.diagnostic(
     `memory: ${before.megabytes} MB before, ${held.megabytes} MB with ${held.sockets} sockets, ` +
       `${after.peakMegabytes} MB at most, ${after.megabytes} MB with ${after.sockets} sockets at the end`,
@@ -102,48 +101,6 @@ function affordableSockets(t: TestContext): number {
   if (affordable < wantedSockets) t.diagnostic(`only ${affordable} sockets: the limit of open files is ${limit}`);
   assert.ok(affordable >= 100, `the limit of open files (${limit}) leaves no room for the test`);
   return affordable;
-}
-
-/** One request every few milliseconds, whether or not the previous was answered, until the signal. */
-async function measureRequests(
-  gateway: GatewayProcess,
-  signal: AbortSignal,
-): Promise<{ statuses: number[]; times: number[] }> {
-  const connections = new Connections(gateway, 16);
-  const requests: Promise<{ status: number; ms: number }>[] = [];
-  const start = performance.now();
-  while (!signal.aborted) {
-    requests.push(timed(connections));
-    await delay(Math.max(0, start + requests.length * requestEveryMs - performance.now()));
-  }
-  const answers = await Promise.all(requests);
-  connections.close();
-  return { statuses: answers.map(({ status }) => status), times: answers.map(({ ms }) => ms) };
-}
-
-function describe(times: number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const [p50, p99, most] = [0.5, 0.99, 1].map((share) => sorted[Math.ceil(sorted.length * share) - 1]?.toFixed(1));
-  return `${times.length} requests, p50 ${p50} ms, p99 ${p99} ms, ${most} ms at most`;
-}
-
-async function timed(connections: Connections): Promise<{ status: number; ms: number }> {
-  const startedAt = performance.now();
-  const { status } = await connections.notify({ title: 'in between' });
-  return { status, ms: performance.now() - startedAt };
-}
-
-async function usage({ child: { pid } }: GatewayProcess) {
-  const folder = `/proc/${pid}/fd`;
-  const targets = await Promise.all((await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')));
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const megabytes = (name: string): number =>
-    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024);
-  return {
-    sockets: targets.filter((target) => target.startsWith('socket:')).length,
-    megabytes: megabytes('VmRSS'),
-    peakMegabytes: megabytes('VmHWM'),
-  };
 }
 
 async function* reportsOf(swarm: ChildProcess): AsyncGenerator<SwarmReport> {

@@ -43,6 +43,9 @@ function callerOf(t: TestContext): SecureCaller {
   return caller;
 }
 
+const closingGet = (url: string | URL): string =>
+  `GET ${new URL(url).pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`;
+
 suite('With a certificate', () => {
   test('both listeners speak https, and every address that is printed says so', async (t) => {
     const gateway = await (await install(t, tlsSettings(authority.issue('IP:127.0.0.1')))).serve();
@@ -52,6 +55,10 @@ suite('With a certificate', () => {
     const caller = callerOf(t);
     assert.equal((await caller.notify(gateway, { title: 'sealed on the way' })).body.stored, true);
     assert.equal((await caller.get(new URL('/healthz', consoleUrl))).status, 200);
+    for (const url of [api, new URL('/api/no', consoleUrl), new URL('/readyz', consoleUrl)]) {
+      const { headers } = await rawRequest(String(url), closingGet(url));
+      assert.equal(headers['strict-transport-security'], 'max-age=15552000', String(url));
+    }
     const pasted = await run('sh', ['-c', `${firstRun?.curl} -s --cacert ${authority.caFile}`]);
     assert.equal((JSON.parse(pasted.stdout) as { stored: boolean }).stored, true);
     assert.match(gateway.log, /TLS certificate loaded/);

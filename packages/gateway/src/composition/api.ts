@@ -12,7 +12,7 @@ import { createApp } from '../http/app.ts';
 import { createLimits } from '../http/limits.ts';
 import { createApiServer } from '../http/server.ts';
 import { drain, listen } from '../listen.ts';
-import { type Foundation, serverMaker } from './foundation.ts';
+import { type Foundation, serverMaker, transportHeaders } from './foundation.ts';
 
 /** Says where it listens. */
 export async function openApi(foundation: Foundation, channels: Channels): Promise<string> {
@@ -45,13 +45,13 @@ function createApi(foundation: Foundation, channels: Channels): Server {
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.maxBodyBytes,
     version: packageJson.version,
+    transportHeaders: transportHeaders(foundation),
     newRequestId,
     now: Date.now,
     log: requestLog,
   });
   return createApiServer({
     app: aroundRequests(app),
-    maxBodyBytes: config.maxBodyBytes,
     newRequestId,
     onRefused,
     ...serverMaker(foundation),

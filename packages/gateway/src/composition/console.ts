@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
+import type { EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
 import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
 import { tokenProblem } from '../channels/push/token.ts';
 import type { ChannelSet } from '../channels/registry.ts';
@@ -22,9 +23,10 @@ import { type Accept, createAccept } from '../gateway/accept.ts';
 import { observeChannels, observeSaves } from '../gateway/observe.ts';
 import { systemMakers } from '../gateway/registration.ts';
 import { clientAddress, isTrusted } from '../http/client-address.ts';
+import { markAuthenticated } from '../http/connection-guard.ts';
 import { legacyWarnings } from '../legacy-warnings.ts';
 import { drain } from '../listen.ts';
-import { type Foundation, serverMaker } from './foundation.ts';
+import { type Foundation, serverMaker, transportHeaders } from './foundation.ts';
 import { createSignInMailer } from './sign-in-mailer.ts';
 
 export async function openConsole(
@@ -39,6 +41,7 @@ export async function openConsole(
     readiness,
     metrics: { source, token: config.metricsToken },
     isKnownHost: knownHosts(config, isLegacy, log.unknownHost),
+    transportHeaders: transportHeaders(foundation),
     ...serverMaker(foundation),
   });
   const close = async (each: FastifyInstance, signal: AbortSignal): Promise<void> => {
@@ -130,6 +133,14 @@ export async function createIsConsolePage({
 
 function isTrustedProxy({ trustedProxies }: Config): (message: IncomingMessage) => boolean {
   return ({ socket }) => isTrusted(socket.remoteAddress ?? '', trustedProxies);
+}
+
+/** MQTT over WebSocket. Its connections are counted by the broker from then on. */
+export function addUpgrades({ server }: FastifyInstance, broker: Pick<EmbeddedBroker, 'handleUpgrade'>): void {
+  server.on('upgrade', (request, socket, head) => {
+    markAuthenticated(request);
+    broker.handleUpgrade(request, socket, head);
+  });
 }
 
 /** The accept path of the public API, with recipients of its own. */

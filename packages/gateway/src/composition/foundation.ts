@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { createFollowUp, type FollowUp } from '../gateway/follow-up.ts';
 import type { Store } from '../gateway/ports.ts';
 import { StoreHealth } from '../gateway/store-health.ts';
-import type { ServerMaker } from '../http/server.ts';
+import { guardConnections, type ServerMaker } from '../http/connection-guard.ts';
 import type { Log } from '../log.ts';
 import { createObservability, type Observability } from '../observability.ts';
 import type { OrderlyStop } from '../stop.ts';
@@ -66,7 +66,19 @@ async function openCertificate({ tls }: Config, log: Log, opened: OrderlyStop): 
   return opened.adopt(await openTls(tls, notices), (each) => each.close());
 }
 
-/** Absent for plain HTTP. */
-export function serverMaker({ tls }: Pick<Foundation, 'tls'>): { createServer?: ServerMaker } {
-  return tls === null ? {} : { createServer: tls.createServer };
+/** For both listeners: over TLS where there is a certificate, with connections that are guarded. */
+export function serverMaker({ tls, config, observability }: Foundation): { createServer: ServerMaker } {
+  return {
+    createServer: guardConnections({
+      ...(tls !== null && { createServer: tls.createServer }),
+      unauthenticatedPerAddress: config.unauthenticatedConnections,
+      trustedProxies: config.trustedProxies,
+      onDisconnected: observability.onDisconnected,
+    }),
+  };
+}
+
+/** Browsers that came once over our own TLS stay with it for half a year. */
+export function transportHeaders({ tls }: Pick<Foundation, 'tls'>): Record<string, string> {
+  return tls === null ? {} : { 'Strict-Transport-Security': 'max-age=15552000' };
 }

@@ -1,6 +1,7 @@
 // The API behind the inbox app, under /api.
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { markAuthenticated } from '../http/connection-guard.ts';
 import { createErrorHandler, sendRefusal } from './errors.ts';
 import { addInboxRoutes } from './inbox/routes.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
@@ -36,7 +37,10 @@ export function addApi(app: FastifyInstance, parts: ConsoleApiParts): void {
         });
         if (request.is404) return;
         checkOrigin(request, parts.addresses);
-        if (request.routeOptions.config.isPublic !== true) await recognize(parts, request, reply);
+        if (request.routeOptions.config.isPublic !== true) {
+          await recognize(parts, request, reply);
+          markAuthenticated(request.raw);
+        }
         checkParameters(request);
       });
       addSignInRoutes(api, parts);

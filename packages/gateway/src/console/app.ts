@@ -12,6 +12,8 @@ export interface ConsoleParts {
   readiness: Pick<Readiness, 'report'>;
   metrics: MetricsRouteOptions;
   isKnownHost: IsKnownHost;
+  /** What TLS adds to every response. */
+  transportHeaders?: Record<string, string>;
   /** Another than Node's plain one, for TLS. */
   createServer?: (options: ServerOptions, listener: RequestListener) => Server;
 }
@@ -27,7 +29,13 @@ const serverOptions: ServerOptions = {
 
 const maxBodyBytes = 65_536;
 
-export function createConsole({ readiness, metrics, isKnownHost, createServer }: ConsoleParts): FastifyInstance {
+export function createConsole({
+  readiness,
+  metrics,
+  isKnownHost,
+  transportHeaders = {},
+  createServer,
+}: ConsoleParts): FastifyInstance {
   const app = Fastify<Server>({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -42,6 +50,7 @@ export function createConsole({ readiness, metrics, isKnownHost, createServer }:
   });
 
   app.addHook('onRequest', async (request, reply) => {
+    reply.headers(transportHeaders);
     // A health check says nothing that is worth hiding, and must not depend on a setting.
     if (request.url === '/healthz' || isKnownHost(request.raw)) return;
     return sendRefusal(reply, unknownHost());

@@ -25,3 +25,8 @@ export class Refusal extends Error {
     this.report = more.report ?? null;
   }
 }
+
+/** The store did not answer. The status is that of a wrong key, so Retry-After tells the two apart for a caller. */
+export function authenticationUnavailable(): Refusal {
+  return new Refusal('authentication_unavailable', { headers: { 'Retry-After': '2' } });
+}

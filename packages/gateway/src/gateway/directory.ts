@@ -1,6 +1,6 @@
 // Keys and recipients, remembered between requests, yet never older than a change made anywhere.
 import type { Recipients } from '../core/plan.ts';
-import { Refusal } from '../core/refusal.ts';
+import { authenticationUnavailable } from '../core/refusal.ts';
 import { type ApiKey, type DirectoryStore, StoreUnavailable } from './ports.ts';
 
 /** After this long the store is asked, on the side, whether anything changed. */
@@ -84,7 +84,7 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
       if (loaded !== null && generation === generationBefore) remember(known, id, loaded);
       return loaded;
     } catch (error) {
-      if (error instanceof StoreUnavailable) throw new Refusal('authentication_unavailable');
+      if (error instanceof StoreUnavailable) throw authenticationUnavailable();
       throw error;
     }
   }

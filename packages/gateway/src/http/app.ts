@@ -9,10 +9,11 @@ import { Refusal } from '../core/refusal.ts';
 import type { Accepted, AcceptRequest } from '../gateway/accept.ts';
 import { type Answer, acceptedAnswer, refusalAnswer, toText } from './answer.ts';
 import { type AnswerOnceParts, answerOnce } from './answer-once.ts';
-import { type Authenticator, authenticate } from './authenticate.ts';
-import { ClientGone, readBody } from './body.ts';
+import { type Authenticator, type Credentials, checkSigned, type Identified, identify } from './authenticate.ts';
+import { ClientGone, checkDeclaredLength, dropBody, readBody } from './body.ts';
 import { clientAddress, type Networks } from './client-address.ts';
-import { corsHeaders, preflightHeaders } from './cors.ts';
+import { markAuthenticated } from './connection-guard.ts';
+import { preflightHeaders, responseHeaders } from './cors.ts';
 import { toRefusal } from './errors.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
@@ -23,6 +24,8 @@ export interface AppParts extends AnswerOnceParts {
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
+  /** What TLS adds to every response. */
+  transportHeaders?: Record<string, string>;
   newRequestId: () => string;
   log: RequestLog;
 }
@@ -39,21 +42,21 @@ interface Context {
 }
 
 const noQuery = new URLSearchParams();
-const corsHeaderList = Object.entries(corsHeaders).flat();
 const allowedMethods = 'GET, HEAD, POST, OPTIONS';
 
 export function createApp(parts: AppParts): RequestListener {
+  const commonHeaders = Object.entries({ ...responseHeaders, ...parts.transportHeaders }).flat();
   const metadata = toText(endpointMetadata(parts.version, parts.maxBodyBytes));
   const openApi = toText(openApiDocument(parts.version));
 
-  function route(request: IncomingMessage, context: Context): Answer | Promise<Answer> {
+  function route(request: IncomingMessage, response: ServerResponse, context: Context): Answer | Promise<Answer> {
     checkHost(request);
     const { path, query } = splitTarget(request.url ?? '/');
     if (path !== '/')
       throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the one resource here is /' }] });
     switch (request.method) {
       case 'POST':
-        return notify(request, context);
+        return notify(request, response, context);
       case 'GET':
       case 'HEAD':
         return { status: 200, body: query.get('format') === 'openapi' ? openApi : metadata };
@@ -65,14 +68,17 @@ export function createApp(parts: AppParts): RequestListener {
   }
 
   /** The order of these steps is the order in which a request is refused. */
-  async function notify(request: IncomingMessage, context: Context): Promise<Answer> {
+  async function notify(request: IncomingMessage, response: ServerResponse, context: Context): Promise<Answer> {
     const { headers } = request;
+    checkDeclaredLength(request, parts.maxBodyBytes);
+    const credentials = { headers, limitUnit: () => limitUnit(clientAddress(request, parts.trustedProxies)) };
+    const identified = await identifyFirst(request, credentials);
+    const { key } = identified;
+    markAuthenticated(request);
+    // A client that asks first is told to go ahead only with a body that may be accepted.
+    if (expectsContinue(request)) response.writeContinue();
     const rawBody = await readBody(request, parts.maxBodyBytes);
-    const key = await authenticate(parts.authenticator, {
-      headers,
-      rawBody,
-      limitUnit: () => limitUnit(clientAddress(request, parts.trustedProxies)),
-    });
+    await checkSigned(parts.authenticator, credentials, identified, rawBody);
     context.headers = await parts.authenticator.limits.countRequest(key);
     const format = bodyFormat(headers);
     const accepting: AcceptRequest = {
@@ -86,18 +92,30 @@ export function createApp(parts: AppParts): RequestListener {
     return acceptedAnswer(accepting, (await parts.accept(accepting)) as Accepted, parts.now());
   }
 
+  /** Nothing is kept of a body that comes without a valid key. */
+  async function identifyFirst(request: IncomingMessage, credentials: Credentials): Promise<Identified> {
+    try {
+      return await identify(parts.authenticator, credentials);
+    } catch (error) {
+      // Without a Content-Length only its end shows that it is not too large, and that refusal goes first.
+      const isUnmeasured = request.headers['transfer-encoding'] !== undefined && !expectsContinue(request);
+      if (isUnmeasured) await dropBody(request, parts.maxBodyBytes);
+      throw error;
+    }
+  }
+
   return async (request, response) => {
     const startedAt = performance.now();
     const context: Context = { requestId: parts.newRequestId(), headers: {} };
     const { requestId } = context;
     const finish = (answer: Answer): void => {
-      send(request, response, context, answer);
+      send(request, response, [...commonHeaders, 'X-Request-Id', requestId], context.headers, answer);
       const { status, code } = answer;
       const outcome = { requestId, method: request.method ?? '', status };
       parts.log.answered({ ...outcome, ...(code !== undefined && { code }), ms: performance.now() - startedAt });
     };
     try {
-      finish(await route(request, context));
+      finish(await route(request, response, context));
     } catch (error) {
       if (error instanceof ClientGone) return;
       const refusal = toRefusal(error);
@@ -105,6 +123,11 @@ export function createApp(parts: AppParts): RequestListener {
       finish(refusalAnswer(refusal, requestId, parts.now()));
     }
   };
+}
+
+function expectsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+  // As Node asks before it leaves the matter to the app.
+  return httpVersion === '1.1' && expect !== undefined && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
 }
 
 /** RFC 9112 section 3.2: exactly one, except from a client of HTTP/1.0. Node joins several with a comma. */
@@ -122,13 +145,17 @@ function splitTarget(target: string): { path: string; query: URLSearchParams } {
   return { path: path || '/', query: new URLSearchParams(query) };
 }
 
-function send(request: IncomingMessage, response: ServerResponse, context: Context, answer: Answer): void {
-  const { status, headers = {}, body } = answer;
-  // One flat list: merging header objects for every answer would cost more than authenticating the request.
-  const list = [...corsHeaderList, 'X-Request-Id', context.requestId];
+/** One flat list: merging header objects for every answer would cost more than authenticating the request. */
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  list: string[],
+  more: Record<string, string>,
+  { status, headers = {}, body }: Answer,
+): void {
   if (body !== undefined)
     list.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)));
-  for (const name in context.headers) list.push(name, context.headers[name] as string);
+  for (const name in more) list.push(name, more[name] as string);
   for (const name in headers) list.push(name, headers[name] as string);
   // What is left of a body that nobody will read is not waited for.
   if ((status === 404 || status === 405) && !request.complete) response.shouldKeepAlive = false;

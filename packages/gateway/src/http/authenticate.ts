@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isSignatureValid, notifyKeyTypes, signatureWindowMs } from '@tocsin/contract';
 import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
 import { isOriginAllowed } from '../core/origin-policy.ts';
-import { Refusal } from '../core/refusal.ts';
+import { authenticationUnavailable, Refusal } from '../core/refusal.ts';
 import type { Directory } from '../gateway/directory.ts';
 import { type ApiKey, type SignatureStore, StoreUnavailable } from '../gateway/ports.ts';
 import type { Limits } from './limits.ts';
@@ -18,23 +18,49 @@ export interface Authenticator {
 
 export interface Credentials {
   headers: IncomingHttpHeaders;
-  rawBody: Buffer;
   /** Asked for only when an authentication fails or the store has to be consulted. */
   limitUnit: () => string;
 }
 
-export async function authenticate(parts: Authenticator, credentials: Credentials): Promise<ApiKey> {
-  try {
+export interface Identified {
+  key: ApiKey;
+  /** The key as the caller sent it. */
+  value: string;
+}
+
+/** By the headers alone, so that the body of a request without a valid key need not be kept. */
+export function identify(parts: Authenticator, credentials: Credentials): Promise<Identified> {
+  return countingFailures(parts, credentials, async () => {
     const value = suppliedKey(credentials.headers);
     const digest = digestOf(value);
     const key = parts.directory.recallKey(digest) ?? (await findKey(parts, value, digest, credentials));
     checkKey(key, parts.now());
     checkOrigin(key, credentials.headers);
-    if (key.requireSignature || isSigned(credentials.headers)) await checkSignature(parts, key, value, credentials);
-    return key;
+    return { key, value };
+  });
+}
+
+/** What only the body can show. */
+export async function checkSigned(
+  parts: Authenticator,
+  credentials: Credentials,
+  identified: Identified,
+  rawBody: Buffer,
+): Promise<void> {
+  if (!identified.key.requireSignature && !isSigned(credentials.headers)) return;
+  await countingFailures(parts, credentials, () => checkSignature(parts, identified, credentials.headers, rawBody));
+}
+
+async function countingFailures<T>(
+  { limits }: Authenticator,
+  { limitUnit }: Credentials,
+  check: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await check();
   } catch (error) {
     const isFailure = error instanceof Refusal && error.code !== 'authentication_unavailable';
-    if (isFailure && error.code !== 'rate_limited') await parts.limits.countFailure(credentials.limitUnit());
+    if (isFailure && error.code !== 'rate_limited') await limits.countFailure(limitUnit());
     throw error;
   }
 }
@@ -101,9 +127,9 @@ function isSigned(headers: IncomingHttpHeaders): boolean {
 
 async function checkSignature(
   { store, now }: Authenticator,
-  key: ApiKey,
-  apiKey: string,
-  { headers, rawBody }: Credentials,
+  { key, value: apiKey }: Identified,
+  headers: IncomingHttpHeaders,
+  rawBody: Buffer,
 ): Promise<void> {
   const timestamp = headers['x-timestamp'];
   const signature = headers['x-signature'];
@@ -126,7 +152,7 @@ async function claim(store: SignatureStore, ownerId: string, signature: string, 
   try {
     return await store.claimSignature(ownerId, signature, expiresAt);
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw new Refusal('authentication_unavailable');
+    if (error instanceof StoreUnavailable) throw authenticationUnavailable();
     throw error;
   }
 }

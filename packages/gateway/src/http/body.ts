@@ -4,34 +4,54 @@ import { Refusal } from '../core/refusal.ts';
 /** After a refusal this much more is read and dropped, so that a client that is still sending sees the answer. */
 const toleratedBytes = 4 * 1024 * 1024;
 
+/** Refuses by Content-Length, before anything is read. */
+export function checkDeclaredLength(request: IncomingMessage, maxBytes: number): void {
+  if (!(Number(request.headers['content-length']) > maxBytes)) return;
+  let length = 0;
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > maxBytes + toleratedBytes) request.destroy();
+  });
+  throw tooLarge(maxBytes);
+}
+
 /** The whole body, or a refusal with the first byte that is too many. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const length = await receive(request, maxBytes, (chunk) => chunks.push(chunk));
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length);
+}
+
+/** Reads to the end without keeping anything; refuses with the first byte that is too many. */
+export async function dropBody(request: IncomingMessage, maxBytes: number): Promise<void> {
+  await receive(request, maxBytes, () => undefined);
+}
+
+function receive(request: IncomingMessage, maxBytes: number, onChunk: (chunk: Buffer) => void): Promise<number> {
   return new Promise((resolve, reject) => {
-    const refuse = (): void =>
-      reject(
-        new Refusal('body_too_large', { details: [{ field: 'body', problem: `must not exceed ${maxBytes} bytes` }] }),
-      );
-    const chunks: Buffer[] = [];
     let length = 0;
-    if (Number(request.headers['content-length']) > maxBytes) refuse();
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= maxBytes) {
-        chunks.push(chunk);
-        return;
-      }
-      chunks.length = 0;
-      refuse();
-      if (length > maxBytes + toleratedBytes) request.destroy();
-    });
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
     // Node reports a client that went away in the middle as an error, or only as a close.
     const leave = (): void => {
       if (!request.complete) reject(new ClientGone('the client closed the connection before the body was complete'));
     };
+    if (request.destroyed) leave();
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= maxBytes) {
+        onChunk(chunk);
+        return;
+      }
+      reject(tooLarge(maxBytes));
+      if (length > maxBytes + toleratedBytes) request.destroy();
+    });
+    request.on('end', () => resolve(length));
     request.on('error', leave);
     request.on('close', leave);
   });
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal('body_too_large', { details: [{ field: 'body', problem: `must not exceed ${maxBytes} bytes` }] });
 }
 
 /** Nobody is left to answer. */

@@ -10,3 +10,6 @@ export const preflightHeaders = {
     'Authorization, Content-Type, X-API-Key, X-SERVICE-Key, X-Timestamp, X-Signature, Idempotency-Key',
   'Access-Control-Max-Age': '86400',
 } as const;
+
+/** On every response, the refusals included. */
+export const responseHeaders = { ...corsHeaders, 'X-Content-Type-Options': 'nosniff' } as const;

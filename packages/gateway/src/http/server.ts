@@ -1,7 +1,6 @@
 // The socket side of the public API: what happens to clients that are slow, or do not speak HTTP.
 import {
   createServer as createPlainServer,
-  type ServerOptions as NodeServerOptions,
   type RequestListener,
   type Server,
   type ServerResponse,
@@ -10,12 +9,12 @@ import {
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, errors } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
-import { corsHeaders } from './cors.ts';
+import type { ServerMaker } from './connection-guard.ts';
+import { responseHeaders } from './cors.ts';
 import { errorAnswer } from './errors.ts';
 
 export interface ServerOptions {
   app: RequestListener;
-  maxBodyBytes: number;
   newRequestId: () => string;
   timeouts?: ServerTimeouts;
   /** Told of what was refused before the app saw it. */
@@ -23,8 +22,6 @@ export interface ServerOptions {
   /** Another than Node's plain one, for TLS. */
   createServer?: ServerMaker;
 }
-
-export type ServerMaker = (options: NodeServerOptions, listener: RequestListener) => Server;
 
 export type OnRefused = (line: { requestId: string; status: number; code: ErrorCode }) => void;
 
@@ -37,7 +34,6 @@ const defaultTimeouts: ServerTimeouts = { headersMs: 10_000, requestMs: 15_000 }
 
 export function createApiServer({
   app,
-  maxBodyBytes,
   newRequestId,
   timeouts = defaultTimeouts,
   onRefused,
@@ -63,17 +59,21 @@ export function createApiServer({
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   // An expectation that nobody knows is no reason to refuse.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  server.prependListener('request', ({ socket }, response) => latest.set(socket, response));
   const refuseOn = (socket: Duplex, refusal: Refusal): void => {
+    // What fails is the rest of a request that has been answered: a second response would belong to nothing.
+    if (isAnsweredEarly(latest.get(socket))) {
+      socket.destroy();
+      return;
+    }
     const requestId = newRequestId();
     const { code } = refusal;
     if (refuse(socket, refusal, requestId)) onRefused?.({ requestId, status: errors[code].status, code });
   };
   server.on('connect', (_request, socket) => refuseOn(socket, new Refusal('method_not_allowed')));
-  // A client that asks first is not told to go ahead with a body that will be refused.
-  server.on('checkContinue', (request, response) => {
-    if (!(Number(request.headers['content-length']) > maxBodyBytes)) response.writeContinue();
-    server.emit('request', request, response);
-  });
+  // The app tells a client to go ahead once it knows that the body may be accepted.
+  server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseOn(socket, refusalFor(error)));
   return server;
 }
@@ -108,7 +108,7 @@ function refuse(socket: Duplex, refusal: Refusal, requestId: string): boolean {
   const { status, body } = errorAnswer(refusal, requestId, Date.now());
   const text = JSON.stringify(body);
   const headers = {
-    ...corsHeaders,
+    ...responseHeaders,
     'X-Request-Id': requestId,
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(text)),
@@ -119,6 +119,10 @@ function refuse(socket: Duplex, refusal: Refusal, requestId: string): boolean {
     socket.destroy(),
   );
   return true;
+}
+
+function isAnsweredEarly(response: ServerResponse | undefined): boolean {
+  return response?.writableFinished === true && !response.req.complete;
 }
 
 /** Node keeps it on the socket; a second answer into its middle would only confuse the client. */

@@ -1,8 +1,8 @@
 // TLS on the HTTP listeners, with a certificate that is renewed while they run.
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import { createServer, type Server as TlsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { plainSocketOf } from '../core/plain-socket.ts';
 import { Problem } from '../core/problem.ts';
 import {
   type Certificate,
@@ -121,11 +121,6 @@ function refuseFailedHandshakes(server: TlsServer): void {
 }
 
 const refusedByServer = new Set<string | undefined>(['ERR_SSL_HTTP_REQUEST', 'ERR_TLS_HANDSHAKE_TIMEOUT']);
-
-/** Node has no public name for the socket beneath. */
-export function plainSocketOf(socket: TLSSocket): Socket | undefined {
-  return (socket as TLSSocket & { _parent?: Socket })._parent;
-}
 
 function contextOf({ cert, key }: PemPair): PemPair {
   return { cert, key };

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 
 /** A caller with a fixed number of connections that are kept open, and closed all at once; or with a new one per request. */
 export class Connections {
@@ -9,7 +10,13 @@ export class Connections {
   constructor({ api, key }: { api: string; key: string }, count: number, keepAlive = true) {
     this.#api = api;
     this.#key = key;
-    this.#agent = new Agent({ keepAlive, maxSockets: count });
+    const options = { keepAlive, maxSockets: count };
+    // Whose certificate it is, other tests ask.
+    this.#agent = this.#isSecure ? new SecureAgent({ ...options, rejectUnauthorized: false }) : new Agent(options);
+  }
+
+  get #isSecure(): boolean {
+    return this.#api.startsWith('https:');
   }
 
   /** Resolves only when the whole answer is there. */
@@ -20,8 +27,9 @@ export class Connections {
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
     };
+    const start = this.#isSecure ? requestSecurely : request;
     return new Promise((resolve, reject) => {
-      const call = request(this.#api, { method: 'POST', agent: this.#agent, headers, signal }, (response) => {
+      const call = start(this.#api, { method: 'POST', agent: this.#agent, headers, signal }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;

@@ -18,8 +18,9 @@ import { createIdempotency } from '../../src/gateway/idempotency.ts';
 import type { Channel, Channels, Store } from '../../src/gateway/ports.ts';
 import { createKey, createOwner, systemMakers } from '../../src/gateway/registration.ts';
 import { type AppParts, createApp } from '../../src/http/app.ts';
+import { guardConnections, type ServerMaker } from '../../src/http/connection-guard.ts';
 import { createLimits } from '../../src/http/limits.ts';
-import { createApiServer, type ServerMaker, type ServerTimeouts } from '../../src/http/server.ts';
+import { createApiServer, type ServerTimeouts } from '../../src/http/server.ts';
 import { openStore } from '../../src/store/open-store.ts';
 
 export interface LocalGateway {
@@ -73,7 +74,11 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
     ...parts,
     app,
     ...(timeouts && { timeouts }),
-    ...(createServer && { createServer }),
+    createServer: guardConnections({
+      ...(createServer && { createServer }),
+      unauthenticatedPerAddress: 0,
+      trustedProxies: [],
+    }),
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

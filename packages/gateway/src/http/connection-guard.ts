@@ -1,0 +1,226 @@
+// Bounds what one connection and one address can cost, on every HTTP listener:
+// - Of the requests that a client sends ahead on one connection a few are handled at once, and none while it does not read.
+// - A client that does not read its responses is disconnected.
+// - An address has a limited number of connections that have not authenticated; the oldest makes room.
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type ServerOptions as NodeServerOptions,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { limitUnit } from '../core/limit-unit.ts';
+import { plainSocketOf } from '../core/plain-socket.ts';
+import { isTrusted, type Networks } from './client-address.ts';
+
+export type ServerMaker = (options: NodeServerOptions, listener: RequestListener) => Server;
+
+export type DisconnectReason = 'unread_response' | 'pipelining' | 'too_many_connections';
+export type OnDisconnected = (event: { reason: DisconnectReason; address: string }) => void;
+
+export interface ConnectionGuardOptions {
+  /** Default: Node's plain HTTP server. */
+  createServer?: ServerMaker;
+  /** Connections of one address that have not authenticated; 0: no limit. */
+  unauthenticatedPerAddress: number;
+  /** Their connections are not counted. */
+  trustedProxies: Networks;
+  onDisconnected?: OnDisconnected;
+}
+
+/** A client that takes fewer than `minBytes` of what is due to it within this time is disconnected. */
+const stallMs = 15_000;
+const minBytes = 8 * 1024;
+const sweepEveryMs = 1000;
+
+/** Requests of one connection that are handled at the same time, and unsent bytes beyond which no other is begun. */
+const maxRunning = 8;
+const maxUnsentBytes = 16 * 1024;
+
+/** Requests of one connection that wait beside them, each about 3 kB; a client that sends more ahead is disconnected. */
+const maxWaiting = 32;
+
+interface Waiting {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+interface Connection {
+  /** What HTTP is spoken on: the TLS socket once there is one. */
+  socket: Socket;
+  readonly plain: Socket;
+  readonly address: string;
+  /** Responses that are not sent yet. */
+  running: number;
+  waiting: Waiting[];
+  /** How many bytes the system had taken when it last took enough, and when that was. */
+  taken: number;
+  takenAt: number;
+  /** The unauthenticated connections of its address; null once it has authenticated, or where it is not counted. */
+  crowd: Set<Connection> | null;
+}
+
+const connections = new WeakMap<Socket, Connection>();
+
+/** The connection of this request no longer counts as unauthenticated. */
+export function markAuthenticated({ socket }: Pick<IncomingMessage, 'socket'>): void {
+  const connection = connections.get(socket);
+  if (connection === undefined) return;
+  connection.crowd?.delete(connection);
+  connection.crowd = null;
+}
+
+/** Makes servers whose connections are guarded. */
+export function guardConnections(options: ConnectionGuardOptions): ServerMaker {
+  return (serverOptions, listener) => new ConnectionGuard(options, listener).createServer(serverOptions);
+}
+
+class ConnectionGuard {
+  readonly #options: ConnectionGuardOptions;
+  readonly #listener: RequestListener;
+  readonly #open = new Set<Connection>();
+  readonly #crowds = new Map<string, Set<Connection>>();
+
+  constructor(options: ConnectionGuardOptions, listener: RequestListener) {
+    this.#options = options;
+    this.#listener = listener;
+  }
+
+  createServer(serverOptions: NodeServerOptions): Server {
+    const { createServer = createPlainServer } = this.#options;
+    const server = createServer(serverOptions, (request, response) => this.#receive(request, response));
+    // First, so that every other listener finds the connection known.
+    server.prependListener('connection', (socket: Socket) => this.#accept(socket));
+    server.prependListener('secureConnection', (socket: TLSSocket) => {
+      const connection = connections.get(plainSocketOf(socket) as Socket);
+      if (connection === undefined) return;
+      connection.socket = socket;
+      connections.set(socket, connection);
+    });
+    const sweep = setInterval(() => this.#disconnectStalled(performance.now()), sweepEveryMs).unref();
+    server.once('close', () => clearInterval(sweep));
+    return server;
+  }
+
+  #accept(plain: Socket): void {
+    const address = plain.remoteAddress ?? '';
+    const connection: Connection = {
+      socket: plain,
+      plain,
+      address,
+      running: 0,
+      waiting: [],
+      taken: 0,
+      takenAt: performance.now(),
+      crowd: null,
+    };
+    connections.set(plain, connection);
+    this.#open.add(connection);
+    plain.once('close', () => {
+      this.#open.delete(connection);
+      this.#leaveCrowd(connection);
+      connection.waiting = [];
+    });
+    const { unauthenticatedPerAddress: limit, trustedProxies } = this.#options;
+    if (limit > 0 && !isTrusted(address, trustedProxies)) this.#joinCrowd(connection, limit);
+  }
+
+  #joinCrowd(connection: Connection, limit: number): void {
+    const unit = limitUnit(connection.address);
+    const crowd = this.#crowds.get(unit) ?? new Set();
+    this.#crowds.set(unit, crowd.add(connection));
+    connection.crowd = crowd;
+    if (crowd.size <= limit) return;
+    // Whoever has a key has used it long before that many others came: so nobody is kept out by a neighbour.
+    const [oldest] = crowd as Set<Connection>;
+    if (oldest !== undefined) this.#disconnect(oldest, 'too_many_connections');
+  }
+
+  #leaveCrowd(connection: Connection): void {
+    markAuthenticated(connection);
+    const unit = limitUnit(connection.address);
+    if (this.#crowds.get(unit)?.size === 0) this.#crowds.delete(unit);
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const connection = connections.get(request.socket);
+    if (connection === undefined) {
+      this.#listener(request, response);
+      return;
+    }
+    // A socket that is being closed still brings what was read from it before.
+    if (connection.plain.destroyed) return;
+    if (connection.waiting.length === 0 && hasRoom(connection)) {
+      this.#start(connection, { request, response });
+      return;
+    }
+    connection.waiting.push({ request, response });
+    if (connection.waiting.length > maxWaiting) this.#disconnect(connection, 'pipelining');
+  }
+
+  #start(connection: Connection, { request, response }: Waiting): void {
+    connection.running += 1;
+    response.once('close', () => {
+      connection.running -= 1;
+      // In a later turn of the event loop, so that a long queue does not hold up other connections.
+      if (connection.waiting.length > 0) setImmediate(() => this.#startWaiting(connection));
+    });
+    if (breaksAfterUpgrade(request)) response.shouldKeepAlive = false;
+    this.#listener(request, response);
+  }
+
+  #startWaiting(connection: Connection): void {
+    while (connection.waiting.length > 0 && hasRoom(connection)) {
+      this.#start(connection, connection.waiting.shift() as Waiting);
+    }
+  }
+
+  #disconnectStalled(now: number): void {
+    for (const connection of this.#open) {
+      const { queued, sent } = progressOf(connection.plain);
+      if (queued === 0 || sent - connection.taken >= minBytes) {
+        connection.taken = sent;
+        connection.takenAt = now;
+      } else if (now - connection.takenAt >= stallMs) this.#disconnect(connection, 'unread_response');
+    }
+  }
+
+  #disconnect(connection: Connection, reason: DisconnectReason): void {
+    stopParsing(connection.socket);
+    connection.socket.destroy();
+    // A handshake under way has no socket of its own yet.
+    connection.plain.destroy();
+    this.#options.onDisconnected?.({ reason, address: connection.address });
+  }
+}
+
+/** One that waits while nothing runs is begun in any case. */
+function hasRoom({ plain, socket, running }: Connection): boolean {
+  if (plain.destroyed) return false;
+  return running === 0 || (running < maxRunning && socket.writableLength <= maxUnsentBytes);
+}
+
+/**
+ * One read of a socket can hold more than a thousand requests, and Node would make each of them only to abort it. That a
+ * parser stops after the request for which 2 is returned is how Node leaves the rest of a read to another protocol.
+ */
+function stopParsing(socket: Socket): void {
+  const { parser } = socket as Socket & { parser?: { onIncoming: unknown } | null };
+  if (parser) parser.onIncoming = () => 2;
+}
+
+/** Bytes that wait to be sent, and how many the system has taken; also in the middle of one long write. */
+function progressOf(plain: Socket): { queued: number; sent: number } {
+  const { _handle: handle } = plain as Socket & { _handle?: { writeQueueSize: number; bytesWritten: number } | null };
+  if (!handle) return { queued: 0, sent: 0 };
+  return { queued: handle.writeQueueSize, sent: handle.bytesWritten - handle.writeQueueSize };
+}
+
+/** Node leaves a connection deaf that is answered before the body of a request with Upgrade has arrived. */
+function breaksAfterUpgrade({ headers }: IncomingMessage): boolean {
+  if (headers.upgrade === undefined) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,150 @@
+// How many connections one address may have, and what becomes of a client that stops reading.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectSecurely } from 'node:tls';
+import { guardConnections, type ServerMaker } from '../src/http/connection-guard.ts';
+import { openTls } from '../src/tls/index.ts';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { connectionsTo, isHeld } from './support/process-usage.ts';
+import { createTestAuthority } from './support/tls-ca.ts';
+
+async function serve(t: TestContext, environment: Record<string, string>): Promise<GatewayProcess> {
+  const installation = await Installation.create(environment);
+  t.after(() => installation.remove());
+  return installation.serve();
+}
+
+function open(t: TestContext, url: string, text = ''): Socket {
+  const { protocol, hostname: host, port } = new URL(url);
+  const options = { host, port: Number(port) };
+  const socket = protocol === 'https:' ? connectSecurely({ ...options, rejectUnauthorized: false }) : connect(options);
+  socket.on('error', () => socket.destroy());
+  t.after(() => socket.destroy());
+  socket.write(text);
+  return socket;
+}
+
+const post = (key: string): string =>
+  `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Length: 13\r\n\r\n{"title":"x"}`;
+
+async function statusOn(socket: Socket): Promise<string> {
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  return bytes.toString('latin1', 9, 12);
+}
+
+test('Many authenticated clients behind one address keep their connections, whoever else connects', async (t) => {
+  const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '20' });
+  const count = 1000;
+  const clients: Socket[] = [];
+  const connectOneAfterAnother = async (): Promise<void> => {
+    while (clients.length < count) {
+      const socket = open(t, gateway.api, post(gateway.key));
+      clients.push(socket);
+      assert.equal(await statusOn(socket), '200');
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, connectOneAfterAnother));
+  for (let left = 100; left > 0; left -= 1) await once(open(t, gateway.api), 'connect');
+  await eventually(
+    'the connections without a key are down to the limit',
+    5000,
+    () => connectionsTo(Number(new URL(gateway.api).port)),
+    (open) => open === clients.length + 20,
+  );
+  for (const socket of clients.slice(0, 100)) {
+    socket.write(post(gateway.key));
+    assert.equal(await statusOn(socket), '200');
+  }
+  assert.match(gateway.log, /"reason":"too_many_connections","address":"127\.0\.0\.1"/);
+});
+
+test('Of too many connections without a key the oldest is closed, so that a new client still gets in', async (t) => {
+  const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '3' });
+  for (const url of [gateway.api, gateway.line.console]) {
+    const [oldest, ...others] = [open(t, url), open(t, url), open(t, url)] as [Socket, ...Socket[]];
+    await Promise.all([oldest, ...others].map((socket) => once(socket, 'connect')));
+    const closed = once(oldest.resume(), 'close');
+    const newest = open(t, url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.match(await statusOn(newest), /^(200|404)$/);
+    await closed;
+    assert.deepEqual(
+      others.map(({ destroyed }) => destroyed),
+      [false, false],
+    );
+  }
+});
+
+test('Connections of a trusted proxy are not counted', async (t) => {
+  const gateway = await serve(t, {
+    TOCSIN_UNAUTHENTICATED_CONNECTIONS: '3',
+    TOCSIN_TRUSTED_PROXIES: '127.0.0.0/8',
+  });
+  const sockets = Array.from({ length: 30 }, () => open(t, gateway.api));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) {
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.equal(await statusOn(socket), '200');
+  }
+});
+
+suite('A client that stops reading', { concurrency: true }, () => {
+  for (const isSecure of [false, true]) {
+    for (const [what, respond] of [
+      ['a large response', (response) => response.end(Buffer.alloc(32 * 1024 * 1024))],
+      ['a stream that goes on for ever', (response) => Readable.from(endless()).pipe(response)],
+    ] as const satisfies [string, (response: ServerResponse) => unknown][]) {
+      test(`${what} is disconnected${isSecure ? ', over TLS too' : ''}`, async (t) => {
+        const reasons: string[] = [];
+        const guarded = guardConnections({
+          ...(isSecure && { createServer: await secureMaker(t) }),
+          unauthenticatedPerAddress: 0,
+          trustedProxies: [],
+          onDisconnected: ({ reason }) => reasons.push(reason),
+        });
+        const server = guarded({ keepAliveTimeout: 75_000 }, (_request, response) => respond(response)).listen(
+          0,
+          '127.0.0.1',
+        );
+        t.after(() => server.closeAllConnections());
+        t.after(() => server.close());
+        await once(server, 'listening');
+        const { port } = server.address() as AddressInfo;
+        const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+        const reader = open(t, `http${isSecure ? 's' : ''}://127.0.0.1:${port}`, get);
+        const idler = open(t, `http${isSecure ? 's' : ''}://127.0.0.1:${port}`, get);
+        reader.resume();
+        assert.equal(await statusOn(idler), '200');
+        idler.pause();
+        await eventually(
+          'the connection is gone',
+          30_000,
+          () => isHeld(idler),
+          (held) => !held,
+        );
+        assert.deepEqual(reasons, ['unread_response']);
+        assert.equal(reader.destroyed, false);
+      });
+    }
+  }
+});
+
+async function secureMaker(t: TestContext): Promise<ServerMaker> {
+  const authority = createTestAuthority();
+  t.after(() => authority.remove());
+  const tls = await openTls(authority.issue('IP:127.0.0.1'), { onLoaded: () => undefined, onKept: () => undefined });
+  t.after(() => tls.close());
+  return tls.createServer;
+}
+
+async function* endless(): AsyncGenerator<Buffer> {
+  for (const chunk = Buffer.alloc(65_536); ; ) {
+    yield chunk;
+    await delay(10);
+  }
+}

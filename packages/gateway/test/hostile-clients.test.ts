@@ -1,0 +1,139 @@
+// Clients that ask and never read, and clients that send without a key: they cost little, and are disconnected.
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import type { Attack, HostileOrder, HostileReport } from './support/hostile-clients.ts';
+import { connectionsTo, usageOf } from './support/process-usage.ts';
+import { describeTimes, measureRequests } from './support/steady-caller.ts';
+import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
+
+const goneWithinMs = 30_000;
+const mostMegabytes = 150;
+const readBytes = 65_520;
+const bodyBytes = 262_143;
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const post = (headers: string): string => `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
+const fill = (request: string): string => request.repeat(Math.floor(readBytes / request.length));
+
+type Wanted = Omit<Attack, 'port' | 'isSecure'> & { listener: 'api' | 'console' };
+
+/** Each is run on its own, over plain HTTP and over TLS. */
+const attacks: Record<string, Wanted[]> = {
+  'that pipeline requests and never read': [
+    { listener: 'api', connections: 300, opening: fill(get('/')) },
+    { listener: 'console', connections: 300, opening: fill(get('/healthz')) },
+  ],
+  'that pipeline without end and never read': [
+    { listener: 'api', connections: 50, opening: '', repeated: fill(get('/')) },
+    { listener: 'api', connections: 50, opening: '', repeated: fill(post('Content-Length: 0\r\n')) },
+    { listener: 'console', connections: 50, opening: '', repeated: fill(get('/readyz')) },
+    { listener: 'console', connections: 50, opening: '', repeated: fill(get('/no/such/page')) },
+  ],
+  'that ask for large documents and read nothing, or a few bytes a second,': [
+    { listener: 'api', connections: 50, opening: '', repeated: get('/?format=openapi').repeat(10), everyMs: 50 },
+    { listener: 'console', connections: 50, opening: '', repeated: get('/').repeat(10), everyMs: 50 },
+    {
+      listener: 'api',
+      connections: 50,
+      opening: '',
+      repeated: get('/?format=openapi').repeat(10),
+      everyMs: 50,
+      readPerSecond: 20,
+    },
+  ],
+  'that send bodies without a valid key': [
+    {
+      listener: 'api',
+      connections: 500,
+      opening: post(`Content-Length: ${bodyBytes}\r\n`) + 'x'.repeat(bodyBytes - 1),
+    },
+    {
+      listener: 'api',
+      connections: 500,
+      opening: `${post('Authorization: Bearer svc_unknown\r\nTransfer-Encoding: chunked\r\n')}3ffff\r\n${'x'.repeat(bodyBytes - 1)}`,
+    },
+    {
+      listener: 'console',
+      connections: 100,
+      opening:
+        'POST /api/sign-in/link HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n' +
+        'x'.repeat(65_000),
+    },
+  ],
+  'that ask for a WebSocket and never sign in': [
+    {
+      listener: 'console',
+      connections: 200,
+      opening:
+        'GET /mqtt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n',
+    },
+    {
+      listener: 'console',
+      connections: 200,
+      opening: 'GET /other HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    },
+  ],
+};
+
+for (const isSecure of [false, true]) {
+  suite(isSecure ? 'Over TLS, clients' : 'Clients', () => {
+    let authority: TestAuthority;
+    before(() => {
+      authority = createTestAuthority();
+    });
+    after(() => authority.remove());
+
+    for (const [name, wanted] of Object.entries(attacks)) {
+      test(`${name} are disconnected, and cost neither much memory nor the others their service`, async (t) => {
+        const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
+        const installation = await Installation.create({
+          ...(isSecure && { TOCSIN_TLS_CERT: certFile, TOCSIN_TLS_KEY: keyFile }),
+          // Each defence has to hold by itself.
+          TOCSIN_UNAUTHENTICATED_CONNECTIONS: '100000',
+        });
+        t.after(() => installation.remove());
+        await attack(t, await installation.serve(), wanted, isSecure);
+      });
+    }
+  });
+}
+
+async function attack(t: TestContext, gateway: GatewayProcess, wanted: Wanted[], isSecure: boolean): Promise<void> {
+  // The first requests cost memory that stays.
+  await measureRequests(gateway, AbortSignal.timeout(1000));
+  const before = await usageOf(gateway);
+  const { api, console: consoleUrl } = gateway.line;
+  const ports = { api: Number(new URL(api).port), console: Number(new URL(consoleUrl).port) };
+  const clients = fork(fileURLToPath(new URL('./support/hostile-clients.ts', import.meta.url)), { execArgv: [] });
+  t.after(() => clients.kill('SIGKILL'));
+  clients.send(wanted.map(({ listener, ...each }) => ({ ...each, port: ports[listener], isSecure })) as HostileOrder);
+  const over = new AbortController();
+  t.after(() => over.abort());
+  const others = measureRequests(gateway, over.signal);
+  const [report] = (await once(clients, 'message')) as [HostileReport];
+  const openAt = performance.now();
+  await eventually(
+    'every hostile connection is gone',
+    goneWithinMs,
+    () => connectionsTo(ports.api, ports.console),
+    // Those of the caller in between stay.
+    (count) => count <= 16,
+  );
+  const goneMs = performance.now() - openAt;
+  const after = await usageOf(gateway);
+  over.abort();
+  const { statuses, times } = await others;
+  t.diagnostic(
+    `${report.opened} connections, gone ${goneMs.toFixed()} ms after the last was open; ` +
+      `memory ${before.megabytes} MB, ${after.peakMegabytes} MB at most; others: ${describeTimes(times)}`,
+  );
+  assert.deepEqual([...new Set(statuses)], [200]);
+  const growth = after.peakMegabytes - before.megabytes;
+  assert.ok(growth < mostMegabytes, `memory grew by ${growth} MB`);
+}
