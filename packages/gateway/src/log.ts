@@ -29,6 +29,7 @@ export interface Log extends RequestLog, CrewLog {
   masterKeyMissing(message: string): void;
   dataFolderNotLocked(dataDir: string): void;
   brokerShared(isShared: boolean): void;
+  schemaIsNewer(message: string): void;
   storeDamaged(problems: readonly string[]): void;
   walDamaged(damage: { frames: number; lostFrames: number; lostCommits: number }): void;
   upkeepFailed(error: unknown): void;
@@ -146,6 +147,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     dataFolderNotLocked: (dataDir) =>
       logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
+    schemaIsNewer: (message) => logger.warn({ cause: message }, 'the database is of a newer version'),
     storeDamaged: (problems) =>
       logger.error(
         { count: problems.length, problems: problems.slice(0, 3) },

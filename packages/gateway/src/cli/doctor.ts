@@ -113,7 +113,11 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
     if (!isMade(config)) {
       return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
     }
-    const store = await openStore(config, 'existing');
+    const newer: Finding[] = [];
+    const onNewerSchema = (message: string): void => {
+      newer.push({ check, state: 'warning', message });
+    };
+    const store = await openStore({ ...config, onNewerSchema }, 'existing');
     try {
       await store.check();
       const damage = deep ? await store.verify() : [];
@@ -122,6 +126,7 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
       const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
       return [
         { check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` },
+        ...newer,
         ...(await examineClock(store)),
       ];
     } finally {

@@ -44,7 +44,16 @@ export async function layFoundation(
   const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
   const { onBatch } = observability.metrics;
   const store = opened.adopt(
-    await openStore({ ...config, onBatch, onMasterKeyMissing: log.masterKeyMissing, onFull: log.diskFull }, 'create'),
+    await openStore(
+      {
+        ...config,
+        onBatch,
+        onMasterKeyMissing: log.masterKeyMissing,
+        onNewerSchema: log.schemaIsNewer,
+        onFull: log.diskFull,
+      },
+      'create',
+    ),
     (each) => each.close(),
     'store',
   );

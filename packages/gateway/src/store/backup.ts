@@ -5,12 +5,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../core/problem.ts';
 import { StoreUnavailable } from '../gateway/ports.ts';
 import { isThere } from './data-folder.ts';
+import { createNewerSchema, isNewer } from './newer-schema.ts';
 import { appliedMigrations } from './sqlite/apply-migrations.ts';
 import { Draft, putInPlace, quickCheck } from './sqlite/draft.ts';
 import { SqliteRows } from './sqlite/rows.ts';
 import { copyRows, digestTable, type Progress, type RowSource, type Snapshot } from './transfer.ts';
 import type { TableDigest } from './transfer-digest.ts';
-import { createSchema, knownMigrations, type Table, transferTables } from './transfer-tables.ts';
+import { createSchema, type Table, transferTables } from './transfer-tables.ts';
 
 /** 'Tcsn', in the header of the file, where file(1) and we look for it. */
 const applicationId = 0x5463736e;
@@ -36,11 +37,10 @@ export async function writeBackup(
   onProgress: (progress: Progress) => void,
 ): Promise<{ manifest: Manifest; bytes: number }> {
   refuseExisting(file);
-  refuseUnknownSchema(source.applied, 'The store');
   const draft = Draft.create(`${file}.part`);
   try {
-    createSchema(draft.db, source.applied);
-    const copied = await copyRows(transferTables(source.applied), source, new SqliteRows(draft.db), onProgress);
+    const carried = await createSchemaOf(draft.db, source);
+    const copied = await copyRows(carried, source, new SqliteRows(draft.db), onProgress);
     const tables = copied.map(({ name, rows, digest }) => ({ name, rows, digest }));
     const manifest: Manifest = { format, ...about, tables };
     draft.db.exec(`CREATE TABLE tocsin_backup (manifest text NOT NULL); PRAGMA application_id = ${applicationId}`);
@@ -53,6 +53,12 @@ export async function writeBackup(
     draft.discard();
     throw toProblem(error, `The backup ${file} could not be written`);
   }
+}
+
+async function createSchemaOf(db: DatabaseSync, source: Snapshot): Promise<Table[]> {
+  if (isNewer(source.applied)) return createNewerSchema(db, source);
+  createSchema(db, source.applied);
+  return transferTables(source.applied);
 }
 
 /** Opens a backup once every byte that counts has been looked at. */
@@ -93,6 +99,7 @@ async function examine(db: DatabaseSync, file: string): Promise<Backup> {
     manifest,
     applied,
     tables: transferTables(applied),
+    describeTables: async () => transferTables(applied),
     pages: (table) => rows.pages(table),
     generation: () => rows.generation(),
     close: async () => db.close(),
@@ -140,7 +147,7 @@ function refuseExisting(file: string): void {
 }
 
 export function refuseUnknownSchema(applied: readonly string[], what: string): void {
-  if (applied.some((name) => !knownMigrations.includes(name))) throw newer(what);
+  if (isNewer(applied)) throw newer(what);
 }
 
 function newer(what: string): Problem {

@@ -36,6 +36,8 @@ export class ConstraintViolated extends Error {
 
 export interface Migration {
   name: string;
+  /** Versions that do not know this step must not use a database that has it. */
+  isBreaking?: true;
   statements: CompiledQuery[];
 }
 

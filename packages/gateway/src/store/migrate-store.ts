@@ -1,5 +1,6 @@
 // Moves the embedded store into a PostgreSQL database. Can be repeated: the second time only what changed is written.
 import { join } from 'node:path';
+import { refuseUnknownSchema } from './backup.ts';
 import { copyIntoPostgres } from './copy-into-postgres.ts';
 import { nameInstallation } from './installation.ts';
 import { masterKeySource } from './master-key.ts';
@@ -20,6 +21,7 @@ export async function migrateStore(
   await nameInstallation(database).finally(() => database.close());
   const source = openSqliteSnapshot(join(dataDir, databaseFileName));
   try {
+    refuseUnknownSchema(source.applied, 'The store');
     const keys = masterKeySource(masterKey, join(dataDir, masterKeyFileName));
     return await copyIntoPostgres(source, url, { keys, replace, isRepeatable: true, onProgress });
   } finally {

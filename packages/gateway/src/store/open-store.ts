@@ -28,6 +28,7 @@ import { createOwnerStore } from './owners.ts';
 import { createProbe } from './probe.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
+import { admitSchema } from './schema-version.ts';
 import { SearchThread } from './search/thread-client.ts';
 import { createSecretStore } from './secrets.ts';
 import { createSessionStore } from './sessions.ts';
@@ -42,6 +43,8 @@ export interface StoreOptions {
   masterKey: GivenMasterKeys | null;
   /** Hears what to do when a master key comes into use that this process does not have. */
   onMasterKeyMissing?: (message: string) => void;
+  /** Called where a newer version has extended the schema, with what to do. */
+  onNewerSchema?: (message: string) => void;
   onBatch?: OnBatch;
   /** Hears that the disk is full and nothing can be stored now; without it such a store is not opened. */
   onFull?: () => void;
@@ -52,7 +55,15 @@ export const masterKeyFileName = 'master.key';
 
 /** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
 export async function openStore(
-  { dataDir, databaseUrl = null, masterKey, onMasterKeyMissing = () => undefined, onBatch, onFull }: StoreOptions,
+  {
+    dataDir,
+    databaseUrl = null,
+    masterKey,
+    onMasterKeyMissing = () => undefined,
+    onNewerSchema = () => undefined,
+    onBatch,
+    onFull,
+  }: StoreOptions,
   mode: 'create' | 'existing',
 ): Promise<Store> {
   if (mode === 'create' && (databaseUrl === null || masterKey === null)) makeFolder(dataDir);
@@ -65,12 +76,14 @@ export async function openStore(
   const keyFile = join(dataDir, masterKeyFileName);
   try {
     if (databaseUrl !== null && masterKey === null && mode === 'create') await refuseEmptyDatabase(database, keyFile);
+    const steps = migrations(database.build, database.dialect);
     await orWhileFull(
       database,
       onFull,
-      () => database.migrate(migrations(database.build, database.dialect)),
+      () => database.migrate(steps),
       () => isUpToDate(database),
     );
+    await admitSchema(database, steps, onNewerSchema);
     await admitUse(database);
     const keySource = masterKeySource(masterKey, keyFile);
     const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);

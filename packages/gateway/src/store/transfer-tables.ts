@@ -27,9 +27,15 @@ export interface Column {
 }
 
 /** `changes` is counted up where the rows arrive instead; the other is written by the migrations themselves. */
-const notCarried = ['changes', 'schema_migrations'];
+export const notCarried: readonly string[] = ['changes', 'schema_migrations'];
 
-const kinds: Record<string, ColumnKind> = { text: 'text', integer: 'integer', bigint: 'integer', blob: 'bytes' };
+const kinds: Record<string, ColumnKind> = {
+  text: 'text',
+  integer: 'integer',
+  bigint: 'integer',
+  blob: 'bytes',
+  bytea: 'bytes',
+};
 
 /** The names of all steps this version knows, oldest first. */
 export const knownMigrations: readonly string[] = migrations(build, 'sqlite').map(({ name }) => name);
@@ -39,17 +45,22 @@ export function transferTables(applied: readonly string[] = knownMigrations): Ta
   const db = new DatabaseSync(':memory:');
   try {
     createSchema(db, applied);
-    return db
-      .prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
-      )
-      .all()
-      .map((row) => String(row.name))
-      .filter((name) => !notCarried.includes(name))
-      .map((name) => describe(db, name));
+    return describeTables(db);
   } finally {
     db.close();
   }
+}
+
+/** The tables of a SQLite database as they are. */
+export function describeTables(db: DatabaseSync): Table[] {
+  return db
+    .prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+    )
+    .all()
+    .map((row) => String(row.name))
+    .filter((name) => !notCarried.includes(name))
+    .map((name) => describe(db, name));
 }
 
 /** Applies those of the given steps that are not applied yet. */
@@ -67,14 +78,22 @@ function describe(db: DatabaseSync, name: string): Table {
     kind: kindOf(`${name}.${column.name}`, String(column.type)),
     keyPosition: Number(column.pk),
   }));
-  const key = described.filter(({ keyPosition }) => keyPosition > 0).sort((a, b) => a.keyPosition - b.keyPosition);
-  if (key.length === 0) throw new Error(`The table ${name} has no primary key.`);
-  const others = described.filter(({ keyPosition }) => keyPosition === 0);
+  const { key, columns } = keyFirst(name, described);
   const indexes = db.prepare(`SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 AND origin <> 'pk'`).all(name);
-  return { name, key, columns: [...key, ...others], hasUniqueIndex: indexes.length > 0 };
+  return { name, key, columns, hasUniqueIndex: indexes.length > 0 };
 }
 
-function kindOf(column: string, declared: string): ColumnKind {
+/** The columns come by name; a key position of 0 is none. */
+export function keyFirst(
+  table: string,
+  described: readonly (Column & { keyPosition: number })[],
+): Pick<Table, 'key' | 'columns'> {
+  const key = described.filter(({ keyPosition }) => keyPosition > 0).sort((a, b) => a.keyPosition - b.keyPosition);
+  if (key.length === 0) throw new Error(`The table ${table} has no primary key.`);
+  return { key, columns: [...key, ...described.filter(({ keyPosition }) => keyPosition === 0)] };
+}
+
+export function kindOf(column: string, declared: string): ColumnKind {
   const kind = kinds[declared.toLowerCase()];
   if (kind === undefined) throw new Error(`${column} is ${declared}, which this cannot carry over.`);
   return kind;

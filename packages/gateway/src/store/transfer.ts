@@ -16,6 +16,8 @@ export interface RowSource {
 export interface Snapshot extends RowSource {
   /** The steps that made its schema. */
   readonly applied: readonly string[];
+  /** Its tables as they are, those of steps that this version does not know among them. */
+  describeTables(): Promise<Table[]>;
   close(): Promise<void>;
 }
 

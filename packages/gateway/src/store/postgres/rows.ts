@@ -4,7 +4,16 @@ import { Client, type ClientConfig, type QueryArrayConfig } from 'pg';
 import { Problem } from '../../core/problem.ts';
 import { names, quote } from '../quoted-names.ts';
 import { type Changes, firstPageRows, nextPageRows, type RowTarget, type Snapshot } from '../transfer.ts';
-import type { Column, ColumnKind, Row, Table, Value } from '../transfer-tables.ts';
+import {
+  type Column,
+  type ColumnKind,
+  keyFirst,
+  kindOf,
+  notCarried,
+  type Row,
+  type Table,
+  type Value,
+} from '../transfer-tables.ts';
 import { clientConfig, numberTypes } from './connections.ts';
 import { toStoreError } from './errors.ts';
 import { examineServer } from './open.ts';
@@ -28,6 +37,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     const rows = await ask<{ name: string }>(client, 'SELECT name FROM schema_migrations ORDER BY name');
     return {
       applied: rows.map(({ name }) => name),
+      describeTables: () => describeTables(client),
       pages: (table) => readPages(client, table),
       generation: () => readGeneration(client),
       close: () => client.end(),
@@ -36,6 +46,36 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     await client.end();
     throw error;
   }
+}
+
+interface DescribedColumn {
+  table: string;
+  name: string;
+  type: string;
+  keyPosition: number;
+}
+
+async function describeTables(client: Client): Promise<Table[]> {
+  const columns = await ask<DescribedColumn>(
+    client,
+    `SELECT c.relname AS table, a.attname AS name, format_type(a.atttypid, NULL) AS type,
+       coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0) AS "keyPosition"
+     FROM pg_class c
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+     WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+     ORDER BY c.relname COLLATE "C", a.attname COLLATE "C"`,
+  );
+  const ofTables = Map.groupBy(columns, ({ table }) => table);
+  return [...ofTables]
+    .filter(([name]) => !notCarried.includes(name))
+    .map(([name, described]) => {
+      const typed = described.map(({ type, ...column }) => ({
+        ...column,
+        kind: kindOf(`${name}.${column.name}`, type),
+      }));
+      return { name, ...keyFirst(name, typed), hasUniqueIndex: false };
+    });
 }
 
 /** Rows to copy into; refuses where servers run on them, since they would go on writing. */

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
 import { isThere } from '../data-folder.ts';
 import type { Snapshot } from '../transfer.ts';
+import { describeTables } from '../transfer-tables.ts';
 import { appliedMigrations } from './apply-migrations.ts';
 import { SqliteRows } from './rows.ts';
 
@@ -18,6 +19,7 @@ export function openSqliteSnapshot(file: string): Snapshot {
     const rows = new SqliteRows(db);
     return {
       applied,
+      describeTables: async () => describeTables(db),
       pages: (table) => rows.pages(table),
       generation: () => rows.generation(),
       close: async () => db.close(),
