@@ -54,6 +54,8 @@ suite('A search finds a notification', () => {
   test('whose accents are more than anybody writes, by its letters', () => {
     const body = `Co${'\u0301\u0316\uff9e'.repeat(1000)}pia`;
     assert.ok(createMatch('copia')({ ...backup, body }));
+    const data = { text: `Co${'\u0301\u0316'.repeat(1_000_000)}pia` };
+    assert.ok(createMatch('copia')({ ...backup, data }));
     assert.ok(createMatch(`co${'\u0316\u0301'.repeat(99)}pia`)({ ...backup, body }));
   });
 

@@ -53,18 +53,23 @@ const ascii = /^\p{ASCII}*$/u;
  * before, as the Stream-Safe Text Format of UAX #15 does. The two half-width marks of Japanese are letters themselves, and
  * the only letters that decompose into marks and nothing else.
  */
-const longRunOfMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
+const longRunOfMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]{1,1000}/gu;
 
 /** Upper case, not lower: there ß is SS, and the two small sigmas of Greek are one. */
 function fold(text: string): string {
   if (ascii.test(text)) return text.toUpperCase();
-  return text
-    .replaceAll(longRunOfMarks, '$1')
+  return cutRunsOfMarks(text)
     .normalize('NFKD')
     .replaceAll(/\p{Mn}/gu, '')
     .normalize('NFC')
     .toUpperCase()
     .replaceAll(/[ŁØĐĦÆŒ]/g, (letter) => strokes[letter] ?? letter);
+}
+
+/** Again and again, since a pattern without a bound on its repetition runs out of stack on megabytes of marks. */
+function cutRunsOfMarks(text: string): string {
+  const shorter = text.replaceAll(longRunOfMarks, '$1');
+  return shorter.length === text.length ? text : cutRunsOfMarks(shorter);
 }
 
 function gather(value: JsonValue, texts: string[]): void {

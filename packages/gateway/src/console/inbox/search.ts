@@ -47,7 +47,9 @@ export async function* search(
     const mostMatches = limit - totals.matched;
     const wanted = { ...query, terms, mostMatches, limit: rows, ...(from !== undefined && { before: from }) };
     const page = await store.searchInbox(ownerId, wanted, signal);
-    rows = nextSize(rows, performance.now() - startedAt);
+    // Large rows fill a page before it has as many as were read for it.
+    const looked = page.opened + page.damaged.length + page.skipped.length;
+    rows = Math.min(nextSize(rows, performance.now() - startedAt), Math.max(pageRows.least, looked * 2));
     return signal.aborted ? null : page;
   }
 

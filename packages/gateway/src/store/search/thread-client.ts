@@ -12,12 +12,17 @@ export interface SearchThreadOptions {
   idleMs?: number;
 }
 
-/** A row of the largest size takes about 50 ms; the rest is for a machine that is busy with something else. */
+/** A row of the usual limit takes about 50 ms; the rest is for a machine that is busy with something else. */
 const defaultRowDeadlineMs = 2000;
+/** Where the operator allows larger bodies. */
+const moreMsPerMegabyte = 500;
 /** Nobody searches for this long: the thread ends and gives its memory back. */
 const defaultIdleMs = 60_000;
 /** Loading the program of the thread, on a machine that is busy. */
 const startDeadlineMs = 20_000;
+
+/** A row that needs more than this ends the thread, and is skipped. Less garbage is left lying about, too. */
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 
 export class SearchThread {
   readonly #script: URL;
@@ -82,7 +87,9 @@ export class SearchThread {
       }
       hasBegun = true;
       if (reply.kind === 'row') results.push(reply.result);
-      timer = setTimeout(() => giveUp('was too slow'), this.#rowDeadlineMs);
+      const bytes = job.rows[results.length]?.sealed.length ?? 0;
+      const more = (bytes / 1_000_000) * moreMsPerMegabyte;
+      timer = setTimeout(() => giveUp('was too slow'), this.#rowDeadlineMs + more);
     };
     // Only `exit` comes after all messages; `error` may overtake them.
     const onExit = (): void => giveUp('ended');
@@ -101,7 +108,7 @@ export class SearchThread {
 
   #running(): Worker {
     if (this.#worker !== null) return this.#worker;
-    const worker = new Worker(this.#script);
+    const worker = new Worker(this.#script, { resourceLimits });
     worker.unref();
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => this.#forget(worker));
