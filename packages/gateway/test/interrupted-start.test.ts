@@ -210,6 +210,27 @@ for (const hasData of [false, true]) {
   });
 }
 
+test('A server that is started while a restore runs is refused, and starts once it has ended', async (t) => {
+  const { backup, masterKey, key } = await prepareBackup(t);
+  const target = await install(t);
+  writeFileSync(join(target.dataDir, 'master.key'), masterKey, { mode: 0o600 });
+  const restore = start(target, ['restore', backup]);
+  const closed = once(restore, 'close');
+  await hasMade(restore, join(target.dataDir, 'tocsin.db.unfinished-restore'));
+  restore.kill('SIGSTOP');
+  const refused = await serveAndGiveUp(target);
+  restore.kill('SIGCONT');
+  assert.equal(refused.exitCode, 1, refused.stdout);
+  assert.match(
+    refused.stderr,
+    new RegExp(`^A restore \\(pid ${restore.pid} on .* is running\\. Wait until it has ended\\.`),
+  );
+  assert.deepEqual(await closed, [0, null]);
+  const gateway = await target.serve();
+  assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
+  assert.equal(await gateway.stop(), 0);
+});
+
 test('A database that is missing or empty beside its master key is not replaced by a new one', async (t) => {
   const installation = await install(t);
   const first = await installation.serve();
