@@ -119,6 +119,24 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await store.save(notification(first?.id as string, 'x'));
     });
 
+    test('says whether there are owners', async () => {
+      assert.equal(await store.hasOwners(), false);
+      await store.createOwner(owner('own_ann'));
+      assert.equal(await (await openAnother()).hasOwners(), true);
+      await store.deleteOwner('own_ann');
+      assert.equal(await store.hasOwners(), false);
+    });
+
+    test('keeps a secret for every process until it is deleted', async () => {
+      const another = await openAnother();
+      assert.equal(await store.findSecret('of_a_test'), null);
+      const made = await store.obtainSecret('of_a_test', () => 'first');
+      assert.equal(await another.obtainSecret('of_a_test', () => 'second'), made);
+      assert.equal(await another.findSecret('of_a_test'), 'first');
+      await another.forgetSecret('of_a_test');
+      assert.equal(await store.findSecret('of_a_test'), null);
+    });
+
     test('stores nothing for an owner that another process has deleted', async () => {
       await store.createOwner(owner('own_ann'));
       await store.save(notification('own_ann', 'before'));
