@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../../gateway/test/support/eventually.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
-import { expectInsideWindow } from './support/geometry.ts';
+import { expectInReach, expectInsideWindow } from './support/geometry.ts';
 import { controlled } from './support/pushed.ts';
 
 suite('The settings', () => {
@@ -219,6 +219,18 @@ suite('The settings', () => {
       await expectNoSidewaysScroll(page);
       await expectInsideWindow(page);
     }
+  });
+
+  inbox.test('leave the list of notifications in reach at 400 % zoom', async (t) => {
+    await inbox.post({ title: 'In reach' });
+    const page = await inbox.newPage(t, { signedIn: true, viewport: { width: 320, height: 256 } });
+    await page.goto('/');
+    const row = page.locator('.inbox-row').first();
+    await row.waitFor();
+    await expectInReach(row, 'the first notification');
+    await row.locator('a').click();
+    await page.locator('.inbox-detail h2').waitFor();
+    await expectInReach(page.locator('.inbox-detail h2'), 'its title');
   });
 
   inbox.test('say that they could not be loaded instead of waiting for ever', async (t) => {

@@ -7,6 +7,8 @@ import { text } from '../../text/index.ts';
 import { PlainText } from './plain-text.tsx';
 
 const rowsAtOnce = 300;
+/** Of one value; the rest is shown on request. */
+const firstCharacters = 1000;
 /** Further in than this, phones would have no room left. */
 const deepestIndent = 6;
 
@@ -65,7 +67,7 @@ function DataTableRow({ row, onToggle }: { row: DataRow; onToggle: (path: string
         )}
       </th>
       <td class={kind} dir={kind === 'text' ? 'auto' : undefined}>
-        {kind === 'text' ? <PlainText content={content} /> : content}
+        {kind === 'text' ? <PlainText content={content} first={firstCharacters} /> : content}
       </td>
     </tr>
   );

@@ -4,13 +4,13 @@ import { foldText } from '../../inbox/text-fold.ts';
 import { splitLinks } from '../../inbox/text-links.ts';
 import { text as words } from '../../text/index.ts';
 
-/** Of UTF-16: the longest body that the contract allows is not folded. */
-const firstCharacters = 4000;
+/** In units of UTF-16, of which the longest body that the contract allows has no more. */
+const wholeBody = 4000;
 const moreCharacters = 20_000;
 
-/** Text that others wrote: nothing in it is markup, and only web addresses lead anywhere. */
-export function PlainText({ content }: { content: string }) {
-  const [length, setLength] = useState(firstCharacters);
+/** Text that others wrote: nothing in it is markup, and only web addresses lead anywhere. Folded after `first` characters. */
+export function PlainText({ content, first = wholeBody }: { content: string; first?: number }) {
+  const [length, setLength] = useState(first);
   const { shown, hidden } = foldText(content, length);
   return (
     <>

@@ -24,8 +24,7 @@ const words = text.settings;
 export function SettingsPage() {
   const { signOut } = useSession();
   const { value: preferences, error, save, reload } = usePreferences();
-  // Each block says itself that it could not be loaded: a spinner would turn for ever.
-  const waiting = error === null ? <Loading /> : <LoadProblem error={error} onRetry={reload} />;
+  const waiting = error === null ? <Loading /> : <p class="soft">{text.common.notLoaded}</p>;
   return (
     <div class="page settings">
       <PageHead title={words.title} />
@@ -37,7 +36,7 @@ export function SettingsPage() {
         ))}
       </nav>
       <div class="settings-sections">
-        {error !== null && preferences !== undefined && <LoadProblem error={error} onRetry={reload} />}
+        {error !== null && <LoadProblem error={error} onRetry={reload} />}
         <Section id="profile">
           <Card>{preferences === undefined ? waiting : <ProfileForms preferences={preferences} save={save} />}</Card>
         </Section>

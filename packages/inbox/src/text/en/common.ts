@@ -19,6 +19,7 @@ export const common = {
   offline: 'Tocsin cannot be reached. Showing what was loaded last.',
   unreachableTitle: 'Tocsin cannot be reached',
   unreachable: 'Check your network, or ask whoever runs this service whether it is up.',
+  notLoaded: 'Not loaded.',
   leaveTitle: 'Leave without saving?',
   leave: 'There are edits on this page that are not saved.',
   leaveAction: 'Leave without saving',

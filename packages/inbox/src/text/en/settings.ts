@@ -40,7 +40,7 @@ export const settings = {
   history: {
     keep: 'Keep notifications',
     asService: (days: number) =>
-      days === 0 ? 'For ever' : days === 1 ? 'As the service does: 1 day' : `As the service does: ${days} days`,
+      days === 0 ? 'For ever' : days === 1 ? 'Server default: 1 day' : `Server default: ${days} days`,
     days: (days: number) => (days === 1 ? '1 day' : `${days} days`),
     limit: (days: number) =>
       days === 0
@@ -100,6 +100,6 @@ export const settings = {
     onlyHere: (address: string) =>
       `Your phone cannot reach ${address}: that is this computer alone. Whoever runs this service sets TOCSIN_HOST=0.0.0.0, and TOCSIN_CONSOLE_URL to an address that phones reach.`,
   },
-  appearance: { theme: 'Theme', themes: { system: 'As the system', light: 'Light', dark: 'Dark' } },
+  appearance: { theme: 'Theme', themes: { system: 'System', light: 'Light', dark: 'Dark' } },
   about: { version: 'Version', apiUrl: 'API address', docs: 'API documentation', owners: 'Owners' },
 };
