@@ -1,6 +1,7 @@
 // npm run bench: how much of what bare node:http can do is left once every request is authenticated, encrypted and on
 // disk. All servers are loaded in turn in one run, so that the ratio holds on a fast machine and on a slow one.
 import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { scrape } from '../packages/gateway/test/support/scrape.ts';
 import type { Child } from './child.ts';
 import { median } from './figures.ts';
@@ -10,10 +11,13 @@ import { measureHostile } from './hostile.ts';
 import { openHouse, type StoreUnderTest, startBroker } from './house.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options } from './options.ts';
-import type { Measurement, Report, Round, ServerName, StoreWork } from './report.ts';
+import type { Arrivals, Measurement, Report, Round, ServerName, StoreWork } from './report.ts';
 import { notificationBody, notificationRequest } from './request.ts';
 import { rotated } from './rounds.ts';
 import { residentMegabytes } from './rss.ts';
+
+/** How long a device may take for the rest once no more requests come. */
+const drainPatienceMs = 120_000;
 
 interface Target {
   pids: number[];
@@ -35,11 +39,11 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
   const targets = await targetsOf(gateway, options);
 
   say('warming up …');
-  for (const [name, target] of targets) await measure(load, name, target, seconds / 2);
+  for (const [name, target] of targets) await measure({ load, device }, name, target, seconds / 2);
   const countWork = await watchStore(gateway, store);
   const rounds: Round[] = [];
   for (let index = 0; index < count; index += 1) {
-    const round = await runRound(load, targets, rotated([...targets.keys()], index), seconds);
+    const round = await runRound({ load, device }, targets, rotated([...targets.keys()], index), seconds);
     rounds.push(round);
     say(`round ${index + 1} of ${count}: ratio ${round.ratio.toFixed(3)}${scalingOf(round)}`);
   }
@@ -87,9 +91,9 @@ async function targetsOf({ nodes, key }: GatewayUnderTest, { connections, second
 }
 
 /** The order changes from round to round: whoever comes second finds a warmer, or a hotter, machine. */
-async function runRound(load: Child, targets: Targets, order: ServerName[], seconds: number): Promise<Round> {
+async function runRound(parties: Parties, targets: Targets, order: ServerName[], seconds: number): Promise<Round> {
   const measured: Partial<Record<ServerName, Measurement>> = {};
-  for (const name of order) measured[name] = await measure(load, name, targets.get(name) as Target, seconds);
+  for (const name of order) measured[name] = await measure(parties, name, targets.get(name) as Target, seconds);
   const { gateway, echo } = measured as Record<ServerName, Measurement>;
   const { oneNode } = measured;
   return {
@@ -104,14 +108,47 @@ function scalingOf({ scaling }: Round): string {
   return scaling === undefined ? '' : `, scaling ${scaling.toFixed(2)}`;
 }
 
-async function measure(load: Child, name: ServerName, { pids, job }: Target, seconds: number): Promise<Measurement> {
+/** Who sends, and who receives; null: the owner has no device. */
+interface Parties {
+  load: Child;
+  device: Child | null;
+}
+
+async function measure(
+  { load, device }: Parties,
+  name: ServerName,
+  { pids, job }: Target,
+  seconds: number,
+): Promise<Measurement> {
+  const listener = name === 'echo' ? null : device;
+  const before = (await listener?.ask<number>('count')) ?? 0;
   const result = await load.ask<LoadResult>({ ...job, seconds });
   if (result.errors > 0 || result.requests === 0) {
     throw new Error(
       `${name}: ${result.errors} errors beside ${result.requests} good answers. The first:\n${result.firstError}`,
     );
   }
-  return { ...result, rssMegabytes: await residentMegabytes(pids) };
+  const arrivals = listener && (await countArrivals(listener, before, result));
+  return { ...result, rssMegabytes: await residentMegabytes(pids), ...(arrivals !== null && { arrivals }) };
+}
+
+/** A rate counts only with what arrived: waits until the device has everything, and fails if something stays away. */
+async function countArrivals(
+  device: Child,
+  before: number,
+  { requests, requestsPerSecond }: LoadResult,
+): Promise<Arrivals> {
+  const since = performance.now();
+  const count = async () => (await device.ask<number>('count')) - before;
+  const atEnd = await count();
+  let arrived = atEnd;
+  while (arrived < requests) {
+    const drainMs = performance.now() - since;
+    if (drainMs > drainPatienceMs) throw new Error(`The device got ${arrived} of ${requests} published messages.`);
+    await delay(50);
+    arrived = await count();
+  }
+  return { perSecond: atEnd / (requests / requestsPerSecond), drainMs: performance.now() - since };
 }
 
 /** What the store does from now on, per notification. */

@@ -1,4 +1,4 @@
-// An MQTT device of the owner, in a process of its own: it listens, acknowledges and counts.
+// An MQTT device of the owner, in a process of its own: it listens, acknowledges and counts each message once.
 import { connectAsync } from 'mqtt';
 
 export interface DeviceJob {
@@ -8,18 +8,20 @@ export interface DeviceJob {
   topic: string;
 }
 
-let received = 0;
+const received = new Set<string>();
+
+/** A message begins with its id: `{"id":"` and 36 characters. */
+const idOf = (message: Buffer): string => message.toString('latin1', 7, 43);
 
 process.on('message', async (job: DeviceJob | 'count') => {
   if (job === 'count') {
-    process.send?.(received);
+    process.send?.(received.size);
     return;
   }
   const { url, username, password, topic } = job;
-  const client = await connectAsync(url, { username, password });
-  client.on('message', () => {
-    received += 1;
-  });
+  // With a session, so that what it misses is kept for it by any broker.
+  const client = await connectAsync(url, { username, password, clean: false, clientId: 'bench-device' });
+  client.on('message', (_, message) => received.add(idOf(message)));
   await client.subscribeAsync(topic, { qos: 1 });
   process.send?.('listening');
 });

@@ -14,7 +14,14 @@ const busyGenerator = 0.9;
 
 /** `gateway` is all nodes together. */
 export type ServerName = 'gateway' | 'oneNode' | 'echo';
-export type Measurement = LoadResult & { rssMegabytes: number | null };
+export type Measurement = LoadResult & { rssMegabytes: number | null; arrivals?: Arrivals };
+
+/** What one device got while requests came in; afterwards nothing was missing, or the run would have failed. */
+export interface Arrivals {
+  perSecond: number;
+  /** How long the rest took once no more requests came. */
+  drainMs: number;
+}
 
 export interface Round {
   gateway: Measurement;
@@ -61,13 +68,27 @@ export function describe(report: Report): string {
     `Store: ${store}. Nodes: ${nodes}. Processes that serve the API on each: ${workers}. The echo is one process.`,
     ...(report.delivered === undefined
       ? []
-      : [`One device over MQTT (${report.options.mqtt}); it got ${report.delivered} messages.`]),
+      : [
+          `One device over MQTT (${report.options.mqtt}); it got ${report.delivered} messages, every one that was published.`,
+        ]),
     report.fsyncReachesDisk
       ? 'The gateway answers after fsync.'
       : 'Mind: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     '',
     ...table(
-      ['round', 'server', 'req/s', 'p50 ms', 'p99 ms', 'RSS MB', 'load CPU', 'load busy', 'ratio'],
+      [
+        'round',
+        'server',
+        'req/s',
+        'arrived/s',
+        'drain ms',
+        'p50 ms',
+        'p99 ms',
+        'RSS MB',
+        'load CPU',
+        'load busy',
+        'ratio',
+      ],
       report.rounds.flatMap((round, index) => [
         [String(index + 1), 'gateway', ...columns(round.gateway), round.ratio.toFixed(3)],
         ...(round.oneNode === undefined ? [] : [['', 'one node', ...columns(round.oneNode), '']]),
@@ -123,9 +144,12 @@ function columns({
   rssMegabytes,
   generatorCpu,
   generatorBusy,
+  arrivals,
 }: Measurement): string[] {
   return [
     requestsPerSecond.toFixed(0),
+    arrivals?.perSecond.toFixed(0) ?? '',
+    arrivals?.drainMs.toFixed(0) ?? '',
     p50Ms.toFixed(2),
     p99Ms.toFixed(2),
     rssMegabytes === null ? '?' : rssMegabytes.toFixed(0),

@@ -187,8 +187,12 @@ export interface DeliveryEntry {
   target: string;
   /** Its name today; null when it is gone. */
   name: string | null;
-  /** `sending`: the first attempt is not over. `gone`: the target was no more. `rejected`: it would never be taken. */
-  state: 'sending' | 'sent' | 'waiting' | 'dead' | 'gone' | 'rejected';
+  /**
+   * `sending`: the first attempt is not over. `sent`: the provider accepted it. `queued`: it waits in the queue of a device
+   * of the embedded broker. `delivered`: that device has it. `gone`: the target is deleted. `rejected`: the provider will
+   * never accept it.
+   */
+  state: 'sending' | 'sent' | 'queued' | 'delivered' | 'waiting' | 'dead' | 'gone' | 'rejected';
   /** How often it was tried again after the first attempt. */
   retries: number;
   nextAt: number | null;
@@ -246,6 +250,8 @@ export interface MqttSettings {
 /** What became of a test: it goes the way of every notification, over one channel, and is in the inbox too. */
 export interface TestResult {
   isSent: boolean;
+  /** How far it got by then, where it was sent. `queued` and `delivered`: with the embedded broker. */
+  state: 'sent' | 'queued' | 'delivered' | null;
   notificationId: string;
   /** What happened, when it was not sent. */
   error: string | null;

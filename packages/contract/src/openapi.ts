@@ -361,7 +361,12 @@ function reportProperties(): Record<string, Json> {
         'Only when no email was attempted. `no_address`: the owner has no email address. `disabled_by_owner`: the owner ' +
         'switched email off and the request did not set `sendEmail`. `not_configured`: the server has no mail server.',
     },
-    mqttPublishedCount: count,
+    mqttPublishedCount: {
+      ...count,
+      description:
+        'Devices for which the message is durably queued (embedded broker) or accepted by the broker (any other). Whether a ' +
+        'device has acknowledged it is in the inbox.',
+    },
     mqttFailedCount: count,
     mqttSkipped: { type: 'boolean' },
     mqttSkipReason: {
@@ -374,10 +379,12 @@ function reportProperties(): Record<string, Json> {
       uniqueItems: true,
       description:
         '`quiet_hours`: the owner wants a channel silent now, so it was not used and will not be later; the notification is ' +
-        'in the inbox. With severity critical it rings all the same.',
+        'in the inbox. With severity critical it rings all the same. `mqtt_no_subscriber`: a device has never connected; ' +
+        'the message waits in its queue.',
       items: {
         enum: [
           'mqtt_publish_failed_partial',
+          'mqtt_no_subscriber',
           'push_failed_partial',
           'email_send_failed',
           'redelivery_scheduled',

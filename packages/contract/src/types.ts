@@ -77,6 +77,7 @@ export type EmailSkipReason =
   | 'quiet_hours';
 export type Warning =
   | 'mqtt_publish_failed_partial'
+  | 'mqtt_no_subscriber'
   | 'push_failed_partial'
   | 'email_send_failed'
   | 'redelivery_scheduled'

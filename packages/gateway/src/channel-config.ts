@@ -11,11 +11,26 @@ export interface Reader {
 export interface MqttConfig {
   topicPrefix: string;
   timeoutMs: number;
+  /** Of the embedded broker: how many messages may wait for a device, and what happens beyond. */
+  queueLimit: QueueLimit;
   /** Where the embedded broker listens, unless there is a platform broker. */
   embeddedPort: number;
   /** null: the embedded broker is used. */
   platform: PlatformBrokerConfig | null;
 }
+
+/** What happens to a message for a device whose queues are full. */
+export const fullQueuePolicies = ['wait', 'drop_oldest', 'drop_newest'] as const;
+
+/** Of the embedded broker. */
+export interface QueueLimit {
+  /** Messages that wait in one queue. */
+  length: number;
+  /** `wait`: it becomes a delivery in the retry queue. The others make a dead delivery of the one that is dropped. */
+  whenFull: (typeof fullQueuePolicies)[number];
+}
+
+export const defaultQueueLimit: QueueLimit = { length: 100_000, whenFull: 'wait' };
 
 export interface PlatformBrokerConfig {
   /** mqtt:, mqtts:, ws: or wss: */
@@ -78,6 +93,14 @@ export function readMqttConfig(read: Reader): MqttConfig {
     embeddedPort: read.value('TOCSIN_MQTT_PORT', 1883, 'a port from 0 to 65535', (text) =>
       parseInteger(text, 0, 65_535),
     ),
+    queueLimit: {
+      length: read.value('TOCSIN_MQTT_QUEUE_LIMIT', defaultQueueLimit.length, 'a number from 100 to 10000000', (text) =>
+        parseInteger(text, 100, 10_000_000),
+      ),
+      whenFull: read.value('TOCSIN_MQTT_QUEUE_FULL', defaultQueueLimit.whenFull, fullQueuePolicies.join(', '), (text) =>
+        fullQueuePolicies.find((policy) => policy === text),
+      ),
+    },
     platform: readPlatformBroker(read),
   };
 }

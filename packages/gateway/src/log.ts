@@ -110,7 +110,12 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     },
     brokerEvent: (event) => {
       if (event.kind === 'failed') logger.error({ stack: stackOf(event.error) }, 'the embedded broker failed');
-      else if (event.kind === 'sign_in_refused' || event.kind === 'dropped') {
+      else if (event.kind === 'queue_full') {
+        const { deviceId, clientId } = event;
+        logger.warn({ deviceId, clientId }, 'the MQTT queue of a device is full (TOCSIN_MQTT_QUEUE_LIMIT)');
+      } else if (event.kind === 'messages_dropped') {
+        logger.debug({ event: event.kind, reason: event.reason, count: event.count }, 'MQTT');
+      } else if (event.kind === 'sign_in_refused' || event.kind === 'dropped') {
         if (!brokerRepeats.isDue(`${event.kind}: ${event.reason}`)) return;
         logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
       } else if (event.kind === 'publish_ignored') {

@@ -56,7 +56,7 @@ export function createMetrics(version: string): Metrics {
     ...deliveryMetrics(registry),
     ...guardMetrics(registers),
     ...storeMetrics(registry),
-    ...brokerMetrics(registers),
+    ...brokerMetrics(registry),
     ...traceMetrics(registry),
   };
 }
@@ -183,16 +183,23 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchStore
   };
 }
 
-function brokerMetrics(registers: Registry[]): Pick<Metrics, 'brokerEvent'> {
+function brokerMetrics(registry: Registry): Pick<Metrics, 'brokerEvent'> {
   const connections = new Gauge({
     name: 'tocsin_mqtt_connections',
     help: 'Devices that are signed in to the embedded broker.',
-    registers,
+    registers: [registry],
   });
+  const dropped = createTallies(registry, {
+    name: 'tocsin_mqtt_dropped_total',
+    help: 'Messages that left a queue of the embedded broker before a device took them, by reason.',
+    labelNames: ['reason'],
+  });
+  const droppedFor = byName(['queue_full', 'notification_deleted'], (reason) => dropped({ reason }));
   return {
-    brokerEvent({ kind }) {
-      if (kind === 'signed_in') connections.inc();
-      else if (kind === 'disconnected') connections.dec();
+    brokerEvent(event) {
+      if (event.kind === 'signed_in') connections.inc();
+      else if (event.kind === 'disconnected') connections.dec();
+      else if (event.kind === 'messages_dropped') droppedFor[event.reason].count += event.count;
     },
   };
 }

@@ -8,6 +8,7 @@ import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
 import { createEgress } from '../src/egress/index.ts';
 import { type ChannelFixture, runChannelContract, type Situation } from './channel-contract.ts';
 import { BrokerFixture } from './support/embedded-broker.ts';
+import { RawClient } from './support/embedded-raw-client.ts';
 import { eventually } from './support/eventually.ts';
 import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
 import { ApnsStandIn, apnsError } from './support/push-apns-stand-in.ts';
@@ -178,9 +179,12 @@ runChannelContract<MqttTarget>(
 
 runChannelContract<MqttTarget>('MQTT over the embedded broker', { outcomes: { well: 'sent' } }, async (t) => {
   const fixture = await BrokerFixture.start(t);
+  const ownerId = await fixture.addOwner('own_1');
+  const device = await fixture.addDevice(ownerId);
+  await (await RawClient.signIn(fixture.port, device)).end();
   return {
     channel: mqttChannel(fixture.broker),
-    newTarget: () => ({ deviceId: 'dev_1' }),
+    newTarget: () => ({ deviceId: device.id }),
     secrets: [],
     bring: () => undefined,
   };

@@ -172,7 +172,7 @@ suite('In the console', () => {
     ]);
     assert.deepEqual(
       { status, body },
-      { status: 200, body: { isSent: true, notificationId: message.id, error: null } },
+      { status: 200, body: { isSent: true, state: 'delivered', notificationId: message.id, error: null } },
     );
     const inbox = await ann.get<InboxListing>('/api/notifications?limit=1');
     assert.equal(inbox.body.notifications[0]?.id, message.id);

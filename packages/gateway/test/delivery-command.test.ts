@@ -11,6 +11,7 @@ interface Row {
   id: string;
   ownerId: string;
   notificationId: string;
+  channel: string;
   state: string;
 }
 
@@ -67,8 +68,11 @@ suite('The commands about deliveries', () => {
       [first],
     );
     assert.deepEqual(
-      (await rows('--notification', first)).map(({ state }) => state),
-      ['sent'],
+      (await rows('--notification', first)).map(({ channel, state }) => [channel, state]),
+      [
+        ['email', 'sent'],
+        ['mqtt', 'queued'],
+      ],
     );
     assert.match(
       await text('list', '--notification', 'none'),

@@ -111,7 +111,7 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
       const idempotency = { keyDigest: `key ${index}`, fingerprint: '', expiresAt: now + 60_000 };
       const options: SaveOptions = { dispatch, idempotency, leaseUntil: now };
       await store.save(notification, options);
-      await store.enqueueMqtt([{ session, notificationId: notification.id, qos: 1 }]);
+      await store.enqueueMqtt([{ queue: session, notificationId: notification.id, qos: 1 }]);
       const failed = {
         ...({ ownerId, notificationId: notification.id, channel: 'email', target: '', state: 'waiting' } as const),
         ...({

@@ -8,6 +8,7 @@ import {
   type ApiKey,
   EncryptionKeyMissing,
   KeyExists,
+  type MqttQueueName,
   type MqttSession,
   type Notification,
   type Owner,
@@ -419,11 +420,13 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       return session;
     }
 
-    const waitingIds = async (session: MqttSession): Promise<string[]> =>
-      (await store.listMqttWaiting(session, 100)).map(({ notificationId }) => notificationId);
+    const queueOf = ({ ownerId, deviceId, clientId }: MqttSession): MqttQueueName => ({ ownerId, deviceId, clientId });
 
-    const enqueue = (session: MqttSession, ...ids: string[]): Promise<void> =>
-      store.enqueueMqtt(ids.map((notificationId) => ({ session, notificationId, qos: 1 })));
+    const waitingIds = async (session: MqttQueueName): Promise<string[]> =>
+      (await store.listMqttWaiting(session, { limit: 100 })).map(({ notificationId }) => notificationId);
+
+    const enqueue = (queue: MqttQueueName, ...ids: string[]): Promise<readonly boolean[]> =>
+      store.enqueueMqtt(ids.map((notificationId) => ({ queue, notificationId, qos: 1 })));
 
     test('keeps MQTT sessions with their latest subscriptions, also after a restart', async () => {
       const session = await keepMqttSession('own_ann');
@@ -448,7 +451,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await enqueue(other, 'n9');
       assert.deepEqual(await waitingIds(session), ['n1', 'n2', 'n3']);
       assert.deepEqual(await waitingIds(other), ['n9']);
-      assert.deepEqual(await store.listMqttWaiting(session, 1), [
+      assert.deepEqual(await store.listMqttWaiting(session, { limit: 1 }), [
         { notificationId: 'n1', qos: 1, messageId: null, state: 'publish' },
       ]);
       await store.removeMqttWaiting(session, ['n1', 'n3', 'n9']);
@@ -459,15 +462,16 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
     test('lets nothing wait for an MQTT session that is not there', async () => {
       const session = await keepMqttSession('own_ann');
       await enqueue(session, 'n1');
-      await store.deleteMqttSession(session);
+      assert.equal(await store.deleteMqttSession(session), 1);
       await enqueue(session, 'n2');
       assert.deepEqual(await waitingIds(session), []);
+      assert.deepEqual(await waitingIds({ ...session, clientId: '' }), ['n1'], 'it waits for the device');
       assert.deepEqual(await store.listMqttSessions(), []);
     });
 
     test('remembers how far the handshake for an MQTT message is, also after a restart', async () => {
       const session = await keepMqttSession('own_ann');
-      await store.enqueueMqtt(['n1', 'n2', 'n3'].map((notificationId) => ({ session, notificationId, qos: 2 })));
+      await store.enqueueMqtt(['n1', 'n2', 'n3'].map((notificationId) => ({ queue: session, notificationId, qos: 2 })));
       await store.updateMqttWaiting(session, [
         { notificationId: 'n2', messageId: 7, state: 'publish' },
         { notificationId: 'n1', messageId: 8, state: 'publish' },
@@ -481,16 +485,76 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await waitingIds(session), ['n1', 'n2', 'n3']);
     });
 
-    test('trims what waits for an MQTT session to the newest', async () => {
+    test('reads a queue page by page, and knows the length of each', async () => {
       const session = await keepMqttSession('own_ann');
-      await enqueue(session, 'n1', 'n2', 'n3', 'n4', 'n5');
-      await store.trimMqttWaiting(session, 5);
-      assert.equal((await waitingIds(session)).length, 5);
-      await store.trimMqttWaiting(session, 3);
-      assert.deepEqual(await waitingIds(session), ['n3', 'n4', 'n5']);
+      const ofDevice = { ...queueOf(session), clientId: '' };
+      await enqueue(session, 'n1', 'n2', 'n3');
+      await enqueue(ofDevice, 'n4');
+      const page = await store.listMqttWaiting(session, { limit: 2, after: 'n1' });
+      assert.deepEqual(
+        page.map(({ notificationId }) => notificationId),
+        ['n2', 'n3'],
+      );
+      const lengths = (await store.countMqttWaiting()).map(({ clientId, length }) => [clientId, length]);
+      assert.deepEqual(lengths.sort(), [
+        ['', 1],
+        [session.clientId, 3],
+      ]);
     });
 
-    test('purges MQTT sessions that were not seen for long, and deletes those of a device with it, with what waits for them', async () => {
+    test('says which messages were added to a queue, and adds none for a device that is not there', async () => {
+      const session = await keepMqttSession('own_ann');
+      assert.deepEqual(await enqueue(session, 'n1', 'n2'), [true, true]);
+      assert.deepEqual(await enqueue(session, 'n2', 'n3'), [false, true]);
+      assert.deepEqual(await enqueue({ ownerId: 'own_ann', deviceId: 'dev_other', clientId: '' }, 'n1'), [false]);
+    });
+
+    test('keeps a receipt of what a device has got, and tells what is still queued', async () => {
+      const session = await keepMqttSession('own_ann');
+      const { ownerId, deviceId } = session;
+      await enqueue(session, 'n1', 'n2');
+      await enqueue({ ownerId, deviceId, clientId: '' }, 'n3');
+      await store.confirmMqttWaiting(session, [{ notificationId: 'n1', deliveredAt: time, qos: 1 }]);
+      assert.deepEqual(await waitingIds(session), ['n2']);
+      const progress = async (id: string) => (await store.findMqttProgress(ownerId, id, [deviceId])).get(deviceId);
+      assert.deepEqual(await progress('n1'), { state: 'delivered', deliveredAt: time, qos: 1 });
+      assert.deepEqual([await progress('n2'), await progress('n3')], [{ state: 'queued' }, { state: 'queued' }]);
+      assert.equal(await progress('n4'), undefined);
+    });
+
+    test('moves what waits to another queue of the device, but for what the device has got', async () => {
+      const session = await keepMqttSession('own_ann');
+      const other = await keepMqttSession('own_ann', 'other');
+      await enqueue(session, 'n1', 'n2', 'n3');
+      await enqueue(other, 'n1', 'n2');
+      await store.confirmMqttWaiting(other, [{ notificationId: 'n1', deliveredAt: time, qos: 1 }]);
+      assert.deepEqual(await store.moveMqttWaiting(session, other), { copied: 1, removed: 3 });
+      assert.deepEqual([await waitingIds(session), await waitingIds(other)], [[], ['n2', 'n3']]);
+    });
+
+    test('makes dead deliveries of what is dropped from a queue, which can be retried', async () => {
+      const session = await keepMqttSession('own_ann');
+      const { ownerId, deviceId } = session;
+      await enqueue(session, 'n1', 'n2');
+      const failure = { error: 'The queue is full', at: time };
+      await store.deadLetterMqttWaiting(session, [{ notificationId: 'n1', qos: 1 }], failure);
+      assert.deepEqual(await waitingIds(session), ['n2']);
+      const [dead] = await store.listDeliveries({ ownerId, state: 'dead', limit: 10 });
+      assert.deepEqual(
+        [dead?.notificationId, dead?.channel, dead?.target, dead?.error],
+        ['n1', 'mqtt', deviceId, failure.error],
+      );
+      assert.equal(await store.retryDeliveries(dead === undefined ? [] : [dead], time), 1);
+    });
+
+    test('deletes what waits for notifications that were deleted', async () => {
+      const session = await keepMqttSession('own_ann');
+      await enqueue(session, 'n1', 'n2');
+      assert.equal(await store.purgeMqttWaiting(), 2);
+      assert.deepEqual(await waitingIds(session), []);
+    });
+
+    test('purges MQTT sessions that were not seen for long, and deletes those of a device with it', async () => {
       const old = await keepMqttSession('own_ann', 'old');
       const gone = await keepMqttSession('own_bob');
       time += dayMs;
@@ -501,6 +565,8 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.purgeMqttSessions(time), 0);
       assert.deepEqual(await store.listMqttSessions(), [kept]);
       assert.deepEqual([await waitingIds(old), await waitingIds(gone), await waitingIds(kept)], [[], [], ['n1']]);
+      const ofDevice = { ...old, clientId: '' };
+      assert.deepEqual(await waitingIds(ofDevice), ['n1'], 'what waited for the session waits for its device');
     });
 
     test('deletes MQTT sessions with their owner', async () => {

@@ -99,7 +99,7 @@ suite('The devices page', () => {
     const send = (): Promise<{ status: number }> => notify(inbox.gateway, { title: 'To the siren', deviceId });
 
     await page.getByRole('button', { name: 'Send a test: Siren' }).click();
-    await item(page, 'Siren').getByText('The broker took it.').waitFor();
+    await item(page, 'Siren').getByText('Queued: the device has not acknowledged it yet.').waitFor();
     await expectFocus(page, 'Send a test: Siren');
 
     await page.getByRole('button', { name: 'Pause: Siren' }).click();
@@ -152,7 +152,7 @@ suite('The devices page', () => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/devices');
     await page.getByRole('button', { name: 'Send a test to New phone' }).click();
-    await item(page, 'New phone').getByText('The push service took it.').waitFor();
+    await item(page, 'New phone').getByText('The push service accepted it.').waitFor();
     assert.equal(JSON.parse(received[0]?.text ?? '').title, 'Test from Tocsin');
 
     await page.getByRole('button', { name: 'Send a test to Old phone' }).click();

@@ -158,5 +158,8 @@ suite('Deliveries', () => {
     assert.equal(words({ state: 'gone', name: null }), 'MQTT · no longer registered: the target is gone');
     assert.equal(words({ state: 'rejected', error: 'too large' }), 'MQTT · Kitchen: refused: too large');
     assert.equal(words({ state: 'sending' }), 'MQTT · Kitchen: being sent');
+    assert.equal(words({ state: 'sent' }), 'MQTT · Kitchen: accepted by the broker');
+    assert.equal(words({ state: 'queued' }), 'MQTT · Kitchen: queued, not acknowledged by the device yet');
+    assert.equal(words({ state: 'delivered', endedAt: 900 }), 'MQTT · Kitchen: delivered at 14:05');
   });
 });

@@ -1,7 +1,7 @@
 // What could not be delivered at the first attempt: what waits, what was given up and why.
 
 import { Problem } from '../core/problem.ts';
-import type { Delivery, Owner, Store } from '../gateway/ports.ts';
+import type { Delivery, MqttProgress, Owner, Store } from '../gateway/ports.ts';
 import {
   type Arguments,
   type Command,
@@ -14,6 +14,11 @@ import {
 } from './command.ts';
 
 type State = Delivery['state'];
+
+/** A delivery, or what the embedded broker knows of a message that needed none. */
+type Listed = Pick<Delivery, 'ownerId' | 'notificationId' | 'channel' | 'target' | 'attempts' | 'error'> & {
+  state: State | MqttProgress['state'];
+} & { [Time in 'createdAt' | 'nextAt' | 'expiresAt' | 'endedAt']: number | null };
 
 const states: readonly State[] = ['waiting', 'sent', 'dead'];
 const defaultLimit = 100;
@@ -42,7 +47,11 @@ export const deliveryCommands: CommandGroup = {
         const filter: Filter = { ...readFilter(args), limit: limit + 1 };
         const { owners, found } = await withStore(environment, async (store) => {
           const owners = await ownersMeant(store, args.text('owner'));
-          return { owners, found: await collect(store, owners, filter) };
+          const found = await collect(store, owners, filter);
+          return {
+            owners,
+            found: filter.notificationId === undefined ? found : await withQueues(store, owners, found, filter),
+          };
         });
         const deliveries = found.slice(0, limit);
         return {
@@ -114,8 +123,36 @@ async function collect(store: Store, owners: Owner[], { states, limit, ...filter
   return found;
 }
 
+/** What the embedded broker knows of a notification, beside or instead of what was retried. */
+async function withQueues(
+  store: Store,
+  owners: Owner[],
+  found: readonly Listed[],
+  { notificationId = '', states }: Filter,
+): Promise<Listed[]> {
+  const entries = new Map(found.map((each) => [idOf(each), each]));
+  for (const { id: ownerId } of owners) {
+    const dispatch = (await store.findDispatch(ownerId, notificationId))?.dispatch;
+    if (dispatch === undefined || !states.includes('sent')) continue;
+    for (const [target, progress] of await store.findMqttProgress(ownerId, notificationId, dispatch.mqtt)) {
+      const known = entries.get(idOf({ notificationId, channel: 'mqtt', target }));
+      const endedAt = progress.state === 'delivered' ? progress.deliveredAt : null;
+      if (known !== undefined && known.state !== 'sent') continue;
+      const entry: Listed = {
+        ...{ ownerId, notificationId, channel: 'mqtt', target, attempts: 0, error: '' },
+        ...{ createdAt: null, nextAt: null, expiresAt: null },
+        ...known,
+        state: progress.state,
+        endedAt,
+      };
+      entries.set(idOf(entry), entry);
+    }
+  }
+  return [...entries.values()].sort(byAge);
+}
+
 /** Ids of notifications grow with time. */
-function byAge(one: Delivery, other: Delivery): number {
+function byAge(one: Listed, other: Listed): number {
   if (one.notificationId !== other.notificationId) return one.notificationId < other.notificationId ? 1 : -1;
   return idOf(one) < idOf(other) ? -1 : 1;
 }
@@ -144,7 +181,7 @@ async function find(store: Store, owners: Owner[], id: string): Promise<Delivery
   throw new Problem(`There is no delivery ${id}. See 'tocsin delivery list'.`);
 }
 
-function describe(deliveries: Delivery[], hasSeveralOwners: boolean, empty: string): string {
+function describe(deliveries: readonly Listed[], hasSeveralOwners: boolean, empty: string): string {
   const owner = hasSeveralOwners ? ['OWNER'] : [];
   return table(
     ['ID', ...owner, 'STATE', 'RETRIES', 'NEXT', 'LAST ERROR'],
@@ -162,7 +199,7 @@ function describe(deliveries: Delivery[], hasSeveralOwners: boolean, empty: stri
 
 function whenEmpty(args: Arguments): string {
   if (args.text('notification') !== undefined) {
-    return 'There is nothing of that notification here: it was delivered at the first attempt, or does not exist.';
+    return 'There is nothing of that notification here: it was accepted at the first attempt, or does not exist.';
   }
   const texts: Record<string, string> = {
     waiting: 'Nothing waits.',
@@ -177,11 +214,11 @@ function moreThan(limit: number): string {
 }
 
 /** Names notification, channel and target; none of them holds a dot. */
-function idOf({ notificationId, channel, target }: Delivery): string {
+function idOf({ notificationId, channel, target }: Pick<Delivery, 'notificationId' | 'channel' | 'target'>): string {
   return [notificationId, channel, target].filter((part) => part !== '').join('.');
 }
 
-function toJson(delivery: Delivery) {
+function toJson(delivery: Listed) {
   const { ownerId, notificationId, channel, target, state, attempts, createdAt, nextAt, expiresAt, endedAt, error } =
     delivery;
   return {

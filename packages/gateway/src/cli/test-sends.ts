@@ -9,12 +9,15 @@ import { listenerUrl } from '../core/device-urls.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
+import { waitForReceipt } from '../gateway/mqtt-receipt.ts';
 import type { Notification, Store } from '../gateway/ports.ts';
 import { createKey, systemMakers } from '../gateway/registration.ts';
 import { askOwnServer } from '../tls/own-server.ts';
 import { type Command, notFound, type Output, withStore } from './command.ts';
 
 const patienceMs = 15_000;
+/** How long a device may take to acknowledge a test. */
+const receiptMs = 5000;
 
 export const testEmailCommand: Command = {
   summary: 'Send a test mail to an owner',
@@ -64,19 +67,31 @@ export const testDeviceCommand: Command = {
     withStore(environment, async (store, config) => {
       const { device } = (await store.findDevice(positional)) ?? notFound('device', positional);
       const answer = await postTest(config, store, device.ownerId, device.id);
-      const isSent = answer.ok === true && answer.mqttPublishedCount === 1;
-      const failure = isSent
-        ? null
-        : (answer.mqttError ?? answer.error ?? 'this is not the answer of a Tocsin gateway');
+      const isPublished = answer.ok === true && answer.mqttPublishedCount === 1;
+      if (!isPublished) {
+        const failure = answer.mqttError ?? answer.error ?? 'this is not the response of a Tocsin gateway';
+        return { json: answer, text: `It was not sent: ${failure}`, exitCode: 1 };
+      }
+      const ids = { ownerId: device.ownerId, notificationId: answer.id ?? '', deviceId: device.id };
+      const progress = await waitForReceipt(store, ids, receiptMs);
+      const isUnknown = device.seenAt === null && progress?.state === 'queued';
       return {
-        json: answer,
-        text:
-          failure === null
-            ? `The broker took the test for ${printable(device.name)}. Over MQTT it arrives if the device listens, or when it returns.`
-            : `It was not sent: ${failure}`,
-        exitCode: failure === null ? 0 : 1,
+        json: { ...answer, device: progress ?? { state: 'accepted' } },
+        text: isUnknown
+          ? describeTest.neverConnected(device.name)
+          : describeTest[progress?.state ?? 'accepted'](device.name),
       };
     }),
+};
+
+const describeTest = {
+  delivered: (name: string) => `${name} has acknowledged the test.`,
+  queued: (name: string) =>
+    `${name} has not acknowledged the test yet. It stays in the queue until the device connects.`,
+  neverConnected: (name: string) =>
+    `${name} has never connected. The test waits in its queue until it does: check its address, user name and password.`,
+  accepted: (name: string) =>
+    `The broker accepted the test for ${name}. Whether the device has it only the broker knows.`,
 };
 
 const sendOptions = { qos: 1, customBroker: null } as const;
@@ -123,7 +138,7 @@ const noBroker: MqttPublisher = {
   close: async () => undefined,
 };
 
-type TestAnswer = Partial<ChannelReport> & { ok?: boolean; error?: string };
+type TestAnswer = Partial<ChannelReport> & { id?: string; ok?: boolean; error?: string };
 
 /** With a key of its own that lasts a minute, so that the whole way is tested and nothing is left behind. */
 async function postTest(config: Config, store: Store, ownerId: string, deviceId: string): Promise<TestAnswer> {

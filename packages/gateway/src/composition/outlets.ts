@@ -16,6 +16,7 @@ export async function createOwnBroker(foundation: Foundation): Promise<EmbeddedB
   return createEmbeddedBroker({
     store,
     topicPrefix: config.mqtt.topicPrefix,
+    queueLimit: config.mqtt.queueLimit,
     now: Date.now,
     onEvent: observability.onBrokerEvent,
     addressOf: (request) => clientAddress(request, config.trustedProxies),
@@ -37,6 +38,7 @@ export async function openChannels(foundation: Foundation, inside: MqttPublisher
   opened.adopt(set, (each) => each.close(), 'channels');
   // After the channels: by then their breaker is closed.
   publisher.onConnected?.(() => foundation.followUp.hasten('mqtt'));
+  publisher.onRoom?.(() => foundation.followUp.hasten('mqtt'));
   return { ...set, channels: callOffAt(opened.lastCall, set.channels) };
 }
 

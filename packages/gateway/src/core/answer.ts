@@ -14,6 +14,8 @@ export type Outcome = Sent | NotSent;
 
 export interface Sent {
   kind: 'sent';
+  /** It waits in the queue of a device that has never connected. */
+  neverConnected?: true;
 }
 
 export interface NotSent {
@@ -25,6 +27,8 @@ export interface NotSent {
   retryAfterMs?: number;
   /** With `retry`: the provider itself cannot be reached, so other targets will fare alike. */
   isUnreachable?: true;
+  /** With `retry`: this target takes nothing more for now, so what is behind it has to wait too. Others are not concerned. */
+  isTargetFull?: true;
   /** The provider was not asked: there is none, or it is known to be down. */
   wasAsked?: false;
   /** The server has no provider for this channel. */
@@ -51,6 +55,7 @@ export function report(
   const emailSkipReason = plan.email.skipReason ?? notConfigured(result.email);
   const warnings: Warning[] = [];
   if (mqttFailed > 0 && !request.strictDelivery) warnings.push('mqtt_publish_failed_partial');
+  if (result.mqtt.some((outcome) => isSent(outcome) && outcome.neverConnected)) warnings.push('mqtt_no_subscriber');
   if (pushFailed > 0) warnings.push('push_failed_partial');
   if (plan.email.enabled && !emailSent) warnings.push('email_send_failed');
   if (isRedeliveryScheduled) warnings.push('redelivery_scheduled');

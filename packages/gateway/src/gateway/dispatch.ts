@@ -97,7 +97,8 @@ function failedDelivery(
 
 /** A provider that could not be reached may be tried any time; one that put off this message means this one. */
 export function notBefore(outcome: NotSent, nextAt: number, now: number): number {
-  if (outcome.isUnreachable || outcome.wasAsked === false) return now + (outcome.retryAfterMs ?? 0);
+  if (outcome.isUnreachable || outcome.isTargetFull || outcome.wasAsked === false)
+    return now + (outcome.retryAfterMs ?? 0);
   return nextAt;
 }
 

@@ -93,7 +93,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
         changed.push(afterTurn(delivery, outcome));
         isGone = outcome.kind === 'gone';
         if (isGone) break;
-        if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.wasAsked === false)) {
+        if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.isTargetFull || outcome.wasAsked === false)) {
           unreached = outcome;
           break;
         }

@@ -24,6 +24,8 @@ export interface Deliveries {
   store: Omit<DeliveryStore, 'settleDispatches' | 'claimDispatches' | 'findDispatch'>;
   /** What puts deliveries in and opens their lanes, for a transaction of the caller's. */
   keep(failed: readonly Delivery[]): Promise<CompiledQuery[]>;
+  /** What makes deliveries dead that count as sent, for a transaction of the caller's. */
+  keepDead(dead: readonly Delivery[]): Promise<CompiledQuery[]>;
 }
 
 export function createDeliveryStore(database: Database, keyring: Keyring): Deliveries {
@@ -129,6 +131,22 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       queries.push(...openLanes(failed));
       for (const ownerId of new Set(failed.map((delivery) => delivery.ownerId))) queries.push(...dropOrphans(ownerId));
       return queries;
+    },
+
+    async keepDead(dead) {
+      const rows = await Promise.all(dead.map(toRow));
+      return [
+        ...rows.map((row) =>
+          build
+            .insertInto('deliveries')
+            .values(row)
+            .onConflict((conflict) =>
+              conflict.columns(['owner_id', 'notification_id', 'channel', 'target']).doUpdateSet(row),
+            )
+            .compile(),
+        ),
+        ...[...new Set(dead.map(({ ownerId }) => ownerId))].flatMap(dropOrphans),
+      ];
     },
 
     store: {

@@ -106,6 +106,11 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       }
     },
 
+    async listSeenDevices() {
+      const seen = build.selectFrom('devices').select('id').where('seen_at', 'is not', null);
+      return (await database.read(seen.compile())).map(({ id }) => id);
+    },
+
     async deleteDevice(id) {
       const [deleted] = await database.write([
         build.deleteFrom('devices').where('id', '=', id).compile(),

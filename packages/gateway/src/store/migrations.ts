@@ -228,6 +228,20 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
         schema.alterTable('inbox_marks').addColumn('undo_is_read', 'integer'),
       ),
     },
+    {
+      name: '0009_mqtt_receipts',
+      statements: compile(
+        schema
+          .createTable('mqtt_receipts')
+          .addColumn('owner_id', text, (column) => column.notNull())
+          .addColumn('notification_id', text, (column) => column.notNull())
+          .addColumn('device_id', text, (column) => column.notNull())
+          .addColumn('delivered_at', 'bigint', (column) => column.notNull())
+          .addColumn('qos', 'integer', (column) => column.notNull())
+          .addPrimaryKeyConstraint('mqtt_receipts_pk', ['owner_id', 'notification_id', 'device_id'])
+          .modifyEnd(clustered),
+      ),
+    },
   ];
 }
 

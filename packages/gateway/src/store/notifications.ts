@@ -141,6 +141,7 @@ export async function deleteNotifications(
   };
   await deleteInBatches(database, batchOf('deliveries', 'notification_id'), signal);
   await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
+  await deleteInBatches(database, batchOf('mqtt_receipts', 'notification_id'), signal);
   const deleted = await deleteInBatches(database, batchOf('notifications', 'id'), signal);
   // Last: what was deleted must not come into sight again.
   await deleteInBatches(database, batchOf('inbox_marks', 'notification_id'), signal);

@@ -159,7 +159,7 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...deliveries.store,
     ...createDispatchStore(database, deliveries.keep),
     ...pushTargets,
-    ...createMqttSessionStore(database),
+    ...createMqttSessionStore(database, deliveries.keepDead),
     ...createSecretStore(database, keyring),
     ...createMasterKeyStore(database, keyring.master),
     ...createLimitStore(database),

@@ -38,10 +38,11 @@ export interface Tables {
   };
   /** Subscriptions that a device's MQTT client left with the embedded broker. */
   mqtt_sessions: { owner_id: string; device_id: string; client_id: string; subscriptions: string; updated_at: number };
-  /** Messages that wait for such a client; the text stays in the sealed row of the notification. */
+  /** Queues of the embedded broker; the text stays in the sealed row of the notification. */
   mqtt_waiting: {
     owner_id: string;
     device_id: string;
+    /** Of a session; empty: the queue of the device itself. */
     client_id: string;
     notification_id: string;
     qos: number;
@@ -49,6 +50,15 @@ export interface Tables {
     message_id: number | null;
     /** `publish`, or `pubrel` once the client has confirmed a QoS 2 message. */
     state: string;
+  };
+  /** Which notifications a device has got from the embedded broker. */
+  mqtt_receipts: {
+    owner_id: string;
+    notification_id: string;
+    device_id: string;
+    /** When the device acknowledged it; with QoS 0, when it was written to its socket. */
+    delivered_at: number;
+    qos: number;
   };
   notifications: { owner_id: string; id: string; created_at: number; sealed: Uint8Array };
   /** Whom a notification was to be told to at its first attempt, and how that went; none where there was nobody to tell. */

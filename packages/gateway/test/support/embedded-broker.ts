@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Qos } from '@tocsin/contract';
+import { defaultQueueLimit, type QueueLimit } from '../../src/channel-config.ts';
 import { type BrokerEvent, createEmbeddedBroker, type EmbeddedBroker } from '../../src/channels/mqtt/embedded/index.ts';
 import { messageOf } from '../../src/channels/mqtt/format.ts';
+import type { Outcome } from '../../src/core/answer.ts';
 import { acknowledgementTopic, deviceTopic } from '../../src/core/device-topics.ts';
 import { digestOf } from '../../src/core/key-format.ts';
 import { createUuidV7Source } from '../../src/core/uuid-v7.ts';
@@ -38,12 +40,15 @@ export class BrokerFixture {
   #http: Server | undefined;
   #newId = createUuidV7Source(() => this.clock.now, randomUUID);
 
-  private constructor(dataDir: string) {
+  readonly #queueLimit: QueueLimit;
+
+  private constructor(dataDir: string, queueLimit: QueueLimit) {
     this.dataDir = dataDir;
+    this.#queueLimit = queueLimit;
   }
 
-  static async start(t: TestContext): Promise<BrokerFixture> {
-    const fixture = new BrokerFixture(await mkdtemp(join(tmpdir(), 'tocsin-test-')));
+  static async start(t: TestContext, queueLimit = defaultQueueLimit): Promise<BrokerFixture> {
+    const fixture = new BrokerFixture(await mkdtemp(join(tmpdir(), 'tocsin-test-')), queueLimit);
     await fixture.#open();
     t.after(async () => {
       await fixture.#close();
@@ -71,8 +76,7 @@ export class BrokerFixture {
     return `ws://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
   }
 
-  async addOwner(): Promise<string> {
-    const id = `own_${randomUUID().slice(0, 8)}`;
+  async addOwner(id = `own_${randomUUID().slice(0, 8)}`): Promise<string> {
     await this.store.createOwner(plainOwner(id, this.clock.now));
     return id;
   }
@@ -93,8 +97,15 @@ export class BrokerFixture {
     await this.store.changeDeviceSecret(deviceId, digestOf(password));
   }
 
-  /** Stores a notification and tells one device of it; gives back its id. */
+  /** Stores a notification and publishes it to one device; gives back its id. */
   async notify(device: TestDevice, title: string, qos: Qos): Promise<string> {
+    const { id, outcome } = await this.tryNotify(device, title, qos);
+    if (outcome.kind !== 'sent') throw new Error(`not sent: ${JSON.stringify(outcome)}`);
+    return id;
+  }
+
+  /** As notify, whatever the outcome. */
+  async tryNotify(device: TestDevice, title: string, qos: Qos): Promise<{ id: string; outcome: Outcome }> {
     const notification: Notification = {
       id: this.#newId(),
       ownerId: device.ownerId,
@@ -107,9 +118,7 @@ export class BrokerFixture {
       data: {},
     };
     await this.store.save(notification);
-    const outcome = await this.publish(device, notification, qos);
-    if (outcome.kind !== 'sent') throw new Error(`not sent: ${JSON.stringify(outcome)}`);
-    return notification.id;
+    return { id: notification.id, outcome: await this.publish(device, notification, qos) };
   }
 
   publish(device: TestDevice, notification: Notification, qos: Qos, signal = AbortSignal.timeout(5000)) {
@@ -130,6 +139,7 @@ export class BrokerFixture {
     this.broker = await createEmbeddedBroker({
       store: this.store,
       topicPrefix,
+      queueLimit: this.#queueLimit,
       now: () => this.clock.now,
       onEvent: (event) => this.events.push(event),
     });

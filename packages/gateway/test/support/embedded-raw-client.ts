@@ -220,6 +220,17 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.of(bytes.length >> 8, bytes.length & 0xff), bytes]);
 }
 
+/** The whole packets in a piece of a stream. */
+export function packetsOf(bytes: Buffer): RawPacket[] {
+  let rest = bytes;
+  const packets: RawPacket[] = [];
+  for (let taken = parse(rest); taken !== null; taken = parse(rest)) {
+    packets.push(taken.packet);
+    rest = rest.subarray(taken.length);
+  }
+  return packets;
+}
+
 function parse(buffer: Buffer): { packet: RawPacket; length: number } | null {
   let remaining = 0;
   for (let index = 1; index < Math.min(5, buffer.length); index += 1) {

@@ -14,6 +14,8 @@ export interface DeliveryWords {
 const tones = {
   sending: 'busy',
   sent: 'good',
+  queued: 'busy',
+  delivered: 'good',
   waiting: 'warning',
   dead: 'error',
   gone: 'error',
@@ -38,8 +40,15 @@ function targetWords({ channel, name }: DeliveryEntry): string {
   return text.inbox.channelAndName(word, name ?? text.inbox.removedTarget);
 }
 
-function stateWords({ state, retries, nextAt }: DeliveryEntry, now: number, clock: (at: number) => string): string {
+function stateWords(
+  { channel, state, retries, nextAt, endedAt }: DeliveryEntry,
+  now: number,
+  clock: (at: number) => string,
+): string {
   const words = text.inbox.delivery;
+  if (state === 'delivered') return endedAt === null ? words.delivered : words.deliveredAt(clock(endedAt));
+  // What a broker other than the embedded one does with a message is not known here.
+  if (state === 'sent' && channel === 'mqtt') return words.accepted;
   if (state === 'sent') return retries === 0 ? words.sent : words.sentLater(retries);
   if (state === 'dead') return retries === 0 ? words.dead : words.deadAfter(retries);
   if (state !== 'waiting') return words[state];

@@ -16,6 +16,8 @@ export interface MqttPublisher {
   publish(message: MqttMessage, signal: AbortSignal): Promise<Outcome>;
   /** Calls back whenever the connection to the broker is made; a broker in this process is always there. */
   onConnected?(listener: () => void): void;
+  /** Calls back when a device that took nothing more for a while may take messages again. */
+  onRoom?(listener: () => void): void;
   /** null when the broker answers; otherwise what is wrong and what to do, without secrets. */
   check(): Promise<string | null>;
   close(): Promise<void>;

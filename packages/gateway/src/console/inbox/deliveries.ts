@@ -1,7 +1,15 @@
 // What became of a notification, target by target: how the first attempt ended, and what was tried since.
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import type { Outcome } from '../../core/answer.ts';
-import type { ChannelName, Delivery, Dispatch, DispatchResults, Owner, Store } from '../../gateway/ports.ts';
+import type {
+  ChannelName,
+  Delivery,
+  Dispatch,
+  DispatchResults,
+  MqttProgress,
+  Owner,
+  Store,
+} from '../../gateway/ports.ts';
 
 /** More than an owner has targets. */
 export const everyDelivery = 10_000;
@@ -19,11 +27,22 @@ export async function describeDeliveries(store: Store, owner: Owner, notificatio
   // First how it began: what is settled between the two looks is then seen by the second.
   const found = await store.findDispatch(ownerId, notificationId);
   if (found === null) return [];
-  const [deliveries, names] = await Promise.all([
+  const [deliveries, names, queues] = await Promise.all([
     store.listDeliveries({ ownerId, notificationId, limit: everyDelivery }),
     namesToday(store, owner),
+    store.findMqttProgress(ownerId, notificationId, found.dispatch.mqtt),
   ]);
-  return entriesOf(found, deliveries, names);
+  return entriesOf(found, deliveries, names).map((entry) =>
+    entry.channel === 'mqtt' ? withQueue(entry, queues.get(entry.target)) : entry,
+  );
+}
+
+/** What the embedded broker knows of a message goes beyond that it was published. */
+function withQueue(entry: DeliveryEntry, progress: MqttProgress | undefined): DeliveryEntry {
+  if (progress?.state === 'delivered') {
+    return { ...entry, state: 'delivered', endedAt: progress.deliveredAt, nextAt: null, error: null };
+  }
+  return progress?.state === 'queued' && entry.state === 'sent' ? { ...entry, state: 'queued', endedAt: null } : entry;
 }
 
 async function namesToday(store: Store, { id, email }: Owner): Promise<Names> {

@@ -3,6 +3,7 @@ import type { ChannelReport, NormalizedRequest } from '@tocsin/contract';
 import type { TestResult } from '@tocsin/contract/console';
 import type { FastifyRequest } from 'fastify';
 import type { Device, PushTarget, Recipients } from '../../core/plan.ts';
+import { waitForReceipt } from '../../gateway/mqtt-receipt.ts';
 import type { ChannelName } from '../../gateway/ports.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ownerOf } from '../signed-in.ts';
@@ -24,13 +25,33 @@ export function createTestSender({ acceptFor, store }: Pick<ConsoleApiParts, 'ac
     const accepted = await accept({ ownerId, requestId: request.id, request: testRequest(to), idempotency: null });
     if (accepted === 'duplicate') throw new Error('a test has no idempotency key');
     const { id: notificationId } = accepted;
-    if (isSent(to.channel, accepted)) return { isSent: true, notificationId, error: null };
+    if (isSent(to.channel, accepted)) {
+      const state = to.channel === 'mqtt' ? await progressOf(store, ownerId, notificationId, to.device.id) : 'sent';
+      return { isSent: true, state, notificationId, error: null };
+    }
     // What may work later is kept before the answer comes, with what went wrong.
     const [kept] = await store.listDeliveries({ ownerId, notificationId, limit: 1 });
     const error = kept?.error ?? accepted.mqttError ?? notTaken[to.channel];
     const isTriedAgain = accepted.warnings.includes('redelivery_scheduled');
-    return { isSent: false, notificationId, error: isTriedAgain ? `${error}. It will be tried again.` : error };
+    return {
+      isSent: false,
+      state: null,
+      notificationId,
+      error: isTriedAgain ? `${error}. It will be tried again.` : error,
+    };
   };
+}
+
+/** A device that is connected acknowledges at once; the page does not wait long for one that is not. */
+const receiptMs = 2000;
+
+async function progressOf(
+  store: ConsoleApiParts['store'],
+  ownerId: string,
+  notificationId: string,
+  deviceId: string,
+): Promise<'sent' | 'queued' | 'delivered'> {
+  return (await waitForReceipt(store, { ownerId, notificationId, deviceId }, receiptMs))?.state ?? 'sent';
 }
 
 const notTaken: Record<ChannelName, string> = {

@@ -95,6 +95,8 @@ export interface DeviceStore {
   /** What it signs in with from now on. */
   changeDeviceSecret(id: string, secretDigest: string): Promise<boolean>;
   touchDevices(ids: readonly string[], at: number): Promise<void>;
+  /** Ids of all devices that have connected to the embedded broker at least once. */
+  listSeenDevices(): Promise<string[]>;
   deleteDevice(id: string): Promise<boolean>;
 
   /** The device with the digest of what it signs in with. */

@@ -11,6 +11,7 @@ const tables: Record<keyof Tables, true> = {
   push_targets: true,
   mqtt_sessions: true,
   mqtt_waiting: true,
+  mqtt_receipts: true,
   notifications: true,
   dispatches: true,
   deliveries: true,

@@ -38,7 +38,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
   const [asked, setAsked] = useState<'rename' | 'password' | 'delete' | null>(null);
   const [isOpen, setOpen] = useState(false);
   const path = `/devices/${device.id}`;
-  const test = useTest(`${path}/test`, words.brokerTookIt);
+  const test = useTest(`${path}/test`, words.deviceTest);
   const { name } = device;
   const condition: Condition = device.state === 'inactive' ? 'inactive' : device.paused ? 'paused' : 'active';
   const close = (): void => setAsked(null);

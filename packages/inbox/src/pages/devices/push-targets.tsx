@@ -41,7 +41,7 @@ export function PushTargets({ targets: { value, error, reload }, onChange }: Pus
 
 function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange: () => Promise<void> }) {
   const [isAsking, setAsking] = useState(false);
-  const test = useTest(`/push-targets/${target.id}/test`, words.pushTookIt);
+  const test = useTest(`/push-targets/${target.id}/test`, words.pushTest);
   const name = target.label ?? words.pushUnnamed;
   const isDisabled = target.disabledAt !== null;
   /** The push service may say that it is gone, which then shows in the list. */

@@ -9,8 +9,11 @@ export interface TestOutcome {
   message: string;
 }
 
-/** `taken` says whose word it is that it was sent. With `show` the same line tells of something else. */
-export function useTest(path: string, taken: string) {
+/** What to say of a test that was sent, by how far it got. */
+export type TestWords = Record<NonNullable<TestResult['state']>, string>;
+
+/** With `show` the same line tells of something else. */
+export function useTest(path: string, taken: TestWords) {
   const [outcome, setOutcome] = useState<TestOutcome | null>(null);
   const send = async (): Promise<boolean> => {
     setOutcome(null);
@@ -21,11 +24,11 @@ export function useTest(path: string, taken: string) {
   return { outcome, send, show: setOutcome };
 }
 
-async function outcomeOf(path: string, taken: string): Promise<TestOutcome> {
+async function outcomeOf(path: string, taken: TestWords): Promise<TestOutcome> {
   try {
-    const { isSent, error } = await post<TestResult>(path);
-    return isSent
-      ? { isGood: true, message: taken }
+    const { state, error } = await post<TestResult>(path);
+    return state !== null
+      ? { isGood: true, message: taken[state] }
       : { isGood: false, message: text.devices.testFailed(error ?? text.common.failed) };
   } catch (error) {
     return { isGood: false, message: error instanceof ApiError ? error.message : text.common.failed };

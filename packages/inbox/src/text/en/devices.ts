@@ -41,8 +41,16 @@ export const devices = {
   more: (name: string) => `More for ${name}`,
   testOf: (name: string) => `Send a test to ${name}`,
   actionOf: (action: string, name: string) => `${action}: ${name}`,
-  brokerTookIt: 'The broker took it. It is in your inbox too.',
-  pushTookIt: 'The push service took it. It is in your inbox too.',
+  deviceTest: {
+    sent: 'The broker accepted it. It is in your inbox too.',
+    queued: 'Queued: the device has not acknowledged it yet. It is in your inbox too.',
+    delivered: 'The device acknowledged it. It is in your inbox too.',
+  },
+  pushTest: {
+    sent: 'The push service accepted it. It is in your inbox too.',
+    queued: 'The push service accepted it. It is in your inbox too.',
+    delivered: 'The push service accepted it. It is in your inbox too.',
+  },
   testFailed: (why: string) => `It was not sent. ${why}`,
   paused: (name: string) => `${name} is paused`,
   resumed: (name: string) => `${name} gets notifications again`,

@@ -94,6 +94,10 @@ export const inbox = {
   delivery: {
     sending: 'being sent',
     sent: 'sent',
+    accepted: 'accepted by the broker',
+    queued: 'queued, not acknowledged by the device yet',
+    delivered: 'delivered',
+    deliveredAt: (time: string) => `delivered at ${time}`,
     sentLater: (retries: number) => `sent after ${plural(retries, 'further try', 'further tries')}`,
     waiting: (retries: number) => (retries === 0 ? 'waiting' : `tried again ${plural(retries, 'time', 'times')}`),
     nextAt: (state: string, time: string) => `${state}, next at ${time}`,

@@ -22,9 +22,11 @@ export class Connection {
   identity: Identity | null = null;
   isDropReported = false;
   isPublishReported = false;
+  /** Once it may be sent messages. */
+  isReady = false;
   /** As which client it wants to sign in; null when that is not acceptable. */
   clientId: string | null = null;
-  /** Of a clean session; the others are kept by their session. */
+  /** What it subscribed to, now or in an earlier connection of its session. */
   readonly filters = new Map<string, MqttSubscription['qos']>();
   /** The generation of the store at which its device was last found to be allowed. */
   checkedGeneration: number | null = null;

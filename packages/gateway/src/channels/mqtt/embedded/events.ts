@@ -9,6 +9,10 @@ export type BrokerEvent =
   | { kind: 'subscription_refused'; ownerId: string; deviceId: string; clientId: string }
   /** What a device sent to its `ack` topic, as it came: untrusted. */
   | { kind: 'acknowledged'; ownerId: string; deviceId: string; clientId: string; payload: Buffer }
+  /** A queue has reached its limit; told once for each session or device. */
+  | { kind: 'queue_full'; ownerId: string; deviceId: string; clientId: string }
+  /** Messages left a queue unsent: it was full, or their notification was deleted before the device took them. */
+  | { kind: 'messages_dropped'; reason: 'queue_full' | 'notification_deleted'; count: number }
   | { kind: 'failed'; error: unknown };
 
 export type SignInRefusal = 'credentials' | 'client_id' | 'too_many_failures' | 'too_many_connections' | 'store';

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
+import { defaultQueueLimit, type QueueLimit } from '../../../channel-config.ts';
 import type { Outcome } from '../../../core/answer.ts';
 import { deviceTopic } from '../../../core/device-topics.ts';
 import { type Store, StoreUnavailable } from '../../../gateway/ports.ts';
@@ -18,7 +19,8 @@ import { LastSeen } from './last-seen.ts';
 import { limits } from './limits.ts';
 import { createWebSocketEntrance, listenOnTcp } from './listeners.ts';
 import { Payloads } from './payloads.ts';
-import { BrokerPersistence } from './persistence.ts';
+import { type Acknowledgements, BrokerPersistence } from './persistence.ts';
+import { Queues } from './queues.ts';
 import { Recheck } from './recheck.ts';
 import { Router } from './router.ts';
 import { Sessions, sessionId } from './sessions.ts';
@@ -30,6 +32,8 @@ export interface EmbeddedBrokerParts {
   topicPrefix: string;
   now(): number;
   onEvent?: OnBrokerEvent;
+  /** How many messages may wait for a device, and what happens beyond. */
+  queueLimit?: QueueLimit;
   /** Who is behind a WebSocket, where a proxy stands before it; the peer of the socket unless given. */
   addressOf?(request: IncomingMessage): string;
   /** Whether a page with this Origin may open a WebSocket. By default only clients without one may: no page of a browser. */
@@ -41,8 +45,10 @@ export interface EmbeddedBroker extends MqttPublisher {
   listen(host: string, port: number): Promise<string>;
   /** MQTT over WebSocket at /mqtt: for the 'upgrade' event of an HTTP server. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away for 30 days; says how many. */
+  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away for 30 days; returns how many. */
   purge(at?: number): Promise<number>;
+  /** Calls back when a device whose queue was full has room again. */
+  onRoom(listener: () => void): void;
 }
 
 export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<EmbeddedBroker> {
@@ -50,9 +56,23 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
   const onEvent: OnBrokerEvent = (event) => parts.onEvent?.(event);
   const onFailed = (error: unknown): void => onEvent({ kind: 'failed', error });
   const connections = new Connections();
-  const payloads = new Payloads(store);
-  const sessions = new Sessions({ store, topicPrefix, now, payloads, onFailed });
-  const router = new Router(connections, sessions, payloads, drop);
+  const roomListeners: (() => void)[] = [];
+  const queues = new Queues({
+    store,
+    payloads: new Payloads(store, onFailed),
+    topicPrefix,
+    limit: parts.queueLimit ?? defaultQueueLimit,
+    now,
+    onEvent,
+    onFailed,
+    onRoom: () => {
+      for (const listener of roomListeners) listener();
+    },
+  });
+  const sessions = new Sessions({ store, queues, topicPrefix, now, onFailed });
+  const router = new Router({ connections, sessions, queues, drop, onFailed });
+  /** Devices that have connected at least once. */
+  const connectedOnce = new Set<string>();
   const servers: Server[] = [];
   let closing: Promise<void> | null = null;
 
@@ -60,14 +80,16 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     store,
     connections,
     onRevoked: (connection) => drop(connection, 'the device is no longer allowed'),
-    onGone: (ownerId, deviceId) => void sessions.deleteOfDevice(ownerId, deviceId).catch(onFailed),
+    onGone: (ownerId, deviceId) => sessions.deleteOfDevice(ownerId, deviceId),
     onFailed,
   });
   const lastSeen = new LastSeen({ store, connections, now, onFailed });
 
+  await queues.load();
   await sessions.load();
+  for (const id of await store.listSeenDevices()) connectedOnce.add(id);
   const aedes = await Aedes.createBroker({
-    persistence: new BrokerPersistence(sessions, nameOf),
+    persistence: new BrokerPersistence(sessions, acknowledgements(), nameOf),
     connectTimeout: limits.signInMs,
     drainTimeout: limits.drainMs,
     // Of MQTT 3.1; ours come with the id of their device and are checked elsewhere.
@@ -80,7 +102,10 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       onEvent,
       onSignedIn: (connection) => {
         tell('signed_in', connection);
-        if (connection.identity !== null) lastSeen.signedIn(connection.identity.deviceId);
+        if (connection.identity !== null) {
+          lastSeen.signedIn(connection.identity.deviceId);
+          connectedOnce.add(connection.identity.deviceId);
+        }
         recheck.wake();
       },
     }),
@@ -126,7 +151,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     stream.once('close', () => {
       connections.remove(connection);
       const session = sessionOf(connection);
-      session?.detach(connection.client);
+      router.disconnected(connection);
       if (session !== undefined) sessions.left(session);
       tell('disconnected', connection);
     });
@@ -136,23 +161,35 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     return identity === null || client.clean ? undefined : sessions.find(sessionId(identity));
   }
 
-  function attach(client: Client): void {
+  function acknowledgements(): Acknowledgements {
+    return {
+      async received(client, messageId) {
+        const connection = connections.of(client);
+        if (connection !== undefined) await router.received(connection, messageId);
+      },
+      completed(client, messageId) {
+        const connection = connections.of(client);
+        if (connection !== undefined) router.completed(connection, messageId);
+      },
+    };
+  }
+
+  function settle(client: Client): void {
     const connection = connections.of(client);
-    if (connection === undefined || connection.stream.destroyed) return;
-    sessionOf(connection)?.attach(client);
+    if (connection === undefined || connection.identity === null || connection.stream.destroyed) return;
+    router.settle(connection.identity.ownerId, connection.identity.deviceId);
   }
 
   function followAedes(): void {
-    const ready = new WeakSet<Client>();
     aedes.on('clientReady', (client) => {
-      ready.add(client);
-      attach(client);
+      const connection = connections.of(client);
+      if (connection !== undefined) connection.isReady = true;
+      settle(client);
     });
-    aedes.on('subscribe', (_, client) => {
-      if (ready.has(client)) attach(client);
-    });
+    aedes.on('subscribe', (_, client) => settle(client));
     aedes.on('unsubscribe', (filters, client) => {
       for (const filter of filters) connections.of(client)?.filters.delete(filter);
+      settle(client);
     });
     // aedes registers a client even when it has gone during its sign-in, and would keep it for good.
     aedes.on('client', (client) => {
@@ -176,11 +213,12 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     }
     if (closing !== null) return unavailable;
     try {
-      await router.route(message, notification);
-      return { kind: 'sent' };
+      const outcome = await router.route(message, notification);
+      if (outcome.kind !== 'sent' || connectedOnce.has(notification.deviceId)) return outcome;
+      return { ...outcome, neverConnected: true };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) onFailed(error);
-      return { kind: 'retry', error: 'The embedded MQTT broker could not store the message for a device that is away' };
+      return { kind: 'retry', error: 'The embedded MQTT broker could not store the message for the device' };
     }
   }
 
@@ -206,6 +244,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     publish: (message, signal) => untilAborted(publish(message), signal),
     check: async () => (closing === null ? null : 'The embedded MQTT broker is shutting down.'),
     purge: (at) => sessions.purge(at),
+    onRoom: (listener) => roomListeners.push(listener),
     close: () => (closing ??= close()),
   };
 }

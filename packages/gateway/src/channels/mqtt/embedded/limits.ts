@@ -27,9 +27,7 @@ export const limits = {
   filterLength: 512,
   filtersPerClient: 20,
   sessionsPerDevice: 20,
-  /** Messages that wait for one session; the newest are kept. */
-  waitingPerSession: 10_000,
-  /** Sent to one session and not confirmed. */
+  /** Messages sent to one client and not confirmed. */
   inFlight: 100,
   sessionAbsenceMs: 30 * 24 * 60 * 60 * 1000,
   recheckMs: 500,

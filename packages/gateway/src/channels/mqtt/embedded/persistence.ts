@@ -15,12 +15,22 @@ type SessionClient = Pick<Client, 'id'>;
 const nothing = async (): Promise<void> => undefined;
 const noStream = (): Readable => Readable.from([]);
 
+/** What clients answer to messages that the queues sent them. */
+export interface Acknowledgements {
+  /** PUBREC. */
+  received(client: Client, messageId: number): Promise<void>;
+  /** PUBACK or PUBCOMP. */
+  completed(client: Client, messageId: number): void;
+}
+
 export class BrokerPersistence {
   readonly #sessions: Sessions;
+  readonly #acknowledgements: Acknowledgements;
   readonly #nameOf: (client: Client) => MqttSessionName;
 
-  constructor(sessions: Sessions, nameOf: (client: Client) => MqttSessionName) {
+  constructor(sessions: Sessions, acknowledgements: Acknowledgements, nameOf: (client: Client) => MqttSessionName) {
     this.#sessions = sessions;
+    this.#acknowledgements = acknowledgements;
     this.#nameOf = nameOf;
   }
 
@@ -40,37 +50,27 @@ export class BrokerPersistence {
     return subscriptions.map(({ filter, qos }) => ({ topic: filter, qos }));
   }
 
-  /** A clean session begins: what was kept for this client goes (MQTT-3.1.2-6). */
+  /** A clean session begins: the one that was kept for this client ends (MQTT-3.1.2-6). */
   async cleanSubscriptions({ id }: SessionClient): Promise<void> {
     await this.#sessions.delete(id);
   }
 
-  outgoingStream({ id, clean }: Client): Readable {
-    const session = clean ? undefined : this.#sessions.find(id);
-    return Readable.from(session?.unconfirmed() ?? []);
+  /** Before PUBREL is written in response to PUBREC. */
+  async outgoingUpdate(client: Client, packet: { cmd: string; messageId?: number }): Promise<void> {
+    if (packet.cmd === 'pubrel') await this.#acknowledgements.received(client, packet.messageId as number);
   }
 
-  /** Before a packet is written: a message of the pump, one that is sent again, or PUBREL in answer to PUBREC. */
-  async outgoingUpdate(
-    { id }: SessionClient,
-    packet: { cmd: string; messageId?: number; qos?: number },
-  ): Promise<void> {
-    const session = this.#sessions.find(id);
-    if (packet.cmd === 'pubrel') await session?.received(packet.messageId as number);
-    else session?.prepare(packet);
-  }
-
-  /** PUBACK or PUBCOMP has come; aedes also asks it, without an id, for what it was told not to forward. */
   async outgoingClearMessageId(
-    { id, clean }: Client,
+    client: Client,
     { messageId }: { messageId?: number },
   ): Promise<{ messageId: number } | undefined> {
     if (messageId === undefined) return undefined;
-    if (!clean) this.#sessions.find(id)?.completed(messageId);
+    this.#acknowledgements.completed(client, messageId);
     return { messageId };
   }
 
-  /** The pump sends only what is in the store already. */
+  /** The queues write to the sockets themselves, what they sent before included. */
+  readonly outgoingStream = noStream;
   readonly outgoingEnqueue = nothing;
   readonly outgoingEnqueueCombi = nothing;
   readonly subscriptionsByTopic = async (): Promise<never[]> => [];

@@ -1,71 +1,165 @@
 // From a message to the clients of its device. A device has one topic, so no tree of topics is searched.
+//
+// Every message waits in at least one queue until a client of the device acknowledges it: in that of each session, and in
+// that of the device itself where no client keeps a session, or where one without a session is connected.
 import type { Qos } from '@tocsin/contract';
-import { StoreUnavailable } from '../../../gateway/ports.ts';
+import type { Outcome } from '../../../core/answer.ts';
 import type { MqttMessage } from '../publisher.ts';
 import type { Connection, Connections } from './connections.ts';
-import { limits } from './limits.ts';
-import type { Payloads } from './payloads.ts';
-import type { Sessions } from './sessions.ts';
+import { Outlet } from './outlet.ts';
+import type { Due, Queues } from './queues.ts';
+import { type Session, type Sessions, sessionId } from './sessions.ts';
 import { grantedQos } from './topic-access.ts';
 
+export interface RouterParts {
+  connections: Connections;
+  sessions: Sessions;
+  queues: Queues;
+  drop(connection: Connection, reason: string): void;
+  onFailed(error: unknown): void;
+}
+
+type Target = NonNullable<MqttMessage['notification']>;
+
 export class Router {
-  readonly #connections: Connections;
-  readonly #sessions: Sessions;
-  readonly #payloads: Payloads;
-  readonly #drop: (connection: Connection, reason: string) => void;
+  readonly #parts: RouterParts;
+  readonly #outlets = new WeakMap<Connection, Outlet>();
 
-  constructor(
-    connections: Connections,
-    sessions: Sessions,
-    payloads: Payloads,
-    drop: (connection: Connection, reason: string) => void,
-  ) {
-    this.#connections = connections;
-    this.#sessions = sessions;
-    this.#payloads = payloads;
-    this.#drop = drop;
+  constructor(parts: RouterParts) {
+    this.#parts = parts;
   }
 
-  /**
-   * Resolves once the message is durable for every session that has subscribed to it with QoS 1 or 2, and handed to the
-   * sockets of the clients that are there without a session. Where nobody has subscribed it is gone, as with any broker.
-   */
-  async route(message: MqttMessage, notification: NonNullable<MqttMessage['notification']>): Promise<void> {
-    const { id, ownerId, deviceId } = notification;
-    const due = this.#sessions.ofDevice(ownerId, deviceId).flatMap((session) => {
-      const qos = lower(message.qos, session.qos);
-      return qos === null || qos === 0 ? [] : [{ session, qos }];
-    });
-    const queued = new Set(due.map(({ session }) => session.name.clientId));
-    const there = [...this.#connections.ofDevice(deviceId)].filter(({ identity }) => identity?.ownerId === ownerId);
-    const isQueued = ({ client, identity }: Connection): boolean =>
-      !client.clean && queued.has(identity?.clientId as string);
-    // Who is there without a session is told first: a store that fails or hesitates does not keep it from them.
-    for (const connection of there) if (!isQueued(connection)) this.#hand(message, connection);
-    if (due.length === 0) return;
+  /** Resolves with `sent` once the message is durable, or, where it cannot be, in the socket of a client. */
+  async route({ topic, payload, qos }: MqttMessage, { id, ownerId, deviceId, isStored }: Target): Promise<Outcome> {
+    const connected = this.#subscribersOf(ownerId, deviceId);
+    const copyTo = (outlets: Iterable<Outlet>, atMost: Qos): void => {
+      for (const outlet of outlets) outlet.writeCopy({ topic, payload, qos: atMost, notificationId: id });
+    };
+    const all = connected.map((connection) => this.#outletOf(connection));
+    if (isStored === false || (qos === 0 && all.length > 0)) {
+      copyTo(all, 0);
+      return all.length > 0 ? { kind: 'sent' } : notStored;
+    }
+    const due = this.#queuesOf(ownerId, deviceId, qos);
+    const isServed = (outlet: Outlet): boolean => due.some(({ queue }) => queue.isAttachedTo(outlet));
+    // A client with a queue of its own gets the message from there, even if it is not attached to it yet.
+    const others = connected.filter((connection) => !this.#hasOwnQueue(connection)).map((each) => this.#outletOf(each));
+    copyTo(
+      others.filter((outlet) => !isServed(outlet)),
+      qos,
+    );
     try {
-      if (notification.isStored === false) throw new StoreUnavailable('there is no row that what waits could refer to');
-      this.#payloads.remember(ownerId, id, message.payload);
-      await this.#sessions.enqueue(due, id);
+      const outcome = await this.#parts.queues.enqueue(due, id, payload);
+      // The client for which the queue of the device was chosen may be gone, or have got one of its own.
+      if (due.at(-1)?.queue.isAttached === false) this.settle(ownerId, deviceId);
+      return outcome;
     } catch (error) {
-      // Nothing can wait, but who is there can still be told, once and without a receipt.
-      for (const connection of there) if (isQueued(connection)) this.#hand({ ...message, qos: 0 }, connection);
-      if (!due.every(({ session }) => session.isAttached)) throw error;
+      // Nothing can be queued now, but clients that are connected can have it at once. It is retried all the same.
+      copyTo(all.filter(isServed), 0);
+      throw error;
     }
   }
 
-  #hand({ topic, payload, qos: wanted }: MqttMessage, connection: Connection): void {
-    const filters = [...connection.filters].map(([filter, qos]) => ({ filter, qos }));
-    const qos = lower(wanted, grantedQos(filters, topic));
-    if (qos === null) return;
-    if (connection.stream.writableLength > limits.unsentBytes) {
-      this.#drop(connection, 'too much is waiting to be read');
-      return;
+  /** Connects the queues of a device with the clients that are there, and moves what no client would get. */
+  settle(ownerId: string, deviceId: string): void {
+    const { queues, sessions } = this.#parts;
+    const ofDevice = queues.ofDevice(ownerId, deviceId);
+    const withoutQueue: Outlet[] = [];
+    for (const connection of this.#subscribersOf(ownerId, deviceId)) {
+      const outlet = this.#outletOf(connection);
+      if (this.#hasOwnQueue(connection)) {
+        ofDevice.detach(outlet);
+        this.#sessionOf(connection)?.queue.attach(outlet);
+      } else withoutQueue.push(outlet);
     }
-    connection.client.publish({ cmd: 'publish', topic, payload, qos, retain: false, dup: false }, () => undefined);
+    // A client that acknowledges is better than one that does not; among equals the one that was there first stays.
+    const rank = (outlet: Outlet): number => Math.min(outlet.qos ?? 0, 1) * 2 + (ofDevice.isAttachedTo(outlet) ? 1 : 0);
+    const [best] = withoutQueue.sort((a, b) => rank(b) - rank(a));
+    if (best === undefined) ofDevice.detachAny();
+    else ofDevice.attach(best);
+    if (ofDevice.isAttached || ofDevice.length === 0) return;
+    const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
+    const heir = kept.find(({ queue }) => queue.isAttached) ?? kept[0];
+    if (heir !== undefined) void queues.move(ofDevice, heir.queue).catch(this.#parts.onFailed);
+  }
+
+  /** The connection has ended. */
+  disconnected(connection: Connection): void {
+    const { identity } = connection;
+    const outlet = this.#outlets.get(connection);
+    if (identity === null || outlet === undefined) return;
+    const { ownerId, deviceId } = identity;
+    this.#sessionOf(connection)?.queue.detach(outlet);
+    this.#parts.queues.ofDevice(ownerId, deviceId).detach(outlet);
+    outlet.close();
+    this.settle(ownerId, deviceId);
+  }
+
+  /** PUBACK or PUBCOMP of a client. */
+  completed(connection: Connection, messageId: number): void {
+    const copy = this.#outlets.get(connection)?.acknowledgedCopy(messageId);
+    if (copy === undefined) for (const queue of this.#queuesAt(connection)) queue.completed(messageId);
+    else if (connection.identity !== null) {
+      const { ownerId, deviceId } = connection.identity;
+      this.#parts.queues.ofDevice(ownerId, deviceId).acknowledgedElsewhere(copy.notificationId, copy.qos);
+    }
+  }
+
+  /** PUBREC of a client that keeps a session. */
+  async received(connection: Connection, messageId: number): Promise<void> {
+    for (const queue of this.#queuesAt(connection)) await queue.received(messageId);
+  }
+
+  #queuesAt(connection: Connection) {
+    const { identity } = connection;
+    const outlet = this.#outlets.get(connection);
+    if (identity === null || outlet === undefined) return [];
+    const { ownerId, deviceId } = identity;
+    const own = this.#sessionOf(connection)?.queue;
+    const queues = [...(own === undefined ? [] : [own]), this.#parts.queues.ofDevice(ownerId, deviceId)];
+    return queues.filter((queue) => queue.isAttachedTo(outlet));
+  }
+
+  #queuesOf(ownerId: string, deviceId: string, qos: Qos): Due[] {
+    const { sessions, queues } = this.#parts;
+    const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
+    const due = kept.map((session) => ({ queue: session.queue, qos: Math.min(qos, session.qos ?? 0) as Qos }));
+    const ofDevice = queues.ofDevice(ownerId, deviceId);
+    return due.length === 0 || ofDevice.isAttached ? [...due, { queue: ofDevice, qos }] : due;
+  }
+
+  #subscribersOf(ownerId: string, deviceId: string): Connection[] {
+    return [...this.#parts.connections.ofDevice(deviceId)].filter(
+      (connection) =>
+        connection.identity?.ownerId === ownerId && connection.isReady && subscribedQos(connection) !== null,
+    );
+  }
+
+  #hasOwnQueue(connection: Connection): boolean {
+    return this.#sessionOf(connection)?.isKept === true;
+  }
+
+  #sessionOf({ client, identity }: Connection): Session | undefined {
+    return identity === null || client.clean ? undefined : this.#parts.sessions.find(sessionId(identity));
+  }
+
+  #outletOf(connection: Connection): Outlet {
+    const known = this.#outlets.get(connection);
+    if (known !== undefined) return known;
+    const outlet = new Outlet({
+      stream: connection.stream,
+      qos: () => subscribedQos(connection),
+      drop: (reason) => this.#parts.drop(connection, reason),
+    });
+    this.#outlets.set(connection, outlet);
+    return outlet;
   }
 }
 
-function lower(published: Qos, granted: Qos | null): Qos | null {
-  return granted === null ? null : (Math.min(published, granted) as Qos);
+const notStored: Outcome = { kind: 'retry', error: 'No client of the device is connected, and nothing can be queued' };
+
+function subscribedQos({ filters, identity }: Connection): Qos | null {
+  if (identity === null) return null;
+  const subscriptions = [...filters].map(([filter, qos]) => ({ filter, qos }));
+  return grantedQos(subscriptions, identity.topics.notifications);
 }

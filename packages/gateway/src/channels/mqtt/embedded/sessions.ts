@@ -1,25 +1,56 @@
 // All sessions that outlive their connections, by device; they were in the store before this process began.
-import type { MqttSessionName, MqttSubscription, MqttWaiting, Store } from '../../../gateway/ports.ts';
+import type { MqttSessionName, MqttSubscription, Store } from '../../../gateway/ports.ts';
 import { limits } from './limits.ts';
-import { Session, type SessionParts } from './session.ts';
-import { maySubscribe, topicsOf } from './topic-access.ts';
+import type { Queue } from './queue.ts';
+import type { Queues } from './queues.ts';
+import { type DeviceTopics, grantedQos, maySubscribe, topicsOf } from './topic-access.ts';
 
-/** So many messages are put into a queue between two looks at its length. */
-const trimEvery = 1000;
-
-export interface SessionsParts extends SessionParts {
+export interface SessionsParts {
   store: Store;
+  queues: Queues;
   topicPrefix: string;
   now(): number;
+  onFailed(error: unknown): void;
+}
+
+/** What an MQTT client of a device subscribed to, and the queue that is kept for it. */
+export class Session {
+  readonly name: MqttSessionName;
+  readonly topics: DeviceTopics;
+  readonly subscriptions: Map<string, MqttSubscription['qos']>;
+  readonly queue: Queue;
+  seenAt: number;
+
+  constructor(session: MqttSessionName, topics: DeviceTopics, queue: Queue, seenAt: number) {
+    const { ownerId, deviceId, clientId } = session;
+    this.name = { ownerId, deviceId, clientId };
+    this.topics = topics;
+    this.subscriptions = new Map();
+    this.queue = queue;
+    this.seenAt = seenAt;
+  }
+
+  /** The QoS at which notifications reach it; null when it did not subscribe to them. */
+  get qos(): MqttSubscription['qos'] | null {
+    return grantedQos(this.listSubscriptions(), this.topics.notifications);
+  }
+
+  /** Whether messages are kept for it: MQTT keeps none for subscriptions with QoS 0. */
+  get isKept(): boolean {
+    return (this.qos ?? 0) > 0;
+  }
+
+  listSubscriptions(): MqttSubscription[] {
+    return [...this.subscriptions].map(([filter, qos]) => ({ filter, qos }));
+  }
 }
 
 export class Sessions {
   readonly #parts: SessionsParts;
   readonly #byId = new Map<string, Session>();
   readonly #byDevice = new Map<string, Set<Session>>();
-  readonly #untrimmed = new WeakMap<Session, number>();
-  /** Writes that nobody waits for. */
-  readonly #loose = new Set<Promise<unknown>>();
+  /** Writes that no caller waits for. */
+  readonly #background = new Set<Promise<unknown>>();
 
   constructor(parts: SessionsParts) {
     this.#parts = parts;
@@ -27,7 +58,8 @@ export class Sessions {
 
   async load(): Promise<void> {
     for (const { subscriptions, seenAt, ...name } of await this.#parts.store.listMqttSessions()) {
-      this.#add(name, subscriptions, seenAt);
+      const session = this.#add(name, seenAt);
+      for (const { filter, qos } of subscriptions) session.subscriptions.set(filter, qos);
     }
   }
 
@@ -41,7 +73,7 @@ export class Sessions {
 
   async subscribe(name: MqttSessionName, wanted: readonly MqttSubscription[]): Promise<void> {
     const known = this.#byId.get(sessionId(name));
-    const session = known ?? this.#add(name, [], this.#parts.now());
+    const session = known ?? this.#add(name, this.#parts.now());
     for (const { filter, qos } of wanted) {
       // aedes hands over the whole packet, refused filters and all.
       const isRoom = session.subscriptions.has(filter) || session.subscriptions.size < limits.filtersPerClient;
@@ -63,38 +95,36 @@ export class Sessions {
     await this.#save(session);
   }
 
+  /** What waited for it moves to the queue of its device. */
   async delete(id: string): Promise<void> {
     const session = this.#byId.get(id);
     if (session === undefined) return;
+    const { ownerId, deviceId } = session.name;
+    await session.queue.flush();
     this.#drop(session);
-    await this.#parts.store.deleteMqttSession(session.name);
+    const moved = await this.#parts.store.deleteMqttSession(session.name);
+    this.#parts.queues.ofDevice(ownerId, deviceId).grew(moved);
   }
 
-  async deleteOfDevice(ownerId: string, deviceId: string): Promise<void> {
-    await Promise.all(this.ofDevice(ownerId, deviceId).map(({ name }) => this.delete(sessionId(name))));
-  }
-
-  /** Resolves once the message is durably in the queue of each. */
-  async enqueue(due: readonly { session: Session; qos: MqttWaiting['qos'] }[], notificationId: string): Promise<void> {
-    await this.#parts.store.enqueueMqtt(
-      due.map(({ session, qos }) => ({ session: session.name, notificationId, qos })),
-    );
-    for (const { session } of due) {
-      session.arrived();
-      this.#trimNowAndThen(session);
-    }
+  deleteOfDevice(ownerId: string, deviceId: string): void {
+    for (const session of this.ofDevice(ownerId, deviceId)) this.#drop(session);
+    this.#parts.queues.deleteOfDevice(ownerId, deviceId);
   }
 
   /** Notes when the client of a session was last there. */
   left(session: Session): void {
     session.seenAt = this.#parts.now();
-    this.#inBackground(this.#parts.store.touchMqttSessions([session.name], session.seenAt));
+    const write = this.#parts.store
+      .touchMqttSessions([session.name], session.seenAt)
+      .catch(this.#parts.onFailed)
+      .finally(() => this.#background.delete(write));
+    this.#background.add(write);
   }
 
-  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away too long; says how many. */
+  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away too long; returns how many. */
   async purge(at = this.#parts.now()): Promise<number> {
-    const { store, now } = this.#parts;
-    const attached = [...this.#byId.values()].filter(({ isAttached }) => isAttached);
+    const { store, queues, now } = this.#parts;
+    const attached = [...this.#byId.values()].filter(({ queue }) => queue.isAttached);
     await store.touchMqttSessions(
       attached.map(({ name }) => name),
       now(),
@@ -103,18 +133,19 @@ export class Sessions {
     const purged = await store.purgeMqttSessions(at - limits.sessionAbsenceMs);
     const left = new Set((await store.listMqttSessions()).map(sessionId));
     for (const session of before) if (!left.has(sessionId(session.name))) this.#drop(session);
+    await queues.purge();
     return purged;
   }
 
   async flush(): Promise<void> {
-    await Promise.all([...this.#byId.values()].map((session) => session.flush()));
-    await Promise.all(this.#loose);
-    for (const session of this.#byId.values()) session.dispose();
+    await this.#parts.queues.flush();
+    await Promise.all(this.#background);
   }
 
-  #add(name: MqttSessionName, subscriptions: readonly MqttSubscription[], seenAt: number): Session {
-    const topics = topicsOf(this.#parts.topicPrefix, name.ownerId, name.deviceId);
-    const session = new Session(name, topics, subscriptions, seenAt, this.#parts);
+  #add(name: MqttSessionName, seenAt: number): Session {
+    const { topicPrefix, queues } = this.#parts;
+    const topics = topicsOf(topicPrefix, name.ownerId, name.deviceId);
+    const session = new Session(name, topics, queues.of(name), seenAt);
     this.#byId.set(sessionId(name), session);
     const ofDevice = this.#byDevice.get(name.deviceId) ?? new Set();
     this.#byDevice.set(name.deviceId, ofDevice.add(session));
@@ -123,7 +154,7 @@ export class Sessions {
 
   #drop(session: Session): void {
     const { deviceId } = session.name;
-    session.dispose();
+    this.#parts.queues.delete(session.queue);
     const id = sessionId(session.name);
     // Under the same name there may be another one by now.
     if (this.#byId.get(id) === session) this.#byId.delete(id);
@@ -140,25 +171,13 @@ export class Sessions {
   /** A device with too many sessions loses the one whose client was away longest. */
   async #evict({ ownerId, deviceId }: MqttSessionName): Promise<void> {
     const all = this.ofDevice(ownerId, deviceId);
-    const absent = all.filter(({ isAttached }) => !isAttached).sort((a, b) => a.seenAt - b.seenAt);
+    const absent = all.filter(({ queue }) => !queue.isAttached).sort((a, b) => a.seenAt - b.seenAt);
     const surplus = absent.slice(0, Math.max(0, all.length - limits.sessionsPerDevice));
     await Promise.all(surplus.map(({ name }) => this.delete(sessionId(name))));
   }
-
-  #trimNowAndThen(session: Session): void {
-    const untrimmed = (this.#untrimmed.get(session) ?? trimEvery) + 1;
-    this.#untrimmed.set(session, untrimmed < trimEvery ? untrimmed : 0);
-    if (untrimmed < trimEvery) return;
-    this.#inBackground(this.#parts.store.trimMqttWaiting(session.name, limits.waitingPerSession));
-  }
-
-  #inBackground(work: Promise<unknown>): void {
-    const settled = work.catch(this.#parts.onFailed).finally(() => this.#loose.delete(settled));
-    this.#loose.add(settled);
-  }
 }
 
-/** Under this id aedes knows the client: ids of devices hold no slash, so nobody can name a session of another device. */
+/** Under this id aedes knows the client: ids of devices hold no slash, so no client can name a session of another device. */
 export function sessionId({ deviceId, clientId }: Pick<MqttSessionName, 'deviceId' | 'clientId'>): string {
   return `${deviceId}/${clientId}`;
 }

@@ -1,0 +1,139 @@
+// What depends on the order of events that no client can bring about at will.
+import assert from 'node:assert/strict';
+import { Duplex } from 'node:stream';
+import { test } from 'node:test';
+import { packetsOf, readPublish } from '../../../../test/support/embedded-raw-client.ts';
+import { type MqttWaiting, StoreUnavailable } from '../../../gateway/ports.ts';
+import { Outlet } from './outlet.ts';
+import { Payloads } from './payloads.ts';
+import { Queue } from './queue.ts';
+
+const name = { ownerId: 'own', deviceId: 'dev', clientId: 'client' };
+
+/** A queue over rows in memory, and a client that takes everything. */
+function createQueue(ids: string[], qos: 1 | 2) {
+  const rows: MqttWaiting[] = ids.map((notificationId) => ({ notificationId, qos, messageId: null, state: 'publish' }));
+  const sent: { notificationId: string; messageId: number }[] = [];
+  const failures: unknown[] = [];
+  const hooks = {
+    beforeList: async (_count: number): Promise<void> => undefined,
+    beforeUpdate: async (): Promise<void> => undefined,
+    listed: 0,
+  };
+  const payloads = new Payloads({ findNotification: async () => null }, (error) => failures.push(error));
+  for (const id of ids) payloads.remember(name.ownerId, id, Buffer.from(id));
+  const remove = (gone: readonly string[]): number => {
+    const before = rows.length;
+    for (const id of gone) {
+      const index = rows.findIndex(({ notificationId }) => notificationId === id);
+      if (index >= 0) rows.splice(index, 1);
+    }
+    return before - rows.length;
+  };
+  const queue = new Queue(name, 'topic', rows.length, {
+    payloads,
+    now: () => 0,
+    onFailed: (error) => failures.push(error),
+    onRemoved: () => undefined,
+    onExpired: () => undefined,
+    store: {
+      async listMqttWaiting(_, { limit, after = '' }) {
+        const page = rows.filter(({ notificationId }) => notificationId > after).slice(0, limit);
+        hooks.listed += 1;
+        await hooks.beforeList(hooks.listed);
+        return page;
+      },
+      listMqttInFlight: async () => rows.filter(({ messageId }) => messageId !== null),
+      updateMqttWaiting: () => hooks.beforeUpdate(),
+      confirmMqttWaiting: async (_, receipts) => remove(receipts.map(({ notificationId }) => notificationId)),
+      removeMqttWaiting: async (_, gone) => remove(gone),
+    },
+  });
+  const stream = new Duplex({
+    read: () => undefined,
+    write(chunk: Buffer, _, done) {
+      for (const packet of packetsOf(chunk)) {
+        const { payload, messageId } = readPublish(packet);
+        sent.push({ notificationId: payload.toString(), messageId: messageId as number });
+      }
+      done();
+    },
+  });
+  const outlet = new Outlet({ stream, qos: () => 2, drop: (reason) => failures.push(reason) });
+  return { queue, outlet, rows, sent, failures, hooks };
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+async function turns(): Promise<void> {
+  for (let count = 0; count < 5; count += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('A message that is confirmed and removed while the store reads is not sent again', async () => {
+  const { queue, outlet, rows, sent, hooks } = createQueue(['n1'], 1);
+  const gate = Promise.withResolvers<void>();
+  hooks.beforeList = (count) => (count === 2 ? gate.promise : Promise.resolve());
+  queue.attach(outlet);
+  await turns();
+  assert.equal(sent.length, 1);
+  queue.grew(1);
+  await turns();
+  assert.equal(hooks.listed, 2, 'the store is being read again');
+  queue.completed(sent[0]?.messageId as number);
+  await turns();
+  assert.deepEqual(rows, []);
+  gate.resolve();
+  await turns();
+  assert.equal(sent.length, 1);
+});
+
+test('A message that arrives while the store reads is found by another read', async () => {
+  const { queue, outlet, rows, sent, hooks } = createQueue([], 1);
+  const gate = Promise.withResolvers<void>();
+  hooks.beforeList = (count) => (count === 1 ? gate.promise : Promise.resolve());
+  queue.attach(outlet);
+  await turns();
+  rows.push({ notificationId: 'late', qos: 1, messageId: null, state: 'publish' });
+  queue.arrived('late', 1, Buffer.from('late'));
+  gate.resolve();
+  await turns();
+  assert.deepEqual(sent, [], 'its notification was deleted');
+  assert.deepEqual(rows, [], 'it was found and removed');
+});
+
+test('Messages go to a client that keeps up without being read from the store, and in one write a turn', async () => {
+  const { queue, outlet, sent, hooks } = createQueue([], 1);
+  queue.attach(outlet);
+  await turns();
+  const { listed } = hooks;
+  for (let index = 0; index < 50; index += 1) queue.arrived(`n${index}`, 1, Buffer.from(`n${index}`));
+  assert.equal(sent.length, 0);
+  await turns();
+  assert.equal(sent.length, 50);
+  assert.equal(hooks.listed, listed);
+});
+
+test('QoS 2 messages whose ids could not be stored are not sent, and come once the store works again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { queue, outlet, sent, failures, hooks } = createQueue(['n1', 'n2'], 2);
+  hooks.beforeUpdate = () => Promise.reject(new StoreUnavailable('the disk is full'));
+  queue.attach(outlet);
+  await turns();
+  assert.deepEqual(sent, []);
+  hooks.beforeUpdate = async () => undefined;
+  t.mock.timers.tick(1000);
+  await turns();
+  assert.deepEqual(
+    sent.map(({ notificationId }) => notificationId),
+    ['n1', 'n2'],
+  );
+  assert.deepEqual(failures, []);
+});
+
+test('No two messages in flight have the same id, and none has the id of a copy', async () => {
+  const { queue, outlet, sent } = createQueue(['n1', 'n2', 'n3'], 1);
+  queue.attach(outlet);
+  await turns();
+  const ids = sent.map(({ messageId }) => messageId);
+  assert.equal(new Set(ids).size, 3);
+  assert.ok(ids.every((id) => id >= 1 && id <= 0x7fff));
+});
