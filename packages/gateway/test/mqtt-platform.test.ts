@@ -280,6 +280,7 @@ suite('The connection to the broker of the operator', () => {
         // CONNECT carries the version behind its name; a broker of MQTT 3.1.1 says that it does not speak 5.
         const [type, version] = [(packet[0] as number) >> 4, packet[8]];
         if (type === 1) socket.write(Buffer.of(0x20, 2, 0, version === 5 ? 1 : 0));
+        else if (type === 12) socket.write(Buffer.of(0xd0, 0));
         else socket.end();
       });
     });
@@ -358,6 +359,21 @@ suite('The connection to the broker of the operator', () => {
     assert.deepEqual(
       (await subscriber.take(1)).map(({ payload }) => payload),
       ['new'],
+    );
+  });
+
+  test('finds out by asking that the broker hangs, long before the keep-alive would', async (t) => {
+    if (!canRun(t, obstacle)) return;
+    const mosquitto = await startMosquitto(t);
+    const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`, {}, { keepaliveSeconds: 600 });
+    assert.equal(await broker.check(), null);
+    mosquitto.freeze();
+    assert.match((await broker.check()) ?? '', /cannot be reached: no answer/);
+    mosquitto.thaw();
+    assert.equal(await broker.check(), null);
+    assert.deepEqual(
+      states.seen.map(([state]) => state),
+      ['connected'],
     );
   });
 

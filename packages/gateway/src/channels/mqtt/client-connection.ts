@@ -17,6 +17,8 @@ export interface MqttConnection {
   publish(message: MqttMessage, signal: AbortSignal): Promise<PublishResult>;
   /** Subscribes with QoS 0; resolves with whether the broker allows it. Nothing else is subscribed to. */
   subscribe(topic: string, onMessage: (payload: Buffer) => void): Promise<boolean>;
+  /** Asks the broker for an answer: the keep-alive notices one that hangs only much later. */
+  ping(withinMs: number): Promise<'answered' | 'silent' | 'closed'>;
   /** Resolves when the connection is over, with the cause where there is one. */
   readonly closed: Promise<unknown>;
   /** Once it is over: whether a publish was waiting for its answer then. */
@@ -119,6 +121,19 @@ function manage(client: MqttClient, version: MqttVersion, closed: Promise<unknow
         client.on('message', (_, payload) => onMessage(payload));
         client.subscribe(topic, { qos: 0 }, (error) => resolve(error === null));
         closed.then(() => resolve(false));
+      }),
+    ping: (withinMs) =>
+      new Promise((resolve) => {
+        const end = (how: 'answered' | 'silent' | 'closed'): void => {
+          clearTimeout(timer);
+          client.off('packetreceive', hear).off('close', lose);
+          resolve(how);
+        };
+        const hear = (): void => end('answered');
+        const lose = (): void => end('closed');
+        const timer = setTimeout(end, withinMs, 'silent');
+        client.on('packetreceive', hear).on('close', lose);
+        client.sendPing();
       }),
     publish: async (message, signal) => {
       if (!client.connected) return { kind: 'lost' };

@@ -23,6 +23,10 @@ const defaultPorts: Record<string, number> = { 'mqtt:': 1883, 'mqtts:': 8883, 'w
 
 /** A connection that held so long was a good one: the next try comes soon again. */
 const stableMs = 10_000;
+/** Shorter than the deadline of a readiness probe. */
+const pingMs = 1500;
+/** As mqtt.js says it itself when the keep-alive is not answered. */
+const silence = new Error('Keepalive timeout');
 
 export function createPlatformBroker(config: PlatformBrokerConfig, options: PlatformBrokerOptions): MqttPublisher {
   const { now, onStateChange, versions = allVersions, connectTimeoutMs = 5000, keepaliveSeconds = 10 } = options;
@@ -88,7 +92,11 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
     },
     async check() {
       await firstTry;
-      return connection === null ? describe(config, problem) : null;
+      const asked = connection;
+      if (asked === null) return describe(config, problem);
+      const how = await asked.ping(pingMs);
+      if (how === 'answered') return null;
+      return describe(config, how === 'closed' ? endOf(asked, await asked.closed) : problemOf(silence));
     },
     async close() {
       stop.abort();
