@@ -9,6 +9,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endFirstRun, prepareFirstRun } from '../src/gateway/first-run.ts';
+import type { Store } from '../src/gateway/ports.ts';
+import { systemMakers } from '../src/gateway/registration.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { ConsoleClient } from './support/console-client.ts';
 import { Installation, launcher, type ReadyLine } from './support/gateway-process.ts';
@@ -106,6 +109,40 @@ test(`A first start that is killed at any of ${kills} moments is finished by the
     await installation.remove();
   }
   t.diagnostic(`${unfinished} of ${kills} kills came before the start had printed anything`);
+});
+
+test('A first run that ends before any of its steps is finished by the next, with the same key and password', async (t) => {
+  const options = { firstKey: null, topicPrefix: 'tocsin', urls: [], consoleUrl: 'http://localhost' };
+  let steps = 0;
+  for (let isCut = true; isCut; steps += 1) {
+    const { dataDir } = await install(t);
+    await withStore(dataDir, async (store) => {
+      let left = steps;
+      const killed = new Error('killed');
+      const cut = new Proxy(store, {
+        get: (target, name: keyof Store) => (left-- > 0 ? target[name] : () => Promise.reject(killed)),
+      });
+      const before = await prepareFirstRun(cut, systemMakers, options).catch((error) => {
+        if (error !== killed) throw error;
+        return null;
+      });
+      isCut = before === null;
+      const first = await prepareFirstRun(store, systemMakers, options);
+      const again = await prepareFirstRun(store, systemMakers, options);
+      assert.ok(first && again);
+      for (const other of [again, before ?? again]) {
+        assert.equal(other.key.value, first.key.value);
+        assert.deepEqual(other.device.mqtt, first.device.mqtt);
+      }
+      await endFirstRun(store);
+      assert.equal(await prepareFirstRun(store, systemMakers, options), null);
+      const owners = await store.listOwners();
+      assert.equal(owners.length, 1);
+      assert.equal((await store.listKeys(first.ownerId)).length, 1);
+      assert.equal((await store.listDevices(first.ownerId)).length, 1);
+    });
+  }
+  assert.ok(steps > 6, `there were only ${steps} steps`);
 });
 
 test('A first start on PostgreSQL that is killed is finished by the next', { timeout }, async (t) => {
