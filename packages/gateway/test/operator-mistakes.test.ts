@@ -218,3 +218,18 @@ test('The tools of a contributor have a --help', async () => {
     assert.match(stdout, wanted);
   }
 });
+
+test('doctor warns of a connection to PostgreSQL that is not encrypted, except on this machine', async (t) => {
+  const installation = await Installation.create();
+  t.after(() => installation.remove());
+  const warns = async (url: string): Promise<boolean> => {
+    const { stdout } = await installation.run(['doctor', '--json'], { TOCSIN_DATABASE_URL: url });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; state: string }[] };
+    return findings.some(({ check, state }) => check === 'database connection' && state === 'warning');
+  };
+  // The port is one that nobody listens on: only the address is judged.
+  assert.equal(await warns('postgres://u:p@db.invalid:9/x'), true);
+  assert.equal(await warns('postgres://u:p@db.invalid:9/x?sslmode=disable'), true);
+  assert.equal(await warns('postgres://u:p@db.invalid:9/x?sslmode=verify-full'), false);
+  assert.equal(await warns('postgres://u:p@127.0.0.1:9/x'), false);
+});

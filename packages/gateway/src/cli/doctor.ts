@@ -49,6 +49,7 @@ async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<F
   const isOpen = store.every(({ state }) => state !== 'failed');
   return [
     ...examineConfig(config),
+    ...examineDatabaseUrl(config),
     ...examineKeyFile(config),
     ...(await examineCertificate(config)),
     ...store,
@@ -61,6 +62,18 @@ function examineConfig({ unknownVariables }: Config): Finding[] {
   if (unknownVariables.length === 0) return [{ check, state: 'ok', message: 'every variable is understood' }];
   const message = `not known to this version, so misspelt? ${unknownVariables.join(', ')}`;
   return [{ check, state: 'warning', message }];
+}
+
+/** On this machine the connection need not be encrypted. */
+function examineDatabaseUrl({ databaseUrl }: Config): Finding[] {
+  if (databaseUrl === null) return [];
+  const { hostname, searchParams } = new URL(databaseUrl);
+  const host = searchParams.get('host') ?? hostname;
+  const isLocal = host === '' || host.startsWith('/') || /^(localhost|127\.[\d.]+|\[?::1\]?)$/.test(host);
+  const isEncrypted = /^(require|verify-ca|verify-full|no-verify)$/.test(searchParams.get('sslmode') ?? '');
+  if (isLocal || isEncrypted || searchParams.get('ssl') === 'true') return [];
+  const message = 'the connection is not encrypted: add sslmode=verify-full to TOCSIN_DATABASE_URL';
+  return [{ check: 'database connection', state: 'warning', message }];
 }
 
 function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
