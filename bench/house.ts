@@ -38,6 +38,9 @@ export async function openHouse(
       Installation.create({
         ...(databaseUrl !== null && { TOCSIN_DATABASE_URL: databaseUrl }),
         TOCSIN_WORKERS: String(workers),
+        // One owner gets everything here.
+        TOCSIN_QUOTA_ROWS_PER_DAY: '0',
+        TOCSIN_QUOTA_BYTES_PER_DAY: '0',
         ...environment,
       }),
     (each) => each.remove(),

@@ -71,6 +71,11 @@ export const errors = {
     text: 'Too many requests',
     when: 'A rate limit was reached; Retry-After says when to come back.',
   },
+  quota_exceeded: {
+    status: 429,
+    text: 'Quota exceeded',
+    when: 'The owner of the key has stored as much as the operator allows in a day; Retry-After says when to come back.',
+  },
   internal: {
     status: 500,
     text: 'Internal error',

@@ -54,6 +54,8 @@ export interface Config {
   firstKey: string | null;
   maxBodyBytes: number;
   rateLimit: Rate | null;
+  /** What one owner may store in a day; 0: no limit. */
+  quota: { rows: number; bytes: number };
   /** Processes that serve the public API; 1: the one that does everything else too. */
   workers: number;
   /** Connections of one address that have not authenticated; 0: no limit. */
@@ -135,6 +137,10 @@ export function readConfig(environment: Environment): Config {
       (text) => parseInteger(text, 1024, 16_777_216),
     ),
     rateLimit: read<Rate | null>('TOCSIN_RATE_LIMIT', null, 'a rate such as 100/m (s, m, h or d)', parseRate),
+    quota: {
+      rows: read('TOCSIN_QUOTA_ROWS_PER_DAY', 1_000_000, 'a number of notifications; 0: no limit', parseQuota),
+      bytes: read('TOCSIN_QUOTA_BYTES_PER_DAY', 1_073_741_824, 'a number of bytes; 0: no limit', parseQuota),
+    },
     workers: read('TOCSIN_WORKERS', 1, 'a number of processes from 1 to 64', (text) => parseInteger(text, 1, 64)),
     unauthenticatedConnections: read(
       'TOCSIN_UNAUTHENTICATED_CONNECTIONS',
@@ -182,6 +188,10 @@ function readTls(read: Reader): Config['tls'] {
   if (certFile !== null) read.problem('TOCSIN_TLS_KEY is needed with TOCSIN_TLS_CERT: the path of its private key.');
   if (keyFile !== null) read.problem('TOCSIN_TLS_CERT is needed with TOCSIN_TLS_KEY: the path of its certificate.');
   return null;
+}
+
+function parseQuota(text: string): number | undefined {
+  return parseInteger(text, 0, Number.MAX_SAFE_INTEGER);
 }
 
 function parsePort(text: string): number | undefined {

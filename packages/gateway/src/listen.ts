@@ -21,6 +21,8 @@ export async function listen(server: Server, host: string, port: number, variabl
   } catch (error) {
     throw listenProblem(error, { host, port, variable });
   }
+  // A connection that cannot be accepted, as for want of file descriptors, must not end the process.
+  server.on('error', () => undefined);
   const { address, port: taken, family } = server.address() as AddressInfo;
   return `${isSecure(server) ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${taken}/`;
 }

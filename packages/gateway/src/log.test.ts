@@ -60,3 +60,18 @@ test('A log line for people is one line that a terminal does not obey, whatever 
   assert.match(forPeople, /cause=a\ufffd\[2J\ufffdb\ufffd2J\ufffdc/);
   assert.equal((JSON.parse(json) as { cause: string }).cause, 'a\u001b[2J\nb\u009b2J\u202ec');
 });
+
+test('A store that takes nothing is one line, and a count of what it did not take', async () => {
+  const lines = await logOf(`
+    for (let count = 0; count < 500; count += 1)
+      log.storeFailed({ requestId: 'req_' + count, reason: 'store_unavailable', error: new StoreUnavailable('disk full') });
+    log.storeFailed({ requestId: 'req_x', reason: 'encryption_key_missing', error: new Error('no key') });`);
+  assert.deepEqual(
+    lines.map(({ msg, cause, ...more }) => [msg, cause, (more as { count?: number }).count]),
+    [
+      ['notification not stored', 'disk full', undefined],
+      ['notification not stored', 'no key', undefined],
+      ['notifications not stored', 'disk full', 499],
+    ],
+  );
+});

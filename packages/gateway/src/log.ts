@@ -11,6 +11,7 @@ import type { OnDisconnected } from './http/connection-guard.ts';
 import type { OnRefused } from './http/server.ts';
 import { LogRepeats } from './log-repeats.ts';
 import { LogSink } from './log-sink.ts';
+import { LogSummary } from './log-summary.ts';
 import type { CrewLog } from './workers/crew.ts';
 
 export interface Log extends RequestLog, CrewLog {
@@ -18,6 +19,8 @@ export interface Log extends RequestLog, CrewLog {
   started(urls: Record<string, string>): void;
   stopped(): void;
   refused: OnRefused;
+  quotaNotCounted(error: unknown): void;
+  descriptorsExhausted(): void;
   disconnected: OnDisconnected;
   /** Without a reason all is well again. */
   tracesState(reason: string | null): void;
@@ -74,28 +77,65 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     destination,
   );
   const failing = new Set<GuardName>();
+  const summary = new LogSummary();
+  const refusedAgain =
+    (level: 'warn' | 'info' | 'debug', status: number, code: string | undefined) =>
+    (count: number, address: string): void =>
+      logger[level]({ address, status, code, count }, 'refused more');
   let storeLostAt = Number.NEGATIVE_INFINITY;
   const brokerRepeats = new LogRepeats(brokerLinesPerMinute, ({ kind, count }) =>
     logger.info({ event: kind, count }, 'MQTT: more of the same within a minute'),
   );
   return {
     isForPeople,
-    answered: ({ requestId, method, status, code, ms }) => {
+    answered: ({ requestId, method, status, code, ms, address = '' }) => {
       const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
-      if (logger.isLevelEnabled(level))
-        logger[level]({ requestId, method, status, code, ms: Math.round(ms * 10) / 10 }, 'answered');
+      if (!logger.isLevelEnabled(level)) return;
+      const isSummarized = status >= 400 && !logger.isLevelEnabled('debug');
+      if (isSummarized && !summary.isFirst(`answered ${status} ${code}`, address, refusedAgain(level, status, code)))
+        return;
+      logger[level](
+        { ...(address !== '' && { address }), requestId, method, status, code, ms: Math.round(ms * 10) / 10 },
+        'answered',
+      );
     },
-    refused: ({ requestId, status, code }) => logger.info({ requestId, status, code }, 'refused'),
-    disconnected: ({ reason, address }) => logger.info({ reason, address }, 'disconnected'),
-    failed: ({ requestId, error }) => logger.error({ requestId, stack: stackOf(error) }, 'internal error'),
+    refused: ({ requestId, status, code, address = '' }) => {
+      const isLogged =
+        logger.isLevelEnabled('debug') ||
+        summary.isFirst(`refused ${status} ${code}`, address, refusedAgain('info', status, code));
+      if (isLogged) logger.info({ address, requestId, status, code }, 'refused');
+    },
+    disconnected: ({ reason, address }) => {
+      const again = (count: number, address: string): void =>
+        logger.info({ reason, address, count }, 'disconnected more');
+      if (summary.isFirst(`disconnected ${reason}`, address, again)) logger.info({ reason, address }, 'disconnected');
+    },
+    quotaNotCounted: (error) => {
+      const cause = (error as Error).message;
+      const again = (count: number): void => logger.warn({ cause, count }, 'quotas were not added up');
+      if (summary.isFirst('quota', '', again)) logger.warn({ cause }, 'quotas are counted by this process alone');
+    },
+    descriptorsExhausted: () => {
+      const message = 'too many open files: new connections are closed; raise the limit (ulimit -n, LimitNOFILE)';
+      const again = (count: number): void => logger.error({ count }, message);
+      if (summary.isFirst('descriptors', '', again)) logger.error(message);
+    },
+    failed: ({ requestId, error }) => {
+      const stack = stackOf(error);
+      const again = (count: number): void => logger.error({ stack, count }, 'internal error, more often');
+      if (summary.isFirst(`failed ${stack}`, '', again)) logger.error({ requestId, stack }, 'internal error');
+    },
     // People are welcomed on stdout.
     started: (urls) => isForPeople || logger.info(urls, 'ready'),
     stopped: () => {
       brokerRepeats.flush();
       logger.info('stopped');
     },
-    storeFailed: ({ requestId, reason, error }) =>
-      logger.warn({ requestId, reason, cause: error.message }, 'notification not stored'),
+    storeFailed: ({ requestId, reason, error: { message: cause } }) => {
+      const again = (count: number): void => logger.warn({ reason, cause, count }, 'notifications not stored');
+      if (summary.isFirst(`store ${reason} ${cause}`, '', again))
+        logger.warn({ requestId, reason, cause }, 'notification not stored');
+    },
     limitsShared: (isShared, cause) => {
       if (isShared) logger.info('rate limits are shared again');
       else logger.warn({ cause }, 'rate limits are counted by this process alone');
@@ -198,7 +238,10 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
         'the console was asked under a host name that a new installation would refuse: add it to TOCSIN_CONSOLE_HOSTS',
       ),
     unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),
-    flush: () => sink.flush(500),
+    flush: () => {
+      summary.flush();
+      return sink.flush(500);
+    },
   };
 }
 

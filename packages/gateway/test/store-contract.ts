@@ -604,6 +604,18 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.ok((standings[0]?.[2]?.used ?? 0) >= 6 && (standings[1]?.[0]?.used ?? 0) >= 6);
     });
 
+    test('says what an owner has stored towards the daily quota', async () => {
+      assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 0, bytes: 0 });
+      const windowMs = 60_000;
+      await store.countRequests([
+        { ownerId: 'own_ann', keyId: 'quota_rows', windowMs, count: 3 },
+        { ownerId: 'own_ann', keyId: 'quota_bytes', windowMs, count: 5_000_000_000 },
+        { ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 7 },
+      ]);
+      assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 3, bytes: 5_000_000_000 });
+      assert.deepEqual(await store.readQuotaUse('own_bob'), { rows: 0, bytes: 0 });
+    });
+
     test('counts from nothing once a window is over, and forgets the counts of an owner with the owner', async () => {
       const count = async (windowMs: number) => {
         const [standing] = await store.countRequests([{ ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 1 }]);

@@ -4,6 +4,7 @@ import { isOneAddress } from '../core/mail-address.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { linkLifetimes, makeLink } from '../gateway/one-time-links.ts';
+import type { QuotaUse } from '../gateway/ports/limits.ts';
 import type { Owner } from '../gateway/ports.ts';
 import { createOwner, systemMakers as makers } from '../gateway/registration.ts';
 import {
@@ -60,9 +61,13 @@ export const ownerCommands: CommandGroup = {
       summary: 'Show one owner',
       positional: 'ID',
       run: ({ positional }, environment) =>
-        withStore(environment, async (store) => {
+        withStore(environment, async (store, config) => {
           const owner = (await store.findOwner(positional)) ?? notFound('owner', positional);
-          return { json: toJson(owner), text: describe([owner]) };
+          const use = await store.readQuotaUse(owner.id);
+          return {
+            json: { ...toJson(owner), storedToday: { ...use, quota: config.quota } },
+            text: `${describe([owner])}\n\n${describeUse(use, config.quota)}`,
+          };
         }),
     },
     set: {
@@ -195,6 +200,12 @@ function checkAlerts({ email, emailAlerts }: Pick<Owner, 'email' | 'emailAlerts'
 
 function toJson({ id, name, email, emailAlerts, role, createdAt }: Owner) {
   return { id, name, email, emailAlerts, role, createdAt: isoTime(createdAt) };
+}
+
+function describeUse(use: QuotaUse, quota: QuotaUse): string {
+  const of = (used: number, limit: number, what: string): string =>
+    `${used}${limit === 0 ? '' : ` of ${limit}`} ${what}`;
+  return `Stored in the last day: ${of(use.rows, quota.rows, 'notifications')}, ${of(use.bytes, quota.bytes, 'bytes')}.`;
 }
 
 function describe(owners: Owner[]): string {

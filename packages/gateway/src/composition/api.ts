@@ -10,26 +10,35 @@ import { observeChannels, observeSaves } from '../gateway/observe.ts';
 import type { Channels } from '../gateway/ports.ts';
 import { createApp } from '../http/app.ts';
 import { createLimits } from '../http/limits.ts';
+import { OwnerQuota } from '../http/owner-quota.ts';
 import { createApiServer } from '../http/server.ts';
 import { drain, listen } from '../listen.ts';
+import { watchDescriptors } from './descriptor-watch.ts';
 import { type Foundation, serverMaker, transportHeaders } from './foundation.ts';
 
 /** Says where it listens. */
 export async function openApi(foundation: Foundation, channels: Channels): Promise<string> {
-  const { config, opened } = foundation;
+  const { config, log, opened } = foundation;
+  opened.defer(watchDescriptors(log.descriptorsExhausted), 'descriptor watch');
   const api = opened.adopt(createApi(foundation, channels), drain, 'requests');
   return listen(api, config.host, config.port, 'TOCSIN_PORT');
 }
 
 function createApi(foundation: Foundation, channels: Channels): Server {
-  const { config, log, store, storeHealth, followUp, observability } = foundation;
+  const { config, log, opened, store, storeHealth, followUp, observability } = foundation;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
   store.onChange(directory.changed);
   const newRequestId = createRequestIdSource();
   const isAlone = config.workers === 1 && config.databaseUrl === null;
   const sharedLimits = isAlone ? null : { store, onChange: log.limitsShared };
+  const quota = opened.adopt(
+    new OwnerQuota({ limits: config.quota, store, onFailed: log.quotaNotCounted }),
+    (each) => each.close(),
+    'quota',
+  );
   const app = createApp({
+    quota,
     accept: createAccept({
       store: observeSaves(storeHealth.watchSaves(store), deliveryObserver),
       directory,

@@ -1,4 +1,5 @@
 // With an Idempotency-Key a request is done once, however often it comes; whoever comes again hears the first answer.
+import type { ErrorCode } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept, AcceptRequest } from '../gateway/accept.ts';
 import type { Idempotency } from '../gateway/idempotency.ts';
@@ -25,8 +26,8 @@ export async function answerOnce(
     throw new Refusal('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
   }
   if (accepted instanceof Error) {
-    // What was accepted once is answered as then, even where its device is gone or paused since.
-    const first = isAboutDevice(accepted) ? await recall(parts, accepting, claim) : null;
+    // What was accepted once is answered as then, even where its device is gone or paused since, or the quota used up.
+    const first = concernsOnlyNew(accepted) ? await recall(parts, accepting, claim) : null;
     if (first !== null) return first;
     throw accepted;
   }
@@ -35,9 +36,11 @@ export async function answerOnce(
   return answer;
 }
 
-function isAboutDevice(error: Error): boolean {
-  return error instanceof Refusal && (error.code === 'device_not_found' || error.code === 'device_not_publishable');
+function concernsOnlyNew(error: Error): boolean {
+  return error instanceof Refusal && newRequestsOnly.has(error.code);
 }
+
+const newRequestsOnly = new Set<ErrorCode>(['device_not_found', 'device_not_publishable', 'quota_exceeded']);
 
 async function recall(
   { idempotency, now }: AnswerOnceParts,

@@ -17,9 +17,12 @@ import { preflightHeaders, responseHeaders } from './cors.ts';
 import { toRefusal } from './errors.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
+import type { OwnerQuota } from './owner-quota.ts';
 
 export interface AppParts extends AnswerOnceParts {
   authenticator: Authenticator;
+  /** Absent: owners store as much as they like. */
+  quota?: OwnerQuota;
   addressPolicy: AddressPolicy;
   trustedProxies: Networks;
   maxBodyBytes: number;
@@ -31,7 +34,15 @@ export interface AppParts extends AnswerOnceParts {
 }
 
 export interface RequestLog {
-  answered(line: { requestId: string; method: string; status: number; code?: ErrorCode; ms: number }): void;
+  answered(line: {
+    requestId: string;
+    method: string;
+    status: number;
+    code?: ErrorCode;
+    ms: number;
+    /** Of the client, where it was refused. */
+    address?: string;
+  }): void;
   failed(line: { requestId: string; error: unknown }): void;
 }
 
@@ -87,9 +98,10 @@ export function createApp(parts: AppParts): RequestListener {
       request: normalize(parseBody(format, rawBody), parts.addressPolicy),
       idempotency: readIdempotencyKey(headers, { format, raw: rawBody }, parts.now()),
     };
-    if (accepting.idempotency !== null) return answerOnce(parts, accepting, accepting.idempotency);
+    const accept = parts.quota?.around(parts.accept, rawBody.length) ?? parts.accept;
+    if (accepting.idempotency !== null) return answerOnce({ ...parts, accept }, accepting, accepting.idempotency);
     // Without an idempotency key there are no duplicates.
-    return acceptedAnswer(accepting, (await parts.accept(accepting)) as Accepted, parts.now());
+    return acceptedAnswer(accepting, (await accept(accepting)) as Accepted, parts.now());
   }
 
   /** Nothing is kept of a body that comes without a valid key. */
@@ -112,7 +124,8 @@ export function createApp(parts: AppParts): RequestListener {
       send(request, response, [...commonHeaders, 'X-Request-Id', requestId], context.headers, answer);
       const { status, code } = answer;
       const outcome = { requestId, method: request.method ?? '', status };
-      parts.log.answered({ ...outcome, ...(code !== undefined && { code }), ms: performance.now() - startedAt });
+      const refused = code !== undefined && { code, address: clientAddress(request, parts.trustedProxies) };
+      parts.log.answered({ ...outcome, ...refused, ms: performance.now() - startedAt });
     };
     try {
       finish(await route(request, response, context));

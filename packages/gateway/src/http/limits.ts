@@ -22,7 +22,7 @@ export interface Limits {
 
 export interface SharedLimits {
   /** Counts for all processes; failed authentications are still counted by each for itself. */
-  store: LimitStore;
+  store: Pick<LimitStore, 'countRequests'>;
   onChange(isShared: boolean, cause?: string): void;
 }
 

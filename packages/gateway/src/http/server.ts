@@ -6,6 +6,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, errors } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
@@ -23,7 +24,7 @@ export interface ServerOptions {
   createServer?: ServerMaker;
 }
 
-export type OnRefused = (line: { requestId: string; status: number; code: ErrorCode }) => void;
+export type OnRefused = (line: { requestId: string; status: number; code: ErrorCode; address?: string }) => void;
 
 export interface ServerTimeouts {
   headersMs: number;
@@ -69,7 +70,8 @@ export function createApiServer({
     }
     const requestId = newRequestId();
     const { code } = refusal;
-    if (refuse(socket, refusal, requestId)) onRefused?.({ requestId, status: errors[code].status, code });
+    const { remoteAddress: address = '' } = socket as Socket;
+    if (refuse(socket, refusal, requestId)) onRefused?.({ requestId, status: errors[code].status, code, address });
   };
   server.on('connect', (_request, socket) => refuseOn(socket, new Refusal('method_not_allowed')));
   // The app tells a client to go ahead once it knows that the body may be accepted.

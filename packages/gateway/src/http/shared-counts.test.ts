@@ -10,7 +10,7 @@ const key = keyNamed('key_1');
 const insured: Standing = { used: 1, msLeft: 1 };
 
 /** A store whose answers the test gives, one question after the other. */
-class ScriptedStore implements LimitStore {
+class ScriptedStore implements Pick<LimitStore, 'countRequests'> {
   readonly questions: { requests: readonly RequestCount[]; answer: PromiseWithResolvers<Standing[]> }[] = [];
   #asked = Promise.withResolvers<void>();
 
@@ -28,7 +28,7 @@ class ScriptedStore implements LimitStore {
   }
 }
 
-function countsOn(store: LimitStore) {
+function countsOn(store: Pick<LimitStore, 'countRequests'>) {
   const changes: [boolean, string | undefined][] = [];
   const counts = new SharedCounts({
     store,

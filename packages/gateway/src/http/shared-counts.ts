@@ -4,7 +4,7 @@ import type { Rate } from '../core/rate.ts';
 import type { ApiKey, LimitStore, Standing } from '../gateway/ports.ts';
 
 export interface SharedCountsParts {
-  store: LimitStore;
+  store: Pick<LimitStore, 'countRequests'>;
   /** Counts in this process alone. */
   insurance(key: ApiKey, rate: Rate): Promise<Standing>;
   /** Told of changes: whether counts are shared, and if not, why. */

@@ -1,12 +1,19 @@
 // Requests per key, counted for every process on the database.
 import { type CompiledQuery, sql } from 'kysely';
-import type { LimitStore, RequestCount, Standing } from '../gateway/ports.ts';
+import { type LimitStore, quotaIds, type RequestCount, type Standing } from '../gateway/ports/limits.ts';
 import type { Database } from './database.ts';
 import { databaseClock } from './database-clock.ts';
 
-export function createLimitStore({ build, dialect, write }: Pick<Database, 'build' | 'dialect' | 'write'>): LimitStore {
+export function createLimitStore({
+  build,
+  dialect,
+  read,
+  write,
+}: Pick<Database, 'build' | 'dialect' | 'read' | 'write'>): LimitStore {
   const now = databaseClock[dialect];
-  const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
+  // One that ends further ahead than a window lasts was begun by a clock that ran ahead.
+  const isOver = sql<boolean>`(request_counts.resets_at <= ${now}
+    or request_counts.resets_at > ${now} + request_counts.window_ms)`;
 
   const countOne = ({ ownerId, keyId, windowMs, count }: RequestCount): CompiledQuery =>
     build
@@ -39,6 +46,18 @@ export function createLimitStore({ build, dialect, write }: Pick<Database, 'buil
         standings[index] = { used: Number(row.used), msLeft: Number(row.ms_left) };
       }
       return standings;
+    },
+
+    async readQuotaUse(ownerId) {
+      const query = build
+        .selectFrom('request_counts')
+        .select(['key_id', 'used'])
+        .where('owner_id', '=', ownerId)
+        .where('key_id', 'in', Object.values(quotaIds))
+        .where(sql<boolean>`not ${isOver}`);
+      const rows = await read(query.compile());
+      const of = (id: string): number => Number(rows.find(({ key_id }) => key_id === id)?.used ?? 0);
+      return { rows: of(quotaIds.rows), bytes: of(quotaIds.bytes) };
     },
   };
 }
