@@ -37,6 +37,7 @@ export interface Log extends RequestLog, CrewLog {
   walDamaged(damage: { frames: number; lostFrames: number; lostCommits: number }): void;
   upkeepFailed(error: unknown): void;
   diskFull(): void;
+  rowRefused(message: string): void;
   redeliveryFailed(error: unknown): void;
   givenUp(delivery: Delivery): void;
   certificateLoaded(certificate: { names: string; validTo: Date }): void;
@@ -204,6 +205,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
         'the write-ahead log is damaged, or was cut off by a power failure: SQLite left out its last commits',
       ),
     upkeepFailed: (error) => logger.warn({ cause: String((error as Error).message) }, 'upkeep of the database failed'),
+    rowRefused: (message) => logger.error({ cause: message }, 'a row of the database was refused'),
     redeliveryFailed: (error) => {
       if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');
       else if (performance.now() - storeLostAt >= storeLineEveryMs) {

@@ -19,6 +19,7 @@ import { masterKeySource } from '../src/store/master-key.ts';
 import { MasterKeyring } from '../src/store/master-keyring.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { createMasterKeyStore } from '../src/store/rotation.ts';
+import { isInTheClear } from '../src/store/sealed-places.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import { eventually } from './support/eventually.ts';
 import { type GatewayProcess, Installation, launcher } from './support/gateway-process.ts';
@@ -34,9 +35,10 @@ describe('Rotating the master key of a store:', () => {
   test('everything is under the new key, which alone opens it, and the file holds no other', async (t) => {
     const { dataDir, keys } = await prepare(t, 3);
     const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
+    const nodes = countVersionNodes(dataDir);
     const report = await withStore(dataDir, (store) => store.rotateMasterKey());
     const { oldKeyFile, ...rest } = report;
-    assert.deepEqual(rest, { version: 2, retired: [1], resealed: 3 + 3 + 1, damaged: [], todo: [] });
+    assert.deepEqual(rest, { version: 2, retired: [1], resealed: 3 + 3 + 1 + nodes, damaged: [], todo: [] });
     assert.equal(await readFile(oldKeyFile as string, 'utf8'), oldKey);
     const newKey = await readFile(join(dataDir, 'master.key'), 'utf8');
     assert.equal(parseMasterKeys(newKey)?.length, 1);
@@ -379,7 +381,7 @@ describe('Keys that the operator gives:', () => {
     await writeFile(file, `${newKey}\n${await readFile(file, 'utf8')}`);
     assert.deepEqual(await installation.json<object>('master-key', 'status'), {
       source: file,
-      versions: [{ version: 1, values: 2 }],
+      versions: [{ version: 1, values: 2 + countVersionNodes(installation.dataDir) }],
       spareKeys: 1,
       nextKeyGiven: true,
       rotating: false,
@@ -418,7 +420,7 @@ describe('On PostgreSQL:', () => {
 
   test('what other nodes write meanwhile is under the new key in the end, and none of it is lost', async (t) => {
     if (!canRun(t, obstacle)) return;
-    const { openNode, dataDir } = await startPostgres(t);
+    const { openNode, dataDir, query } = await startPostgres(t);
     const first = await openNode([oldKey]);
     const before = await createOwner(first, makers, { name: 'Before', email: null, emailAlerts: false });
     await assert.rejects(first.rotateMasterKey(), /given to every server first.*Nothing was changed/s);
@@ -447,7 +449,9 @@ describe('On PostgreSQL:', () => {
       versions.map(({ version }) => version),
       [2],
     );
-    assert.equal(versions[0]?.values, 1 + 2 * made.length, 'each data key and API key, and nothing else');
+    const [nodes] = await query<{ count: string }>('SELECT count(*) FROM row_versions');
+    const values = 1 + 2 * made.length + Number(nodes?.count);
+    assert.equal(versions[0]?.values, values, 'each data key, API key and node of versions, and nothing else');
     const fresh = await openNode([newKey]);
     for (const id of [before.id, ...made]) {
       assert.ok(await fresh.findOwner(id));
@@ -461,6 +465,13 @@ describe('On PostgreSQL:', () => {
   });
 });
 
+function countVersionNodes(dataDir: string): number {
+  const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true, timeout: 5000 });
+  const row = db.prepare('SELECT count(*) AS count FROM row_versions').get();
+  db.close();
+  return Number(row?.count);
+}
+
 async function startPostgres(t: TestContext) {
   const server = await Postgres.start(['fsync = off']);
   t.after(() => server.stop());
@@ -472,7 +483,8 @@ async function startPostgres(t: TestContext) {
     t.after(() => store.close());
     return store;
   };
-  return { openNode, dataDir };
+  const query = <Row extends object>(text: string): Promise<Row[]> => server.query<Row>(databaseUrl, text);
+  return { openNode, dataDir, query };
 }
 
 describe('Rotating under load:', () => {
@@ -670,12 +682,12 @@ function sealedVersions(dataDir: string): [version: number, values: number][] {
   try {
     const values = db
       .prepare(
-        'SELECT wrapped AS value FROM data_keys UNION ALL SELECT sealed FROM api_keys ' +
-          "UNION ALL SELECT value FROM meta WHERE name NOT LIKE 'master_key_retired:%' AND name NOT IN ('clock', 'schema')",
+        "SELECT '' AS name, wrapped AS value FROM data_keys UNION ALL SELECT '', sealed FROM api_keys " +
+          "UNION ALL SELECT '', sealed FROM row_versions UNION ALL SELECT name, value FROM meta",
       )
-      .all() as { value: Uint8Array }[];
+      .all() as { name: string; value: Uint8Array }[];
     const counts = new Map<number, number>();
-    for (const { value } of values) {
+    for (const { value } of values.filter(({ name }) => !isInTheClear(name))) {
       const version = Buffer.from(value).readUInt16BE(1);
       counts.set(version, (counts.get(version) ?? 0) + 1);
     }

@@ -8,10 +8,12 @@ import { test } from 'node:test';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import type { Owner } from '../src/gateway/ports.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../src/store/open-store.ts';
+import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import { SqliteRows } from '../src/store/sqlite/rows.ts';
 import { openSqliteSnapshot } from '../src/store/sqlite/snapshot.ts';
 import { copyRows } from '../src/store/transfer.ts';
 import { createSchema, knownMigrations, transferTables } from '../src/store/transfer-tables.ts';
+import { withoutRowVersions } from './support/older-rows.ts';
 import { plainOwner } from './support/plain-owner.ts';
 import { withStore } from './support/stored-notifications.ts';
 
@@ -29,6 +31,9 @@ test('A database from before there was an inbox opens with all that it holds, un
   const content = { title: 'Old', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
   await store.save({ id, ownerId: 'own_ann', createdAt: 1, ...content });
   await store.close();
+  const rows = createSqliteDatabase(join(recent, databaseFileName));
+  await withoutRowVersions(rows, join(recent, masterKeyFileName));
+  await rows.close();
 
   const steps = knownMigrations.filter((name) => name < '0006');
   await mkdir(old, { mode: 0o700 });

@@ -25,9 +25,15 @@ interface Finding {
 
 export const doctorCommand: Command = {
   summary: 'Check configuration, store, mail, broker and push, and say what to fix',
-  options: { deep: { kind: 'flag', help: 'also read and open every stored row' } },
+  options: {
+    deep: { kind: 'flag', help: 'also read and open every stored row' },
+    'trust-rows': {
+      kind: 'flag',
+      help: 'accept owners, keys and sign-ins as they are in the database, after rows were refused',
+    },
+  },
   run: async (args, environment) => {
-    const findings = await examine(environment, args.flag('deep'));
+    const findings = await examine(environment, args.flag('deep'), args.flag('trust-rows'));
     const marks = { ok: 'ok     ', warning: 'warning', failed: 'FAILED ' };
     return {
       json: { ok: findings.every(({ state }) => state !== 'failed'), findings },
@@ -37,7 +43,7 @@ export const doctorCommand: Command = {
   },
 };
 
-async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<Finding[]> {
+async function examine(environment: NodeJS.ProcessEnv, deep: boolean, trustRows: boolean): Promise<Finding[]> {
   let config: Config;
   try {
     config = readConfig(environment);
@@ -45,7 +51,7 @@ async function examine(environment: NodeJS.ProcessEnv, deep: boolean): Promise<F
     if (error instanceof Problem) return [{ check: 'configuration', state: 'failed', message: error.message }];
     throw error;
   }
-  const store = await examineStore(config, deep);
+  const store = await examineStore(config, deep, trustRows);
   const isOpen = store.every(({ state }) => state !== 'failed');
   return [
     ...examineConfig(config),
@@ -119,7 +125,7 @@ function isMade({ databaseUrl, dataDir }: Config): boolean {
   return databaseUrl !== null || isThere(join(dataDir, databaseFileName));
 }
 
-async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
+async function examineStore(config: Config, deep: boolean, trustRows: boolean): Promise<Finding[]> {
   const check = 'store';
   const place = config.databaseUrl === null ? join(config.dataDir, databaseFileName) : 'PostgreSQL';
   try {
@@ -133,12 +139,14 @@ async function examineStore(config: Config, deep: boolean): Promise<Finding[]> {
     const store = await openStore({ ...config, onNewerSchema }, 'existing');
     try {
       await store.check();
-      const damage = deep ? await store.verify() : [];
+      const trusted = trustRows ? await store.trustRows() : null;
+      const damage = deep ? await store.verify() : await store.findRolledBackRows();
       if (damage.length > 0) return damage.map((message) => ({ check, state: 'failed', message }));
       const owners = (await store.listOwners()).length;
       const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
+      const accepted = trusted === null ? '' : `; ${trusted} rows accepted as they are`;
       return [
-        { check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}` },
+        { check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}${accepted}` },
         ...newer,
         ...(await examineClock(store)),
       ];

@@ -73,8 +73,13 @@ export const keyCommands: CommandGroup = {
       options: { owner: ownerOption },
       run: (args, environment) =>
         withStore(environment, async (store) => {
-          const keys = await store.listKeys((await resolveOwner(store, args.text('owner'))).id);
-          return { json: keys.map(toJson), text: describe(keys) };
+          const damaged: string[] = [];
+          const { id } = await resolveOwner(store, args.text('owner'));
+          const keys = await store.listKeys(id, (keyId) => damaged.push(keyId));
+          const warnings = damaged.map(
+            (keyId) => `Key ${keyId} is damaged and not accepted: see 'tocsin doctor --deep'.`,
+          );
+          return { json: keys.map(toJson), text: describe(keys), warnings };
         }),
     },
     revoke: {

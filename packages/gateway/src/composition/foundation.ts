@@ -50,6 +50,7 @@ export async function layFoundation(
         onBatch,
         onMasterKeyMissing: log.masterKeyMissing,
         onNewerSchema: log.schemaIsNewer,
+        onRowRefused: log.rowRefused,
         onFull: log.diskFull,
       },
       'create',

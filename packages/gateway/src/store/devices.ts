@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Device } from '../core/plan.ts';
 import type { DeviceStore, StoredDevice } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
+import { bumpGeneration } from './generation.ts';
 import type { Keyring } from './keyring.ts';
 import { isOneOf } from './one-of.ts';
-import { bumpGeneration } from './owners.ts';
 import { openAll, openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 

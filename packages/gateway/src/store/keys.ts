@@ -1,5 +1,6 @@
-// API keys. All that decides about a key lies in its sealed column, the digest included: whoever can write the database
-// but has no master key can neither bring a revoked key back nor point a digest at another owner.
+// API keys. All that decides about a key is encrypted, the digest included: who can write the database but has no master
+// key cannot point a digest at another owner. An earlier state of a key, from before it was revoked, does decrypt; that it
+// is not the one in force is found by its version (`row-versions.ts`).
 import { timingSafeEqual } from 'node:crypto';
 import {
   type ApiKey,
@@ -11,11 +12,11 @@ import {
   StoreUnavailable,
 } from '../gateway/ports.ts';
 import type { SealingKey } from './cipher.ts';
-import type { Database } from './database.ts';
+import { ConstraintViolated, type Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import type { MasterKeyring } from './master-keyring.ts';
-import { bumpGeneration } from './owners.ts';
-import { openAll, openMasterValue, sealValue } from './sealed-columns.ts';
+import { childName, nodesAbove, type RowVersions, type Versioned } from './row-versions.ts';
+import { openMasterVersioned, openOr, rejectRefused, sealVersioned } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type KeyRow = Tables['api_keys'];
@@ -23,69 +24,72 @@ type KeyRow = Tables['api_keys'];
 export function createKeyStore(
   database: Database,
   keyring: Keyring,
+  versions: RowVersions,
 ): KeyStore & SignatureStore & Pick<DirectoryStore, 'findKey'> {
   const { build } = database;
+  const select = build.selectFrom('api_keys').selectAll().select(nodesAbove('api_keys'));
 
-  const open = (row: KeyRow): Promise<ApiKey> => openKey(keyring.master, row);
+  const open = (row: KeyRow): Promise<Versioned<ApiKey>> => openKey(keyring.master, row);
 
-  function sealKey(master: SealingKey, key: ApiKey): Buffer {
-    return sealValue(master, 'api_keys', key.ownerId, key.id, key);
+  function sealKey(master: SealingKey, key: ApiKey, version: number): Buffer {
+    return sealVersioned(master, 'api_keys', key.ownerId, key.id, key, version);
   }
 
   return {
     async createKey(key) {
-      const [inserted] = await keyring.master.write((master) => [
-        build
-          .insertInto('api_keys')
-          .values({
-            owner_id: key.ownerId,
-            id: key.id,
-            digest: key.digest,
-            irregular: key.irregular ? 1 : 0,
-            created_at: key.createdAt,
-            sealed: sealKey(master, key),
-          })
-          .onConflict((conflict) => conflict.column('digest').doNothing())
-          .compile(),
-        bumpGeneration(database),
-      ]);
-      if (inserted?.changes !== 1) throw new KeyExists('a key with this value is there already');
+      try {
+        const { id, ownerId, digest, irregular, createdAt } = key;
+        await versions.write(ownerId, async (version) => ({
+          children: { [childName('api_keys', id)]: version },
+          rows: (master) => {
+            const sealed = sealKey(master, key, version);
+            const row = { owner_id: ownerId, id, digest, irregular: irregular ? 1 : 0, created_at: createdAt, sealed };
+            return { queries: [build.insertInto('api_keys').values(row).compile()] };
+          },
+        }));
+      } catch (error) {
+        if (!(error instanceof ConstraintViolated)) throw error;
+        throw new KeyExists('a key with this value is there already', { cause: error });
+      }
     },
 
     async listKeys(ownerId, onDamaged) {
-      const query = build.selectFrom('api_keys').selectAll().where('owner_id', '=', ownerId);
-      const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return openAll(rows, open, onDamaged);
+      const query = select.where('owner_id', '=', ownerId).orderBy('created_at').orderBy('id').compile();
+      const onRefused = onDamaged ?? rejectRefused('api_keys');
+      return versions.list('api_keys', () => database.read(query), openOr(open, onDamaged), onRefused);
     },
 
     async findKey(digest) {
-      const [row] = await database.read(
-        build.selectFrom('api_keys').selectAll().where('digest', '=', digest).compile(),
-      );
-      if (row === undefined) return null;
+      const query = select.where('digest', '=', digest).compile();
       try {
-        return await open(row);
+        return await versions.find('api_keys', async () => (await database.read(query))[0], open);
       } catch (error) {
-        if (error instanceof SealBroken)
-          throw new StoreUnavailable(`key ${row.id} cannot be checked: ${error.message}`);
+        if (error instanceof SealBroken) throw new StoreUnavailable(`a key cannot be checked: ${error.message}`);
         throw error;
       }
     },
 
     async revokeKey(id, at) {
-      const [row] = await database.read(build.selectFrom('api_keys').selectAll().where('id', '=', id).compile());
-      if (row === undefined) return null;
-      const key = await open(row);
-      // The first revocation keeps its time.
-      const revoked: ApiKey = { ...key, revokedAt: key.revokedAt ?? at };
-      await keyring.master.write((master) => [
-        build
-          .updateTable('api_keys')
-          .set({ sealed: sealKey(master, revoked) })
-          .where('id', '=', id)
-          .compile(),
-        bumpGeneration(database),
-      ]);
+      const query = build.selectFrom('api_keys').selectAll().where('id', '=', id).compile();
+      const [found] = await database.read(query);
+      if (found === undefined) return null;
+      let revoked: ApiKey | null = null;
+      await versions.write(found.owner_id, async (version) => {
+        const [row] = await database.read(query);
+        if (row === undefined) return null;
+        const { value: key } = await open(row);
+        // The first revocation keeps its time.
+        const next: ApiKey = { ...key, revokedAt: key.revokedAt ?? at };
+        revoked = next;
+        return {
+          children: { [childName('api_keys', id)]: version },
+          rows: (master) => {
+            const sealed = sealKey(master, next, version);
+            const query = build.updateTable('api_keys').set({ sealed }).where('id', '=', id).compile();
+            return { queries: [query], written: { table: 'api_keys', ownerId: key.ownerId, sealed } };
+          },
+        };
+      });
       return revoked;
     },
 
@@ -102,10 +106,10 @@ export function createKeyStore(
   };
 }
 
-export async function openKey(master: MasterKeyring, row: KeyRow): Promise<ApiKey> {
-  const key = await openMasterValue<ApiKey>(master, 'api_keys', row);
-  const isSame =
-    key.digest.length === row.digest.length && timingSafeEqual(Buffer.from(key.digest), Buffer.from(row.digest));
+export async function openKey(master: MasterKeyring, row: KeyRow): Promise<Versioned<ApiKey>> {
+  const opened = await openMasterVersioned<ApiKey>(master, 'api_keys', row);
+  const { digest } = opened.value;
+  const isSame = digest.length === row.digest.length && timingSafeEqual(Buffer.from(digest), Buffer.from(row.digest));
   if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
-  return key;
+  return opened;
 }

@@ -242,6 +242,15 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .modifyEnd(clustered),
       ),
     },
+    {
+      name: '0010_row_versions',
+      statements: compile(
+        schema
+          .createTable('row_versions')
+          .addColumn('id', text, (column) => column.primaryKey())
+          .addColumn('sealed', bytes, (column) => column.notNull()),
+      ),
+    },
   ];
 }
 

@@ -12,6 +12,8 @@ import {
 } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
+import { purgeSignIns } from './purge-sign-ins.ts';
+import type { RowVersions } from './row-versions.ts';
 import { openValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
@@ -24,6 +26,7 @@ const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 
 export function createNotificationStore(
   database: Database,
   keyring: Keyring,
+  versions: RowVersions,
 ): NotificationStore & HistoryStore & Pick<Store, 'purge'> {
   const { build } = database;
   const open = (row: Tables['notifications']): Promise<Notification> => openNotification(keyring, row);
@@ -79,8 +82,7 @@ export function createNotificationStore(
     async purge(before, now, signal) {
       await deleteInBatches(database, deleteExpired(database, 'used_signatures', 'signature', now), signal);
       await deleteInBatches(database, deleteExpired(database, 'idempotency', 'key_digest', now), signal);
-      await deleteInBatches(database, deleteExpired(database, 'sessions', 'id', now), signal);
-      await deleteInBatches(database, deleteExpired(database, 'one_time_links', 'token_digest', now), signal);
+      await purgeSignIns(database, versions, now, signal);
       const oldCounts = build.deleteFrom('request_counts').where('resets_at', '<', now - dayMs);
       await database.write([oldCounts.compile()]);
       let purged = 0;
@@ -104,8 +106,8 @@ export async function openNotification(keyring: Keyring, row: Tables['notificati
 
 function deleteExpired(
   { build }: Database,
-  table: 'used_signatures' | 'idempotency' | 'sessions' | 'one_time_links',
-  column: 'signature' | 'key_digest' | 'id' | 'token_digest',
+  table: 'used_signatures' | 'idempotency',
+  column: 'signature' | 'key_digest',
   now: number,
 ): CompiledQuery {
   const [name, key] = [sql.table(table), sql.ref(column)];

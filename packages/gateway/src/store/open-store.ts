@@ -28,6 +28,8 @@ import { createOwnerStore } from './owners.ts';
 import { createProbe } from './probe.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
+import { findRolledBack, prepareRowVersions, trustRows } from './row-version-scan.ts';
+import { RowVersions } from './row-versions.ts';
 import { admitSchema } from './schema-version.ts';
 import { SearchThread } from './search/thread-client.ts';
 import { createSecretStore } from './secrets.ts';
@@ -45,6 +47,8 @@ export interface StoreOptions {
   onMasterKeyMissing?: (message: string) => void;
   /** Called where a newer version has extended the schema, with what to do. */
   onNewerSchema?: (message: string) => void;
+  /** Hears of rows that are refused because an earlier state of them was put back. */
+  onRowRefused?: (message: string) => void;
   onBatch?: OnBatch;
   /** Hears that the disk is full and nothing can be stored now; without it such a store is not opened. */
   onFull?: () => void;
@@ -61,6 +65,7 @@ export async function openStore(
     masterKey,
     onMasterKeyMissing = () => undefined,
     onNewerSchema = () => undefined,
+    onRowRefused = () => undefined,
     onBatch,
     onFull,
   }: StoreOptions,
@@ -87,7 +92,15 @@ export async function openStore(
     await admitUse(database);
     const keySource = masterKeySource(masterKey, keyFile);
     const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);
-    const store = assemble(database, new Keyring(database, master));
+    const keyring = new Keyring(database, master);
+    const versions = new RowVersions(database, master, onRowRefused);
+    await orWhileFull(
+      database,
+      onFull,
+      () => prepareRowVersions(database, keyring, versions, mode),
+      async () => typeof (await versions.readHead()) === 'object',
+    );
+    const store = assemble(database, keyring, versions);
     // A database that cannot be written is found out now, not with the first notification.
     if (mode === 'create') await orWhileFull(database, onFull, store.check);
     return store;
@@ -143,18 +156,18 @@ function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile:
   return createSqliteDatabase(file, onBatch);
 }
 
-function assemble(database: Database, keyring: Keyring): Store {
+function assemble(database: Database, keyring: Keyring, versions: RowVersions): Store {
   const pushTargets = createPushTargetStore(database, keyring);
   const deliveries = createDeliveryStore(database, keyring);
   const searchThread = new SearchThread();
-  const owners = createOwnerStore(database, keyring, pushTargets);
-  const keys = createKeyStore(database, keyring);
+  const owners = createOwnerStore(database, keyring, pushTargets, versions);
+  const keys = createKeyStore(database, keyring, versions);
   return {
     ...owners,
     ...keys,
     ...createProbe(database, keyring, { ...owners, ...keys }),
     ...createDeviceStore(database, keyring),
-    ...createNotificationStore(database, keyring),
+    ...createNotificationStore(database, keyring, versions),
     ...createIdempotencyStore(database, keyring),
     ...deliveries.store,
     ...createDispatchStore(database, deliveries.keep),
@@ -166,8 +179,8 @@ function assemble(database: Database, keyring: Keyring): Store {
     ...createClockStore(database),
     ...createLegacyCheck(database),
     ...createInboxStore(database, keyring, searchThread),
-    ...createSessionStore(database, keyring),
-    ...createSignInKeyStore(database, keyring),
+    ...createSessionStore(database, keyring, versions),
+    ...createSignInKeyStore(database, keyring, versions),
     ownerTotals: createOwnerTotals(database, keyring),
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.
@@ -177,9 +190,11 @@ function assemble(database: Database, keyring: Keyring): Store {
     },
     onChange: (listener) => database.onChange(listener),
     claimBroker: (onShared) => database.claimBroker?.(onShared),
-    verify: () => verify(database, keyring),
     examine: (signal) => database.examine(signal),
     checkpoint: async () => database.checkpoint?.(),
+    verify: () => verify(database, keyring, versions),
+    findRolledBackRows: () => findRolledBack(database, keyring, versions),
+    trustRows: () => trustRows(database, keyring, versions),
     close: async () => {
       await searchThread.close();
       await database.close();

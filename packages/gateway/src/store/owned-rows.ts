@@ -1,11 +1,12 @@
 // Rows that let an owner in: kept only while the owner is there, and as good as absent where they do not open.
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { AlreadyTaken } from '../gateway/ports/sign-in.ts';
 import { EncryptionKeyMissing, SealBroken } from '../gateway/ports.ts';
 import { ConstraintViolated, type Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { livingOwner } from './owners.ts';
-import { openValue, sealValue } from './sealed-columns.ts';
+import { childName, keyOf, type NodesAbove, nodesAbove, type RowVersions, type Versioned } from './row-versions.ts';
+import { openVersioned, sealVersioned } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type OwnedTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';
@@ -13,67 +14,90 @@ type Clear<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
 
 export interface OwnedRows {
   /** Rejects with AlreadyTaken where the digest is known, and with EncryptionKeyMissing where the owner is gone. */
-  insert<T extends OwnedTable>(table: T, ownerId: string, id: string, value: unknown, clear: Clear<T>): Promise<void>;
-  /** The value for a row that is there, to be written in the place of its own. */
-  seal(table: OwnedTable, row: { ownerId: string; id: string }, value: unknown): Promise<Buffer>;
+  insert<T extends OwnedTable>(table: T, ownerId: string, id: string, value: object, clear: Clear<T>): Promise<void>;
   /**
-   * null also where `toValue` finds that the row was altered beside its seal. Rejects with EncryptionKeyMissing where the
-   * key is not there: whoever is signed in is not to be told that they are not, since the key may come back.
+   * null also where an earlier state of the row was put back, and where `toValue` finds that it was altered beside its
+   * seal. Rejects with EncryptionKeyMissing where the key is not there: whoever is signed in is not to be told that they
+   * are not, since the key may come back.
    */
-  open<Sealed, T>(
-    table: OwnedTable,
-    row: { owner_id: string; id: string; sealed: Uint8Array },
-    toValue: (sealed: Sealed) => T | null,
-  ): Promise<T | null>;
-  readable<Row, T>(rows: readonly Row[], open: (row: Row) => Promise<T | null>): Promise<T[]>;
-  remove(table: Exclude<OwnedTable, 'one_time_links'>, ownerId: string, id: string): Promise<boolean>;
+  find<T extends OwnedTable, Sealed, Value>(
+    table: T,
+    where: RawBuilder<unknown>,
+    toValue: (row: Tables[T], sealed: Sealed) => Value | null,
+  ): Promise<Value | null>;
+  /** Leaves out what `find` would not find. */
+  list<T extends OwnedTable, Sealed, Value>(
+    table: T,
+    where: RawBuilder<unknown>,
+    toValue: (row: Tables[T], sealed: Sealed) => Value | null,
+  ): Promise<Value[]>;
+  remove(table: OwnedTable, ownerId: string, id: string): Promise<boolean>;
 }
 
-export function createOwnedRows(database: Database, keyring: Keyring): OwnedRows {
+export function createOwnedRows(database: Database, keyring: Keyring, versions: RowVersions): OwnedRows {
   const { build, dialect } = database;
-  return {
-    async insert(table, ownerId, id, value, clear) {
-      const sealed = sealValue(await keyring.current(ownerId), table, ownerId, id, value);
-      const columns = Object.entries({ ...clear, sealed });
-      const names = sql.join(columns.map(([name]) => sql.ref(name)));
-      const values = sql.join(columns.map(([, each]) => each));
-      const insert = sql`insert into ${sql.table(table)} (owner_id, ${names})
-        select owners.id, ${values} ${livingOwner(dialect, ownerId)}`;
-      try {
-        const [inserted] = await database.write([insert.compile(build)]);
-        if (inserted?.changes !== 1) throw new EncryptionKeyMissing('the owner was deleted');
-      } catch (error) {
-        if (!(error instanceof ConstraintViolated)) throw error;
-        throw new AlreadyTaken('this belongs to somebody already', { cause: error });
-      }
-    },
 
-    async seal(table, { ownerId, id }, value) {
-      return sealValue(await keyring.current(ownerId), table, ownerId, id, value);
-    },
-
-    async open<Sealed, T>(
-      table: OwnedTable,
-      row: { owner_id: string; id: string; sealed: Uint8Array },
-      toValue: (sealed: Sealed) => T | null,
-    ) {
+  function list<T extends OwnedTable, Sealed, Value>(
+    table: T,
+    where: RawBuilder<unknown>,
+    toValue: (row: Tables[T], sealed: Sealed) => Value | null,
+  ): Promise<Value[]> {
+    type Row = Tables[T] & NodesAbove;
+    const query = sql<Row>`select *, ${sql.join(nodesAbove(table))} from ${sql.table(table)} where ${where}`.compile(
+      build,
+    );
+    const open = async (row: Row): Promise<Versioned<Value> | null> => {
       try {
-        return toValue(await openValue<Sealed>(keyring, table, row));
+        const { ownerId, id } = keyOf(table, row);
+        const place = { owner_id: ownerId, id, sealed: row.sealed };
+        const { value: sealed, rowVersion } = await openVersioned<Sealed>(keyring, table, place);
+        const value = toValue(row, sealed);
+        return value === null ? null : { value, rowVersion };
       } catch (error) {
         if (error instanceof SealBroken) return null;
         throw error;
       }
+    };
+    return versions.list(table, () => database.read(query), open);
+  }
+
+  return {
+    async insert(table, ownerId, id, value, clear) {
+      const key = await keyring.current(ownerId);
+      try {
+        await versions.write(ownerId, async (version) => {
+          const sealed = sealVersioned(key, table, ownerId, id, value, version);
+          const columns = Object.entries({ ...clear, sealed });
+          const names = sql.join(columns.map(([name]) => sql.ref(name)));
+          const values = sql.join(columns.map(([, each]) => each));
+          const insert = sql`insert into ${sql.table(table)} (owner_id, ${names})
+            select owners.id, ${values} ${livingOwner(dialect, ownerId)}`.compile(build);
+          return {
+            children: { [childName(table, id)]: version },
+            rows: () => ({ queries: [insert], written: { table, ownerId, sealed } }),
+          };
+        });
+      } catch (error) {
+        if (!(error instanceof ConstraintViolated)) throw error;
+        const owner = await database.read(build.selectFrom('owners').select('id').where('id', '=', ownerId).compile());
+        if (owner.length === 0) throw new EncryptionKeyMissing('the owner was deleted');
+        throw new AlreadyTaken('this belongs to somebody already', { cause: error });
+      }
     },
 
-    async readable(rows, open) {
-      return (await Promise.all(rows.map(open))).filter((each) => each !== null);
-    },
+    find: async (table, where, toValue) => (await list(table, where, toValue))[0] ?? null,
+    list,
 
     async remove(table, ownerId, id) {
-      const [deleted] = await database.write([
-        build.deleteFrom(table).where('owner_id', '=', ownerId).where('id', '=', id).compile(),
-      ]);
-      return deleted?.changes === 1;
+      const idColumn = sql.ref(table === 'one_time_links' ? 'token_digest' : 'id');
+      const query = sql`delete from ${sql.table(table)} where owner_id = ${ownerId} and ${idColumn} = ${id}`.compile(
+        build,
+      );
+      const results = await versions.write(ownerId, async () => ({
+        children: { [childName(table, id)]: null },
+        rows: () => ({ queries: [query] }),
+      }));
+      return results?.[0]?.changes === 1;
     },
   };
 }

@@ -23,7 +23,7 @@ export function createOwnerTotals(database: Database, keyring: Keyring): Store['
   /** One that does not open lets nobody in either. */
   async function isLive(row: Parameters<typeof openKey>[1]): Promise<boolean> {
     try {
-      return (await openKey(keyring.master, row)).revokedAt === null;
+      return (await openKey(keyring.master, row)).value.revokedAt === null;
     } catch (error) {
       if (error instanceof SealBroken) return false;
       throw error;

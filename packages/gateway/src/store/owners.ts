@@ -8,10 +8,12 @@ import {
   type PushTargetStore,
   SealBroken,
 } from '../gateway/ports.ts';
-import type { Database, Dialect } from './database.ts';
+import type { SealingKey } from './cipher.ts';
+import { ConstraintViolated, type Database, type Dialect } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { deleteNotifications, deleteOfOwner } from './notifications.ts';
-import { openValue, sealValue } from './sealed-columns.ts';
+import { childName, nodesAbove, type RowQueries, type RowVersions, type Versioned } from './row-versions.ts';
+import { openVersioned, rejectRefused, sealVersioned } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type Profile = Omit<Owner, 'id' | 'createdAt'>;
@@ -33,11 +35,6 @@ const ownedTables = [
   'data_keys',
 ] as const;
 
-/** Goes into the same transaction as every change that a cache elsewhere must notice. */
-export function bumpGeneration(database: Database) {
-  return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
-}
-
 /** `from owners`, with the owner held against deletion: whoever deletes it finds what was put in meanwhile. */
 export function livingOwner(dialect: Dialect, ownerId: string) {
   return sql`from owners where id = ${ownerId} ${dialect === 'postgres' ? sql`for key share` : sql``}`;
@@ -47,49 +44,79 @@ export function createOwnerStore(
   database: Database,
   keyring: Keyring,
   pushTargets: Pick<PushTargetStore, 'listPushTargets'>,
+  versions: RowVersions,
 ): Omit<OwnerStore, 'ownerTotals'> & Omit<DirectoryStore, 'findKey'> {
   const { build } = database;
 
-  async function open(row: Tables['owners']): Promise<Owner> {
-    const profile = await openValue<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
-    return { ...laterFields, id: row.id, createdAt: row.created_at, ...profile };
+  const select = build.selectFrom('owners').selectAll().select(nodesAbove('owners'));
+
+  async function open(row: Tables['owners']): Promise<Versioned<Owner>> {
+    const { value, rowVersion } = await openVersioned<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
+    return { value: { ...laterFields, id: row.id, createdAt: row.created_at, ...value }, rowVersion };
   }
 
+  /** Rejects with SealBroken where an earlier state of the row was put back, as where it was altered. */
   async function findOwner(id: string): Promise<Owner | null> {
-    const [row] = await database.read(build.selectFrom('owners').selectAll().where('id', '=', id).compile());
-    return row === undefined ? null : open(row);
+    const query = select.where('id', '=', id).compile();
+    const [owner] = await versions.list('owners', () => database.read(query), open, rejectRefused('owners'));
+    return owner ?? null;
+  }
+
+  /** The rows of a new owner. */
+  function makeOwner(master: SealingKey, { id, createdAt, ...profile }: Owner, version: number): RowQueries {
+    const { key, row } = keyring.create(master, id, createdAt);
+    const sealed = sealVersioned(key, 'owners', id, id, profile, version);
+    return {
+      queries: [
+        build.insertInto('data_keys').values(row).compile(),
+        build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
+      ],
+    };
+  }
+
+  /** false where the owner is gone. */
+  async function replaceOwner(id: string, change: () => Promise<Owner | null>): Promise<boolean> {
+    try {
+      const results = await versions.write(id, async (version) => {
+        const changed = await change();
+        if (changed === null) return null;
+        const { id: _, createdAt: __, ...profile } = changed;
+        const sealed = sealVersioned(await keyring.current(id), 'owners', id, id, profile, version);
+        const update = build.updateTable('owners').set({ sealed }).where('id', '=', id).compile();
+        return {
+          children: { [childName('owners', id)]: version },
+          rows: () => ({ queries: [update], written: { table: 'owners', ownerId: id, sealed } }),
+        };
+      });
+      return results !== null;
+    } catch (error) {
+      if (error instanceof ConstraintViolated) return false;
+      throw error;
+    }
   }
 
   return {
     findOwner,
 
-    async createOwner({ id, createdAt, ...profile }) {
-      await keyring.master.write((master) => {
-        const { key, row } = keyring.create(master, id, createdAt);
-        const sealed = sealValue(key, 'owners', id, id, profile);
-        return [
-          build.insertInto('data_keys').values(row).compile(),
-          build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
-          bumpGeneration(database),
-        ];
-      });
+    async createOwner(owner) {
+      await versions.write(owner.id, async (version) => ({
+        children: { [childName('owners', owner.id)]: version },
+        rows: (master) => makeOwner(master, owner, version),
+      }));
     },
 
-    async createFirstOwner({ id, createdAt, ...profile }) {
-      const nobody = sql<boolean>`not exists (select 1 from owners)`;
-      const [, , created] = await keyring.master.write((master) => {
-        const { key, row } = keyring.create(master, id, createdAt);
-        const sealed = sealValue(key, 'owners', id, id, profile);
-        const dataKey = sql`select ${row.owner_id}, ${row.version}, ${row.wrapped}, ${row.created_at} where ${nobody}`;
-        const owner = sql`select ${id}, ${createdAt}, ${sealed} where ${nobody}`;
-        return [
-          // First: whoever tries at the same moment waits for this row, and then sees the owner.
-          bumpGeneration(database),
-          sql`insert into data_keys (owner_id, version, wrapped, created_at) ${dataKey}`.compile(build),
-          sql`insert into owners (id, created_at, sealed) ${owner}`.compile(build),
-        ];
-      });
-      return created?.changes === 1;
+    async createFirstOwner(owner) {
+      const anybody = build.selectFrom('owners').select('id').limit(1).compile();
+      const results = await versions.write(owner.id, async (version) =>
+        // Whoever tries at the same moment has to move the head too: the second one is asked again.
+        (await database.read(anybody)).length > 0
+          ? null
+          : {
+              children: { [childName('owners', owner.id)]: version },
+              rows: (master) => makeOwner(master, owner, version),
+            },
+      );
+      return results !== null;
     },
 
     async hasOwners() {
@@ -97,50 +124,34 @@ export function createOwnerStore(
     },
 
     async listOwners(onDamaged) {
-      const rows = await database.read(
-        build.selectFrom('owners').selectAll().orderBy('created_at').orderBy('id').compile(),
-      );
-      const opened = await Promise.all(
-        rows.map((row) => (onDamaged === undefined ? open(row) : orIfUnreadable(open(row), row.id))),
-      );
-      return opened.filter((each) => {
-        if (typeof each !== 'string') return true;
-        onDamaged?.(each);
-        return false;
-      }) as Owner[];
+      const query = select.orderBy('created_at').orderBy('id').compile();
+      const openAny = async (row: Tables['owners']): Promise<Versioned<Owner> | null> => {
+        if (onDamaged === undefined) return open(row);
+        const opened = await orIfUnreadable(open(row), null);
+        if (opened === null) onDamaged(row.id);
+        return opened;
+      };
+      const onRefused = onDamaged ?? rejectRefused('owners');
+      return versions.list('owners', () => database.read(query), openAny, onRefused);
     },
 
-    async updateOwner({ id, createdAt: _, ...profile }) {
-      const sealed = sealValue(await keyring.current(id), 'owners', id, id, profile);
-      const [updated] = await database.write([
-        build.updateTable('owners').set({ sealed }).where('id', '=', id).compile(),
-        bumpGeneration(database),
-      ]);
-      return updated?.changes === 1;
-    },
+    updateOwner: (owner) => replaceOwner(owner.id, async () => owner),
 
     async changeOwner(id, change) {
-      for (;;) {
-        const [row] = await database.read(build.selectFrom('owners').selectAll().where('id', '=', id).compile());
-        if (row === undefined) return null;
-        const changed = change(await open(row));
-        const { id: _, createdAt: __, ...profile } = changed;
-        const sealed = sealValue(await keyring.current(id), 'owners', id, id, profile);
-        const update = build.updateTable('owners').set({ sealed }).where('id', '=', id);
-        const [updated] = await database.write([
-          update.where('sealed', '=', row.sealed).compile(),
-          bumpGeneration(database),
-        ]);
-        if (updated?.changes === 1) return changed;
-      }
+      let changed: Owner | null = null;
+      const isChanged = await replaceOwner(id, async () => {
+        const owner = await findOwner(id);
+        changed = owner === null ? null : change(owner);
+        return changed;
+      });
+      return isChanged ? changed : null;
     },
 
     async deleteOwner(id) {
       const ofOwner = ownedTables.map((table) => build.deleteFrom(table).where('owner_id', '=', id).compile());
-      const [deleted] = await database.write([
+      const [deleted] = await versions.removeOwner(id, [
         build.deleteFrom('owners').where('id', '=', id).compile(),
         ...ofOwner,
-        bumpGeneration(database),
       ]);
       keyring.forget(id);
       await deleteOfOwner(database, id);

@@ -1,8 +1,8 @@
 import type { PushTarget } from '../core/plan.ts';
 import type { PushTargetStore, StoredPushTarget } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
+import { bumpGeneration } from './generation.ts';
 import type { Keyring } from './keyring.ts';
-import { bumpGeneration } from './owners.ts';
 import { openAll, openValue, sealValue } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 

@@ -19,10 +19,10 @@ import {
 } from '../gateway/ports.ts';
 import { type SealingKey, seal, sealedOverhead } from './cipher.ts';
 import type { Database } from './database.ts';
+import { bumpGeneration } from './generation.ts';
 import { lockOf, makeMasterKey, writeKeyFile } from './master-key.ts';
 import { isProof, type MasterKeyring, proofName } from './master-keyring.ts';
 import { saveOldKeysBeside, saveOldKeysTo } from './old-keys.ts';
-import { bumpGeneration } from './owners.ts';
 import { isRetired, rememberRetired } from './retired-keys.ts';
 import { sealedColumns as allSealedColumns, type KeyValue, type SealedColumn } from './sealed-places.ts';
 import { lockFile } from './sqlite/file-lock.ts';

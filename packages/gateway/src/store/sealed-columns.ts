@@ -3,6 +3,7 @@ import { SealBroken } from '../gateway/ports.ts';
 import { type Place, type SealingKey, seal } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
 import type { MasterKeyring } from './master-keyring.ts';
+import type { Versioned, VersionedTable } from './row-versions.ts';
 import type { Tables } from './tables.ts';
 
 type SealedTable = { [T in keyof Tables]: Tables[T] extends { sealed: Uint8Array } ? T : never }[keyof Tables];
@@ -17,14 +18,62 @@ export function sealValue(key: SealingKey, table: SealedTable, ownerId: string, 
   return seal(key, { table, ownerId, rowId, column: 'sealed' }, JSON.stringify(value));
 }
 
+/** With the version that a row in force has to have, see `row-versions.ts`. */
+export function sealVersioned(
+  key: SealingKey,
+  table: VersionedTable,
+  ownerId: string,
+  rowId: string,
+  value: object,
+  rowVersion: number,
+): Buffer {
+  return sealValue(key, table, ownerId, rowId, { ...value, rowVersion });
+}
+
+export async function openVersioned<T>(keyring: Keyring, table: VersionedTable, row: SealedRow): Promise<Versioned<T>> {
+  return toVersioned(await openValue(keyring, table, row));
+}
+
 /** Opens what was sealed with a data key of the row's owner. */
 export async function openValue<T>(keyring: Keyring, table: SealedTable, row: SealedRow): Promise<T> {
   return parse(await keyring.unseal(placeOf(table, row), row.sealed));
 }
 
 /** Opens what was sealed with the master key. */
-export async function openMasterValue<T>(master: MasterKeyring, table: SealedTable, row: SealedRow): Promise<T> {
-  return parse(await master.unseal(placeOf(table, row), row.sealed));
+export async function openMasterVersioned<T>(
+  master: MasterKeyring,
+  table: VersionedTable,
+  row: SealedRow,
+): Promise<Versioned<T>> {
+  return toVersioned(parse(await master.unseal(placeOf(table, row), row.sealed)));
+}
+
+/** Rows of the version before have none. */
+function toVersioned<T>({ rowVersion = 0, ...value }: { rowVersion?: number }): Versioned<T> {
+  return { value: value as T, rowVersion };
+}
+
+/** For lists: null where a row does not decrypt, after `onDamaged` heard of it; without `onDamaged` it rejects. */
+export function openOr<Row extends { id: string }, T>(
+  open: (row: Row) => Promise<T | null>,
+  onDamaged: ((id: string) => void) | undefined,
+): (row: Row) => Promise<T | null> {
+  return async (row) => {
+    try {
+      return await open(row);
+    } catch (error) {
+      if (onDamaged === undefined || !(error instanceof SealBroken)) throw error;
+      onDamaged(row.id);
+      return null;
+    }
+  };
+}
+
+/** What hears of rows that are not in force where the caller does not want to: it rejects. */
+export function rejectRefused(table: VersionedTable): (id: string) => never {
+  return (id) => {
+    throw new SealBroken(`${table} ${id}: an earlier state of it was put back`);
+  };
 }
 
 /** Rejects with the first that does not open, unless somebody wants to hear of those instead, by their ids. */

@@ -1,6 +1,8 @@
 // Every column that holds sealed values, with what opens it and the place its values are bound to.
+import { type CompiledQuery, sql } from 'kysely';
 import type { Place } from './cipher.ts';
 import { copyMarker } from './copy-marker.ts';
+import type { Database } from './database.ts';
 import { deliveryPlace } from './deliveries.ts';
 import { isFactRow } from './facts.ts';
 import { idempotencyPlace } from './idempotency.ts';
@@ -8,11 +10,15 @@ import { installationRow } from './installation.ts';
 import { wrappedPlace } from './keyring.ts';
 import { legacyRow } from './legacy-installation.ts';
 import { isRetiredKeyRow } from './retired-keys.ts';
+import { nodePlace } from './row-versions.ts';
 import { placeOf } from './sealed-columns.ts';
 import { secretPlace } from './secrets.ts';
 import type { Tables } from './tables.ts';
 
 export type KeyValue = string | number;
+export type Row = Record<string, unknown>;
+
+const pageSize = 500;
 
 export interface SealedColumn {
   table: keyof Tables;
@@ -57,6 +63,13 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
   { ...ofOwner('api_keys'), sealedBy: 'master key' },
   {
+    table: 'row_versions',
+    column: 'sealed',
+    key: ['id'],
+    sealedBy: 'master key',
+    placeOf: ([id]) => nodePlace(String(id)),
+  },
+  {
     table: 'owners',
     column: 'sealed',
     key: ['id'],
@@ -96,4 +109,26 @@ export const sealedColumns: readonly SealedColumn[] = [
 export function isInTheClear(name: string): boolean {
   if (name === copyMarker || name === installationRow || name === legacyRow) return true;
   return isRetiredKeyRow(name) || isFactRow(name);
+}
+
+/** Every row of the table with that column, in the order of its key. */
+export async function* rowsOf(database: Database, column: SealedColumn): AsyncGenerator<Row> {
+  for (let after: readonly KeyValue[] | null = null; ; ) {
+    const page: Row[] = await database.read(selectPage(database, column, after));
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    after = keyOf(column, last);
+  }
+}
+
+function selectPage({ build }: Database, column: SealedColumn, after: readonly KeyValue[] | null): CompiledQuery<Row> {
+  const key = sql.join(column.key.map((name) => sql.ref(name)));
+  const rest = after === null ? sql`` : sql`where (${key}) > (${sql.join([...after])})`;
+  return sql<Row>`select * from ${sql.table(column.table)} ${rest} order by ${key} limit ${pageSize}`.compile(build);
+}
+
+/** The values of the primary key. */
+export function keyOf({ key }: SealedColumn, row: Row): KeyValue[] {
+  return key.map((name) => row[name] as KeyValue);
 }

@@ -2,8 +2,8 @@
 import type { Store } from '../gateway/ports.ts';
 import { type Place, seal } from './cipher.ts';
 import type { Database } from './database.ts';
+import { bumpGeneration } from './generation.ts';
 import type { Keyring } from './keyring.ts';
-import { bumpGeneration } from './owners.ts';
 
 export function createSecretStore(
   database: Database,

@@ -1,9 +1,11 @@
-// Who is signed in, and links that sign in once. What decides about either lies in its sealed column, the digest included:
-// whoever can write the database but has no key cannot let anybody in.
+// Who is signed in, and links that sign in once. What decides about either is encrypted, the digest included: who can write
+// the database but has no key cannot let anybody in, nor with an earlier state of a row (`row-versions.ts`).
+import { sql } from 'kysely';
 import type { OneTimeLink, Session, SignInStore } from '../gateway/ports/sign-in.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { createOwnedRows } from './owned-rows.ts';
+import { childName, type RowVersions } from './row-versions.ts';
 import type { Tables } from './tables.ts';
 
 type SessionStore = Pick<
@@ -22,30 +24,27 @@ type SessionStore = Pick<
 type SealedSession = Pick<Session, 'tokenDigest' | 'method' | 'userAgent' | 'address'>;
 type SealedLink = Pick<OneTimeLink, 'tokenDigest' | 'purpose' | 'method' | 'email' | 'expiresAt'>;
 
-export function createSessionStore(database: Database, keyring: Keyring): SessionStore {
+export function createSessionStore(database: Database, keyring: Keyring, versions: RowVersions): SessionStore {
   const { build } = database;
-  const rows = createOwnedRows(database, keyring);
+  const rows = createOwnedRows(database, keyring, versions);
 
-  const openSession = (row: Tables['sessions']): Promise<Session | null> =>
-    rows.open<SealedSession, Session>('sessions', row, (sealed) =>
-      sealed.tokenDigest === row.token_digest
-        ? {
-            id: row.id,
-            ownerId: row.owner_id,
-            createdAt: row.created_at,
-            seenAt: row.seen_at,
-            expiresAt: row.expires_at,
-            ...sealed,
-          }
-        : null,
-    );
+  const toSession = (row: Tables['sessions'], sealed: SealedSession): Session | null =>
+    sealed.tokenDigest === row.token_digest
+      ? {
+          id: row.id,
+          ownerId: row.owner_id,
+          createdAt: row.created_at,
+          seenAt: row.seen_at,
+          expiresAt: row.expires_at,
+          ...sealed,
+        }
+      : null;
 
-  const openLink = (row: Tables['one_time_links'] | undefined): Promise<OneTimeLink | null> =>
-    row === undefined
-      ? Promise.resolve(null)
-      : rows.open<SealedLink, OneTimeLink>('one_time_links', { ...row, id: row.token_digest }, (sealed) =>
-          sealed.expiresAt === row.expires_at ? { ownerId: row.owner_id, createdAt: row.created_at, ...sealed } : null,
-        );
+  const toLink = (row: Tables['one_time_links'], sealed: SealedLink): OneTimeLink | null =>
+    sealed.expiresAt === row.expires_at ? { ownerId: row.owner_id, createdAt: row.created_at, ...sealed } : null;
+
+  const findLink = (tokenDigest: string, now: number): Promise<OneTimeLink | null> =>
+    rows.find('one_time_links', sql`token_digest = ${tokenDigest} and expires_at > ${now}`, toLink);
 
   return {
     async createSession({ id, ownerId, tokenDigest, method, userAgent, address, createdAt, seenAt, expiresAt }) {
@@ -59,19 +58,11 @@ export function createSessionStore(database: Database, keyring: Keyring): Sessio
       });
     },
 
-    async findSession(tokenDigest, now) {
-      const query = build.selectFrom('sessions').selectAll().where('token_digest', '=', tokenDigest);
-      const [row] = await database.read(query.where('expires_at', '>', now).compile());
-      return row === undefined ? null : openSession(row);
-    },
+    findSession: (tokenDigest, now) =>
+      rows.find('sessions', sql`token_digest = ${tokenDigest} and expires_at > ${now}`, toSession),
 
-    async listSessions(ownerId, now) {
-      const query = build.selectFrom('sessions').selectAll().where('owner_id', '=', ownerId);
-      const found = await database.read(
-        query.where('expires_at', '>', now).orderBy('seen_at', 'desc').orderBy('id').compile(),
-      );
-      return rows.readable(found, openSession);
-    },
+    listSessions: (ownerId, now) =>
+      rows.list('sessions', sql`owner_id = ${ownerId} and expires_at > ${now} order by seen_at desc, id`, toSession),
 
     async touchSession({ ownerId, id }, { seenAt, expiresAt }) {
       await database.write([
@@ -88,11 +79,18 @@ export function createSessionStore(database: Database, keyring: Keyring): Sessio
     deleteSession: (ownerId, id) => rows.remove('sessions', ownerId, id),
 
     async deleteSessions(ownerId, exceptId) {
-      const [deleted] = await database.write([
+      const queries = [
         build.deleteFrom('sessions').where('owner_id', '=', ownerId).where('id', '!=', exceptId).compile(),
         build.deleteFrom('one_time_links').where('owner_id', '=', ownerId).compile(),
-      ]);
-      return deleted?.changes ?? 0;
+      ];
+      const kept = childName('sessions', exceptId);
+      const results = await versions.write(ownerId, async (_version, children) => {
+        const ended = Object.keys(children).filter(
+          (name) => /^(sessions|one_time_links)\//.test(name) && name !== kept,
+        );
+        return { children: Object.fromEntries(ended.map((name) => [name, null])), rows: () => ({ queries }) };
+      });
+      return results?.[0]?.changes ?? 0;
     },
 
     async createOneTimeLink({ tokenDigest, ownerId, purpose, method, email, createdAt, expiresAt }) {
@@ -104,22 +102,21 @@ export function createSessionStore(database: Database, keyring: Keyring): Sessio
       });
     },
 
-    async findOneTimeLink(tokenDigest, now) {
-      const query = build.selectFrom('one_time_links').selectAll().where('token_digest', '=', tokenDigest);
-      const [row] = await database.read(query.where('expires_at', '>', now).compile());
-      return openLink(row);
-    },
+    findOneTimeLink: findLink,
 
     async takeOneTimeLink(tokenDigest, now) {
-      const [taken] = await database.write([
-        build
-          .deleteFrom('one_time_links')
-          .where('token_digest', '=', tokenDigest)
-          .where('expires_at', '>', now)
-          .returningAll()
-          .compile(),
-      ]);
-      return openLink(taken?.rows[0] as Tables['one_time_links'] | undefined);
+      const found = await findLink(tokenDigest, now);
+      if (found === null) return null;
+      const query = build.deleteFrom('one_time_links').where('token_digest', '=', tokenDigest).compile();
+      let link: OneTimeLink | null = null;
+      const results = await versions.write(found.ownerId, async () => {
+        // Again: the attempt before may have come after another process that took it.
+        link = await findLink(tokenDigest, now);
+        const children = { [childName('one_time_links', tokenDigest)]: null };
+        return link === null ? null : { children, rows: () => ({ queries: [query] }) };
+      });
+      // A server of the version before may have taken it meanwhile.
+      return results?.[0]?.changes === 1 ? link : null;
     },
   };
 }

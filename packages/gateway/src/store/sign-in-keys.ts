@@ -1,8 +1,11 @@
 // What somebody signs in with for good: passkeys, and identities of an OpenID provider.
+import { type CompiledQuery, sql } from 'kysely';
 import type { OidcIdentity, Passkey, SignInStore } from '../gateway/ports/sign-in.ts';
-import type { Database } from './database.ts';
+import { ConstraintViolated, type Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { createOwnedRows } from './owned-rows.ts';
+import { childName, type RowVersions } from './row-versions.ts';
+import { sealVersioned } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
 
 type SignInKeyStore = Pick<
@@ -24,31 +27,27 @@ type SealedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'public
 };
 type SealedIdentity = Pick<OidcIdentity, 'subjectDigest' | 'issuer' | 'subject'>;
 
-export function createSignInKeyStore(database: Database, keyring: Keyring): SignInKeyStore {
+export function createSignInKeyStore(database: Database, keyring: Keyring, versions: RowVersions): SignInKeyStore {
   const { build } = database;
-  const rows = createOwnedRows(database, keyring);
+  const rows = createOwnedRows(database, keyring, versions);
 
-  const openPasskey = (row: Tables['passkeys']): Promise<Passkey | null> =>
-    rows.open<SealedPasskey, Passkey>('passkeys', row, (sealed) =>
-      sealed.credentialDigest === row.credential_digest
-        ? {
-            id: row.id,
-            ownerId: row.owner_id,
-            counter: row.counter,
-            createdAt: row.created_at,
-            usedAt: row.used_at,
-            ...sealed,
-            userVerified: sealed.userVerified ?? null,
-          }
-        : null,
-    );
+  const toPasskey = (row: Tables['passkeys'], sealed: SealedPasskey): Passkey | null =>
+    sealed.credentialDigest === row.credential_digest
+      ? {
+          id: row.id,
+          ownerId: row.owner_id,
+          counter: row.counter,
+          createdAt: row.created_at,
+          usedAt: row.used_at,
+          ...sealed,
+          userVerified: sealed.userVerified ?? null,
+        }
+      : null;
 
-  const openIdentity = (row: Tables['oidc_identities']): Promise<OidcIdentity | null> =>
-    rows.open<SealedIdentity, OidcIdentity>('oidc_identities', row, (sealed) =>
-      sealed.subjectDigest === row.subject_digest
-        ? { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...sealed }
-        : null,
-    );
+  const toIdentity = (row: Tables['oidc_identities'], sealed: SealedIdentity): OidcIdentity | null =>
+    sealed.subjectDigest === row.subject_digest
+      ? { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...sealed }
+      : null;
 
   return {
     async createPasskey({ id, ownerId, counter, createdAt, usedAt, ...rest }) {
@@ -63,31 +62,40 @@ export function createSignInKeyStore(database: Database, keyring: Keyring): Sign
       });
     },
 
-    async listPasskeys(ownerId) {
-      const query = build.selectFrom('passkeys').selectAll().where('owner_id', '=', ownerId);
-      return rows.readable(await database.read(query.orderBy('created_at').orderBy('id').compile()), openPasskey);
-    },
+    listPasskeys: (ownerId) => rows.list('passkeys', sql`owner_id = ${ownerId} order by created_at, id`, toPasskey),
 
-    async findPasskey(credentialDigest) {
-      const query = build.selectFrom('passkeys').selectAll().where('credential_digest', '=', credentialDigest);
-      const [row] = await database.read(query.compile());
-      return row === undefined ? null : openPasskey(row);
-    },
+    findPasskey: (credentialDigest) => rows.find('passkeys', sql`credential_digest = ${credentialDigest}`, toPasskey),
 
     async usePasskey(passkey, { counter, usedAt, userVerified }) {
-      // One that can verify its user is known to from then on.
-      const isNews = userVerified && passkey.userVerified !== true;
-      const sealed = isNews && (await rows.seal('passkeys', passkey, { ...sealedPart(passkey), userVerified }));
-      const [used] = await database.write([
+      const { ownerId, id } = passkey;
+      const update = (sealed?: Buffer): CompiledQuery =>
         build
           .updateTable('passkeys')
           .set({ counter, used_at: usedAt, ...(sealed && { sealed }) })
-          .where('owner_id', '=', passkey.ownerId)
-          .where('id', '=', passkey.id)
+          .where('owner_id', '=', ownerId)
+          .where('id', '=', id)
           .where('counter', '=', passkey.counter)
-          .compile(),
-      ]);
-      return used?.changes === 1;
+          .compile();
+      if (!userVerified || passkey.userVerified === true) {
+        const [used] = await database.write([update()]);
+        return used?.changes === 1;
+      }
+      // One that can verify its user is known to from then on.
+      const key = await keyring.current(ownerId);
+      const value = { ...sealedPart(passkey), userVerified };
+      try {
+        await versions.write(ownerId, async (version) => {
+          const sealed = sealVersioned(key, 'passkeys', ownerId, id, value, version);
+          return {
+            children: { [childName('passkeys', id)]: version },
+            rows: () => ({ queries: [update(sealed)], written: { table: 'passkeys', ownerId, sealed } }),
+          };
+        });
+        return true;
+      } catch (error) {
+        if (error instanceof ConstraintViolated) return false;
+        throw error;
+      }
     },
 
     deletePasskey: (ownerId, id) => rows.remove('passkeys', ownerId, id),
@@ -101,16 +109,10 @@ export function createSignInKeyStore(database: Database, keyring: Keyring): Sign
       });
     },
 
-    async listIdentities(ownerId) {
-      const query = build.selectFrom('oidc_identities').selectAll().where('owner_id', '=', ownerId);
-      return rows.readable(await database.read(query.orderBy('created_at').orderBy('id').compile()), openIdentity);
-    },
+    listIdentities: (ownerId) =>
+      rows.list('oidc_identities', sql`owner_id = ${ownerId} order by created_at, id`, toIdentity),
 
-    async findIdentity(subjectDigest) {
-      const query = build.selectFrom('oidc_identities').selectAll().where('subject_digest', '=', subjectDigest);
-      const [row] = await database.read(query.compile());
-      return row === undefined ? null : openIdentity(row);
-    },
+    findIdentity: (subjectDigest) => rows.find('oidc_identities', sql`subject_digest = ${subjectDigest}`, toIdentity),
 
     deleteIdentity: (ownerId, id) => rows.remove('oidc_identities', ownerId, id),
   };

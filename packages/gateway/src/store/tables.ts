@@ -171,6 +171,8 @@ export interface Tables {
     created_at: number;
     sealed: Uint8Array;
   };
+  /** Which versions of the rows above that decide who may do what are in force, see `row-versions.ts`. */
+  row_versions: { id: string; sealed: Uint8Array };
   used_signatures: { owner_id: string; signature: string; expires_at: number };
   /** Requests of a key in the window that is under way, where several processes share its limit. */
   request_counts: { owner_id: string; key_id: string; window_ms: number; used: number; resets_at: number };

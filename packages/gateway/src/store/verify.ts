@@ -1,17 +1,22 @@
 // Opens every sealed value of the store, page by page, and says which do not open.
-import { type CompiledQuery, sql } from 'kysely';
 import { EncryptionKeyMissing } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { openKey } from './keys.ts';
-import { isInTheClear, type KeyValue, type SealedColumn, sealedColumns } from './sealed-places.ts';
+import { findRolledBack } from './row-version-scan.ts';
+import type { RowVersions } from './row-versions.ts';
+import {
+  isInTheClear,
+  type KeyValue,
+  keyOf,
+  type Row,
+  rowsOf,
+  type SealedColumn,
+  sealedColumns,
+} from './sealed-places.ts';
 import type { Tables } from './tables.ts';
 
-const pageSize = 500;
-
-type Row = Record<string, unknown>;
-
-export async function verify(database: Database, keyring: Keyring): Promise<string[]> {
+export async function verify(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
   const problems = await database.verify();
   for (const column of sealedColumns) {
     for await (const row of rowsOf(database, column)) {
@@ -25,7 +30,7 @@ export async function verify(database: Database, keyring: Keyring): Promise<stri
       }
     }
   }
-  return problems;
+  return [...problems, ...(await findRolledBack(database, keyring, versions))];
 }
 
 async function open(keyring: Keyring, column: SealedColumn, key: readonly KeyValue[], row: Row): Promise<void> {
@@ -33,24 +38,4 @@ async function open(keyring: Keyring, column: SealedColumn, key: readonly KeyVal
   if (value === null || (column.table === 'meta' && isInTheClear(String(key[0])))) return;
   if (column.table === 'api_keys') await openKey(keyring.master, row as unknown as Tables['api_keys']);
   else await (column.sealedBy === 'master key' ? keyring.master : keyring).unseal(column.placeOf(key), value);
-}
-
-async function* rowsOf(database: Database, column: SealedColumn): AsyncGenerator<Row> {
-  for (let after: readonly KeyValue[] | null = null; ; ) {
-    const page: Row[] = await database.read(selectPage(database, column, after));
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = keyOf(column, last);
-  }
-}
-
-function selectPage({ build }: Database, column: SealedColumn, after: readonly KeyValue[] | null): CompiledQuery<Row> {
-  const key = sql.join(column.key.map((name) => sql.ref(name)));
-  const rest = after === null ? sql`` : sql`where (${key}) > (${sql.join([...after])})`;
-  return sql<Row>`select * from ${sql.table(column.table)} ${rest} order by ${key} limit ${pageSize}`.compile(build);
-}
-
-function keyOf({ key }: SealedColumn, row: Row): KeyValue[] {
-  return key.map((name) => row[name] as KeyValue);
 }

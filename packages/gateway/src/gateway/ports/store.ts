@@ -49,5 +49,9 @@ export interface Store
   examine(signal: AbortSignal): Promise<string[]>;
   /** Moves the write-ahead log into the database, where there is one and nothing stands in the way. */
   checkpoint(): Promise<void>;
+  /** Rows of owners, keys and sign-ins whose earlier state was put back, or that were added or removed; empty when all is well. */
+  findRolledBackRows(): Promise<string[]>;
+  /** Takes all such rows as they are for valid, on the word of the operator; says how many there are. */
+  trustRows(): Promise<number>;
   close(): Promise<void>;
 }

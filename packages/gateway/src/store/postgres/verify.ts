@@ -25,6 +25,7 @@ const tables: Record<keyof Tables, true> = {
   oidc_identities: true,
   used_signatures: true,
   request_counts: true,
+  row_versions: true,
 };
 
 /** Tables that are missing, indexes that the server calls unusable, and pages that it found damaged. */

@@ -1,0 +1,440 @@
+// Somebody who can write the database, without the master key, puts earlier states of rows back: what was revoked, ended or
+// used stays so, and the operator hears of it.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, suite, type TestContext, test } from 'node:test';
+import { EncryptionKeyMissing, SealBroken, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
+import type { Database } from '../src/store/database.ts';
+import { databaseFileName, masterKeyFileName, openStore } from '../src/store/open-store.ts';
+import { openPostgresDatabase } from '../src/store/postgres/database.ts';
+import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
+import { ConsoleClient, linkFor, signInAs, tokenIn } from './support/console-client.ts';
+import { eventually } from './support/eventually.ts';
+import { Installation } from './support/gateway-process.ts';
+import { withoutRowVersions } from './support/older-rows.ts';
+import { plainOwner } from './support/plain-owner.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { changedRows, type KeptRows, RawRows, subsetsOf } from './support/raw-rows.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+
+const ann = 'own_ann0000000000A';
+const [bob, carol] = ['own_bob0000000000B', 'own_car0000000000A'];
+const later = Date.now() + 3_600_000;
+
+/** Ways of taking something away, and whether it is there again. */
+interface Withdrawal {
+  withdraw(store: Store): Promise<unknown>;
+  isHonoured(store: Store): Promise<boolean>;
+}
+
+const usesUp = async (store: Store): Promise<boolean> =>
+  (await store.takeOneTimeLink('token of link', Date.now())) !== null;
+
+const withdrawals: Record<string, Withdrawal> = {
+  'a key that was revoked': {
+    withdraw: (store) => store.revokeKey('key_1', 5),
+    isHonoured: async (store) => (await store.findKey('digest 1'))?.revokedAt === null,
+  },
+  'a session that was ended': {
+    withdraw: (store) => store.deleteSession(ann, 'ses_1'),
+    isHonoured: async (store) => (await store.findSession('token of ses_1', Date.now())) !== null,
+  },
+  'a session that was ended with all others': {
+    withdraw: (store) => store.deleteSessions(ann, 'ses_2'),
+    isHonoured: async (store) => (await store.findSession('token of ses_1', Date.now())) !== null,
+  },
+  'a link that was used': {
+    withdraw: (store) => store.takeOneTimeLink('token of link', Date.now()),
+    isHonoured: usesUp,
+  },
+  'a role that was taken': {
+    withdraw: (store) => store.changeOwner(ann, (owner) => ({ ...owner, role: 'owner' })),
+    isHonoured: async (store) => (await store.findOwner(ann))?.role === 'operator',
+  },
+  'a passkey that was removed': {
+    withdraw: (store) => store.deletePasskey(ann, 'pky_1'),
+    isHonoured: async (store) => (await store.findPasskey('credential 1')) !== null,
+  },
+  'an identity that was unlinked': {
+    withdraw: (store) => store.deleteIdentity(ann, 'oid_1'),
+    isHonoured: async (store) => (await store.findIdentity('subject 1')) !== null,
+  },
+  'an owner who was deleted': {
+    withdraw: (store) => store.deleteOwner(ann),
+    isHonoured: async (store) => (await store.findOwner(ann)) !== null,
+  },
+};
+
+async function fill(store: Store): Promise<void> {
+  for (const id of [ann, bob, carol]) await store.createOwner(plainOwner(id, 1, { role: 'operator' }));
+  const key = { type: 'public_client', label: null, allowedDomains: [], requireSignature: false } as const;
+  const limits = { rateLimit: null, expiresAt: null, revokedAt: null, irregular: false };
+  await store.createKey({ ...key, ...limits, id: 'key_1', ownerId: ann, digest: 'digest 1', createdAt: 1 });
+  for (const id of ['ses_1', 'ses_2']) await addSession(store, ann, id);
+  const link = { purpose: 'sign_in', method: 'link', email: null, createdAt: 1, expiresAt: later } as const;
+  await store.createOneTimeLink({ ...link, ownerId: ann, tokenDigest: 'token of link' });
+  const credential = {
+    credentialId: 'c',
+    publicKey: 'p',
+    transports: [],
+    name: 'n',
+    counter: 0,
+    usedAt: null,
+    userVerified: null,
+  };
+  await store.createPasskey({
+    ...credential,
+    id: 'pky_1',
+    ownerId: ann,
+    credentialDigest: 'credential 1',
+    createdAt: 1,
+  });
+  const identity = { issuer: 'https://i.example', subject: 's', createdAt: 1 };
+  await store.createIdentity({ ...identity, id: 'oid_1', ownerId: ann, subjectDigest: 'subject 1' });
+}
+
+function addSession(store: Store, ownerId: string, id: string): Promise<void> {
+  const about = { method: 'link', userAgent: '', address: '', createdAt: 1, seenAt: 1, expiresAt: later } as const;
+  return store.createSession({ ...about, id, ownerId, tokenDigest: `token of ${id}` });
+}
+
+/** As messages name it: no whole digest of a link. */
+function nameOf(row: string): string {
+  const id = row.split(' ')[2] as string;
+  return row.startsWith('one_time_links') ? id.slice(0, 8) : id;
+}
+
+interface Backend {
+  open(onRowRefused?: (message: string) => void): Promise<Store>;
+  raw(): Promise<RawRows>;
+  /** Makes the rows as the version before wrote them, all or those of some tables. */
+  makeOlder(tables?: readonly string[]): Promise<void>;
+  environment: Record<string, string>;
+  remove(): Promise<void>;
+}
+
+async function makeOlder(database: Database, dataDir: string, tables?: readonly string[]): Promise<void> {
+  await withoutRowVersions(database, join(dataDir, masterKeyFileName), tables);
+  await database.close();
+}
+
+let postgres: Postgres | null = null;
+const obstacle = postgresObstacle();
+before(async () => {
+  if (obstacle === null) postgres = await Postgres.start(['fsync = off']);
+});
+after(() => postgres?.stop());
+
+const backends: Record<string, () => Promise<Backend>> = {
+  SQLite: async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    return {
+      open: (onRowRefused) => openStore({ dataDir, masterKey: null, ...(onRowRefused && { onRowRefused }) }, 'create'),
+      raw: async () => RawRows.ofFile(dataDir),
+      makeOlder: (tables) => makeOlder(createSqliteDatabase(join(dataDir, databaseFileName)), dataDir, tables),
+      environment: {},
+      remove: () => rm(dataDir, { recursive: true, force: true }),
+    };
+  },
+  PostgreSQL: async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    const databaseUrl = (await postgres?.createDatabase()) as string;
+    return {
+      open: (onRowRefused) =>
+        openStore({ dataDir, databaseUrl, masterKey: null, ...(onRowRefused && { onRowRefused }) }, 'create'),
+      raw: () => RawRows.ofDatabase(databaseUrl),
+      makeOlder: async (tables) => makeOlder(await openPostgresDatabase(databaseUrl, 'existing'), dataDir, tables),
+      environment: { TOCSIN_DATABASE_URL: databaseUrl },
+      remove: async () => {
+        await postgres?.dropDatabase(databaseUrl);
+        await rm(dataDir, { recursive: true, force: true });
+      },
+    };
+  },
+};
+
+for (const [name, create] of Object.entries(backends)) {
+  suite(`Earlier states of rows, put back into ${name}`, () => {
+    const isThere = (t: TestContext) => name === 'SQLite' || canRun(t, obstacle);
+    let backend: Backend;
+    let raw: RawRows;
+    beforeEach(async () => {
+      if (name !== 'SQLite' && obstacle !== null) return;
+      backend = await create();
+      const store = await backend.open();
+      await fill(store);
+      await store.close();
+      raw = await backend.raw();
+    });
+    afterEach(async () => {
+      await raw?.close();
+      await backend?.remove();
+    });
+
+    async function withStore<T>(use: (store: Store, refused: string[]) => Promise<T>): Promise<T> {
+      const refused: string[] = [];
+      const store = await backend.open((message) => refused.push(message));
+      try {
+        return await use(store, refused);
+      } finally {
+        await store.close();
+      }
+    }
+
+    /** A refusal to read is one too. */
+    const isHonoured = (store: Store, { isHonoured: ask }: Withdrawal): Promise<boolean> =>
+      ask(store).catch((error: unknown) => {
+        const isRefusal = [SealBroken, StoreUnavailable, EncryptionKeyMissing].some((type) => error instanceof type);
+        if (isRefusal) return false;
+        throw error;
+      });
+
+    /** What changes with the withdrawal, and the rows before and after. */
+    async function withdraw(withdrawal: Withdrawal): Promise<{ from: KeptRows; to: KeptRows; changed: string[] }> {
+      const from = await raw.keep();
+      await withStore((store) => withdrawal.withdraw(store));
+      const to = await raw.keep();
+      return { from, to, changed: changedRows(from, to) };
+    }
+
+    for (const [what, withdrawal] of Object.entries(withdrawals)) {
+      test(`${what} stays so, whichever of its rows and versions are put back or removed`, async (t) => {
+        if (!isThere(t)) return;
+        assert.ok(await withStore(async (store) => isHonoured(store, what.includes('link') ? noLink : withdrawal)));
+        const { from, to, changed } = await withdraw(withdrawal);
+        const versions = changed.filter((each) => each.startsWith('row_versions '));
+        const rows = changed.filter((each) => !each.startsWith('row_versions '));
+        // Those of an owner who is deleted go back together, or not at all: each alone does not decrypt.
+        for (const back of subsetsOf([...versions, rows])) {
+          const names = back.flat();
+          if (names.length === changed.length) continue;
+          await raw.putBack(from, names);
+          await withStore(async (store, refused) => {
+            assert.equal(await isHonoured(store, withdrawal), false, `put back: ${names.join(', ')}`);
+            assert.ok((await store.findRolledBackRows()).length > 0, `doctor: ${names.join(', ')}`);
+            if (back.includes(rows) && !what.includes('owner')) assert.ok(refused.length > 0, 'the log');
+          });
+          await raw.putBack(to, changed);
+        }
+        for (const removed of subsetsOf(versions.filter((each) => to.has(each)))) {
+          await raw.putBack(from, rows);
+          await raw.remove(removed);
+          await withStore(async (store) => {
+            assert.equal(await isHonoured(store, withdrawal), false, `removed: ${removed.join(', ')}`);
+            assert.ok((await store.findRolledBackRows()).length > 0, `doctor, removed: ${removed.join(', ')}`);
+          });
+          await raw.putBack(to, changed);
+        }
+        await withStore(async (store) => assert.deepEqual(await store.verify(), [], 'as it was, it is well'));
+      });
+
+      test(`${what} stays so in a process that saw it, even when all of it is put back`, async (t) => {
+        if (!isThere(t)) return;
+        await withStore(async (store, refused) => {
+          const from = await raw.keep();
+          await withdrawal.withdraw(store);
+          await raw.putBack(from, changedRows(from, await raw.keep()));
+          assert.equal(await isHonoured(store, withdrawal), false);
+          assert.ok(refused.length > 0);
+        });
+      });
+
+      test(`${what} stays so when something else was written since, unless that goes back too`, async (t) => {
+        if (!isThere(t)) return;
+        const { from, changed } = await withdraw(withdrawal);
+        await withStore((store) => addSession(store, bob, 'ses_b'));
+        const since = await raw.keep();
+        await raw.putBack(from, changed);
+        await withStore(async (store) => {
+          assert.ok((await store.findRolledBackRows()).length > 0);
+          assert.equal(await store.findSession('token of ses_b', Date.now()), null);
+        });
+        // SECURITY.md says so: all of it at once, while no server runs that saw it, cannot be told from a restored backup.
+        await raw.putBack(from, changedRows(from, since));
+        await withStore(async (store) => {
+          assert.equal(await isHonoured(store, withdrawal), true);
+          assert.deepEqual(await store.findRolledBackRows(), []);
+        });
+      });
+    }
+
+    const noLink: Withdrawal = {
+      withdraw: async () => undefined,
+      isHonoured: async (store) => (await store.findOneTimeLink('token of link', Date.now())) !== null,
+    };
+
+    test('no row is taken over as if it were of the version before, when all versions are removed', async (t) => {
+      if (!isThere(t)) return;
+      const { from, to } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
+      await raw.putBack(from, [`api_keys ${ann} key_1`]);
+      await raw.remove([...to.keys()].filter((each) => each.startsWith('row_versions ')));
+      await withStore(async (store, refused) => {
+        assert.equal(await store.findKey('digest 1'), null);
+        assert.match(refused.join('\n'), /doctor --trust-rows/);
+        assert.match((await store.findRolledBackRows()).join('\n'), /versions of rows were removed/);
+      });
+    });
+
+    test('rows that go on being used are never taken for rolled back, with many writers at once', async (t) => {
+      if (!isThere(t)) return;
+      const refused: string[] = [];
+      const nodes = await Promise.all([1, 2, 3].map(() => backend.open((message) => refused.push(message))));
+      try {
+        const owners = [ann, bob, carol];
+        await Promise.all(
+          nodes.flatMap((store, node) =>
+            owners.map(async (ownerId, index) => {
+              for (let turn = 0; turn < 8; turn += 1) {
+                const id = `ses_${node}_${index}_${turn}`;
+                await addSession(store, ownerId, id);
+                const found = await nodes[(node + 1) % nodes.length]?.findSession(`token of ${id}`, Date.now());
+                assert.equal(found?.id, id);
+                await store.changeOwner(ownerId, (owner) => ({ ...owner, name: id }));
+                assert.notEqual(await store.findOwner(ownerId), null);
+                if (turn % 2 === 0) assert.equal(await store.deleteSession(ownerId, id), true);
+              }
+            }),
+          ),
+        );
+        assert.deepEqual(refused, []);
+        assert.deepEqual(await nodes[0]?.verify(), []);
+        assert.equal((await nodes[1]?.listSessions(bob, Date.now()))?.length, 12);
+      } finally {
+        await Promise.all(nodes.map((store) => store.close()));
+      }
+    });
+
+    test('a link is taken by one of many who try at once', async (t) => {
+      if (!isThere(t)) return;
+      const nodes = await Promise.all([1, 2, 3].map(() => backend.open()));
+      const taken = await Promise.all(
+        [0, 1, 2, 0, 1, 2].map((node) => nodes[node]?.takeOneTimeLink('token of link', Date.now())),
+      );
+      await Promise.all(nodes.map((store) => store.close()));
+      assert.equal(taken.filter((link) => link !== null).length, 1);
+    });
+
+    test('expired sessions and links go with their versions', async (t) => {
+      if (!isThere(t)) return;
+      await withStore(async (store) => {
+        const kept = await raw.keep();
+        await store.purge(0, later + 1);
+        assert.deepEqual(await store.verify(), []);
+        const name = `sessions ${ann} ses_1`;
+        assert.ok(kept.has(name) && !(await raw.keep()).has(name));
+        await raw.putBack(kept, [name]);
+        assert.equal(await store.findSession('token of ses_1', Date.now()), null);
+      });
+    });
+
+    test('the operator can accept rows as they are', async (t) => {
+      if (!isThere(t)) return;
+      const { from } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
+      await raw.putBack(from, [`api_keys ${ann} key_1`]);
+      await raw.remove(['row_versions head']);
+      await withStore(async (store) => {
+        await assert.rejects(addSession(store, bob, 'ses_b'), StoreUnavailable);
+        await store.trustRows();
+        assert.deepEqual(await store.verify(), []);
+        assert.equal((await store.findKey('digest 1'))?.revokedAt, null);
+        await addSession(store, bob, 'ses_b');
+        assert.equal((await store.findSession('token of ses_b', Date.now()))?.ownerId, bob);
+      });
+    });
+
+    test('rows of the version before are taken over, and protected from then on', async (t) => {
+      if (!isThere(t)) return;
+      await raw.close();
+      await backend.makeOlder();
+      raw = await backend.raw();
+      const before = await raw.keep();
+      assert.ok([...before.keys()].every((each) => !each.startsWith('row_versions ')));
+      await withStore(async (store, refused) => {
+        for (const withdrawal of Object.values(withdrawals).filter(({ isHonoured: ask }) => ask !== usesUp)) {
+          assert.equal(await withdrawal.isHonoured(store), true);
+        }
+        // A server of the version before, still running, writes rows without a version.
+        await addSession(store, ann, 'ses_old');
+        await raw.close();
+        await backend.makeOlder(['sessions']);
+        raw = await backend.raw();
+        assert.equal((await store.findSession('token of ses_old', Date.now()))?.id, 'ses_old');
+        assert.deepEqual([refused, await store.verify()], [[], []]);
+      });
+      // The next start takes those over, too.
+      await withStore(async (store, refused) => {
+        assert.equal((await store.findSession('token of ses_old', Date.now()))?.id, 'ses_old');
+        assert.deepEqual([refused, await store.verify()], [[], []]);
+      });
+    });
+
+    test('after a day, rows without a version count only if they were taken over', async (t) => {
+      if (!isThere(t)) return;
+      await raw.close();
+      await backend.makeOlder();
+      raw = await backend.raw();
+      const before = await raw.keep();
+      await withStore((store) => store.deleteSession(ann, 'ses_1'));
+      await raw.putBack(before, [`sessions ${ann} ses_1`, `api_keys ${ann} key_1`]);
+      t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 });
+      await withStore(async (store, refused) => {
+        assert.equal(await store.findSession('token of ses_1', later - 1), null);
+        assert.equal(refused.length, 1);
+        assert.equal((await store.findSession('token of ses_2', later - 1))?.id, 'ses_2');
+        assert.equal((await store.findKey('digest 1'))?.id, 'key_1');
+        assert.match((await store.findRolledBackRows()).join(), /ses_1/);
+      });
+    });
+
+    test('a server refuses them with 401, logs one line each, and doctor names them', async (t) => {
+      if (!isThere(t)) return;
+      const own = await create();
+      const installation = await Installation.create(own.environment);
+      const gateway = await installation.serve();
+      const rows = name === 'SQLite' ? RawRows.ofFile(installation.dataDir) : await own.raw();
+      t.after(async () => {
+        await rows.close();
+        await installation.remove();
+        await own.remove();
+      });
+      const owner = gateway.line.firstRun?.owner as string;
+      const { id, key } = await installation.json('key', 'create', '--label', randomUUID());
+      const client = await signInAs(installation, gateway, owner);
+      const other = await signInAs(installation, gateway, owner);
+      const link = await linkFor(installation, client.origin, owner);
+      const before = await rows.keep();
+      const cookies = [...client.cookies];
+
+      await installation.json('key', 'revoke', id as string);
+      assert.equal((await client.post('/api/sign-out')).status < 300, true);
+      const token = tokenIn(link);
+      assert.equal((await new ConsoleClient(client.origin).post('/api/sign-in/link', { token })).status, 200);
+      const lost = changedRows(before, await rows.keep()).filter((each) => before.has(each));
+      const ofRows = lost.filter((each) => !each.startsWith('row_versions '));
+      assert.equal(ofRows.length, 3, 'a key, a session and a link');
+      await rows.putBack(before, ofRows);
+
+      const send = () => notify({ api: gateway.api, key: key as string }, { title: 'x' });
+      const answer = await eventually('the server looks again', 5000, send, ({ status }) => status !== 200);
+      assert.deepEqual([answer.status, answer.body.code], [401, 'invalid_api_key']);
+      for (const [cookie, value] of cookies) client.cookies.set(cookie, value);
+      assert.equal((await client.get('/api/session')).status, 401);
+      assert.equal((await new ConsoleClient(client.origin).post('/api/sign-in/link', { token })).status, 401);
+      assert.equal((await other.get('/api/session')).status, 200, 'others stay signed in');
+      for (const args of [['doctor'], ['doctor', '--deep']]) {
+        const { exitCode, stdout } = await installation.run(args);
+        assert.equal(exitCode, 1);
+        for (const each of ofRows) assert.ok(stdout.includes(nameOf(each)), `${args.join(' ')}: ${each}`);
+      }
+      await send();
+      for (const each of ofRows) {
+        const lines = gateway.log.split('\n').filter((line) => line.includes(nameOf(each)));
+        assert.equal(lines.filter((line) => line.includes('"level":50')).length, 1, each);
+      }
+    });
+  });
+}
