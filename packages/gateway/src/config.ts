@@ -68,6 +68,8 @@ export interface Config {
   push: PushConfig;
   /** How much of one owner may wait to be tried again. */
   maxWaitingPerOwner: number;
+  /** So long a response waits for the channels, all together. */
+  responseBudgetMs: number;
   /** 0: notifications are kept for ever. */
   retentionDays: number;
   /** null: metrics are for this machine alone. */
@@ -160,6 +162,9 @@ export function readConfig(environment: Environment): Config {
     push: readPushConfig(reader),
     maxWaitingPerOwner: read('TOCSIN_REDELIVERY_LIMIT', 10_000, 'a number of notifications from 0 to 1000000', (text) =>
       parseInteger(text, 0, 1_000_000),
+    ),
+    responseBudgetMs: read('TOCSIN_RESPONSE_BUDGET_MS', 3000, 'a number of milliseconds from 100 to 10000', (text) =>
+      parseInteger(text, 100, 10_000),
     ),
     retentionDays: read('TOCSIN_RETENTION_DAYS', 90, 'a number of days from 0 (for ever) to 36500', (text) =>
       parseInteger(text, 0, 36_500),

@@ -72,7 +72,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     readiness.watch(set.managed);
     openRetention(foundation, embedded);
     opened.defer(startStoreUpkeep({ store, onDamage: log.storeDamaged, onFailed: log.upkeepFailed }), 'store upkeep');
-    openRedelivery(foundation, set);
+    await openRedelivery(foundation, set);
     const crew = config.workers === 1 ? null : await openWorkers(foundation, embedded);
     if (crew !== null) gathered?.addFrom(crew.metrics);
     listeners.api = crew?.url ?? (await openApi(foundation, set.channels));

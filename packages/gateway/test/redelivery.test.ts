@@ -265,19 +265,111 @@ suite('Redelivery', () => {
   });
 
   test('tries everything at once when the channel works again', async () => {
+    const other = await addDevice();
     mqtt.outcome = () => unreachable;
-    for (const title of ['a', 'b']) await post(title);
+    for (const title of ['a', 'b']) await post(title, { deviceId });
     await passTime(5000);
     await passTime(30_000);
     mqtt.outcome = () => sent;
-    await post('fresh');
+    await post('fresh', { deviceId: other.id });
     await eventually(
       'what waited is tried',
       5000,
       () => redelivery.turn(),
       () => mqtt.arrived.length === 3,
     );
-    assert.deepEqual(mqtt.arrived, ['fresh', 'a', 'b']);
+    assert.deepEqual(mqtt.arrived, ['fresh', 'a', 'b'], 'another device shows that the broker is back');
+  });
+
+  test('a new notification joins the queue of its target instead of overtaking it, and says so', async () => {
+    mqtt.outcome = () => unreachable;
+    for (const title of ['a', 'b']) await post(title);
+    mqtt.outcome = () => sent;
+    const answer = await post('c');
+    assert.equal(answer.mqttPublishedCount, 0);
+    assert.equal(answer.mqttFailedCount, 1);
+    assert.deepEqual(answer.warnings, ['mqtt_publish_failed_partial', 'redelivery_scheduled']);
+    assert.match(answer.mqttError ?? '', /Earlier notifications/);
+    const waiting = (await deliveries()).filter(({ state }) => state === 'waiting');
+    assert.equal(waiting.length, 3, 'and is in the list of what waits');
+    await passTime(5000);
+    assert.deepEqual(mqtt.arrived, ['a', 'b', 'c']);
+    assert.deepEqual((await post('d')).warnings, [], 'then the queue has ended');
+    assert.deepEqual(mqtt.arrived, ['a', 'b', 'c', 'd']);
+  });
+
+  test('a queue of one target holds up no other target and no other channel', async () => {
+    const other = (await addDevice()).id;
+    mqtt.outcome = (_, target) => ('deviceId' in target && target.deviceId === other ? unreachable : sent);
+    await post('a');
+    const { warnings, mqttPublishedCount, mqttFailedCount, emailSent } = await post('b', { sendEmail: true });
+    assert.deepEqual([mqttPublishedCount, mqttFailedCount, emailSent], [1, 1, true]);
+    assert.ok(warnings.includes('redelivery_scheduled'));
+    assert.deepEqual(mqtt.arrived, ['a', 'b']);
+    assert.deepEqual(email.arrived, ['b']);
+  });
+
+  test('one that a provider put off by itself makes no queue', async () => {
+    mqtt.outcome = (title) => (title === 'put off' ? { ...busy, retryAfterMs: hourMs } : sent);
+    await post('put off');
+    assert.deepEqual((await post('next')).warnings, []);
+    assert.deepEqual(mqtt.arrived, ['next']);
+  });
+
+  test('a strict caller gets a 502 instead of a place in the queue, and nothing is sent later', async () => {
+    mqtt.outcome = () => unreachable;
+    await post('a');
+    mqtt.outcome = () => sent;
+    const { status, body } = await notify(gateway, { title: 'strict', strictDelivery: true, sendPush: false });
+    assert.equal(status, 502);
+    assert.equal(body.code, 'mqtt_publish_failed');
+    assert.ok(!body.warnings.includes('redelivery_scheduled'));
+    await passTime(hourMs);
+    assert.deepEqual(mqtt.arrived, ['a']);
+    const strict = { title: 'strict again', strictDelivery: true, sendPush: false, sendEmail: false };
+    assert.equal((await notify(gateway, strict)).status, 200, 'once the queue has ended it is published');
+    assert.deepEqual(mqtt.arrived, ['a', 'strict again']);
+  });
+
+  test('what joins a queue counts in the quota', async () => {
+    mqtt.outcome = () => unreachable;
+    for (let count = 0; count < 15; count += 1) await post(`${count}`);
+    mqtt.outcome = () => sent;
+    const answers = [];
+    for (let count = 15; count < 25; count += 1) answers.push(await post(`${count}`));
+    assert.equal(answers.filter(({ warnings }) => warnings.includes('redelivery_scheduled')).length, 5);
+    await gateway.followUp.settlements.flush();
+    const dead = (await deliveries()).filter(({ state }) => state === 'dead');
+    assert.equal(dead.length, 5);
+    assert.match(dead[0]?.error ?? '', /too much waits/);
+    await passTime(5000);
+    assert.equal(mqtt.arrived.length, 20);
+  });
+
+  test('callers that come while a queue ends keep their order, whichever way they go', async () => {
+    mqtt.outcome = () => unreachable;
+    await post('first');
+    mqtt.outcome = () => sent;
+    gateway.clock.now += 5000;
+    let isOver = false;
+    const callers = Array.from({ length: 8 }, async (_, caller) => {
+      for (let count = 0; !isOver; count += 1) await post(`${caller}-${count}`);
+    });
+    await redelivery.turn();
+    await eventually(
+      'callers go past the queue again',
+      30_000,
+      async () => gateway.followUp.queues.isEmpty,
+      (isEmpty) => isEmpty,
+    );
+    isOver = true;
+    await Promise.all(callers);
+    await redelivery.turn();
+    const { notifications } = await gateway.store.listNotifications(gateway.ownerId, { limit: 5000, after: '' });
+    assert.deepEqual(
+      mqtt.arrived,
+      notifications.map(({ title }) => title),
+    );
   });
 
   test('one message that is not taken yet does not hold up those behind it', async () => {
@@ -302,9 +394,9 @@ suite('Redelivery', () => {
     startOver();
     for (const title of titles) await post(title);
     const before = mqtt.attempts;
-    // Every send takes two seconds: a lease would be over long before the end.
+    // Every send takes its time: a lease would be over before the end.
     mqtt.outcome = () => {
-      gateway.clock.now += 2000;
+      gateway.clock.now += 400;
       return busy;
     };
     await passTime(60_000);
@@ -389,7 +481,7 @@ suite('Redelivery', () => {
     await passTime(1);
     assert.deepEqual(mqtt.arrived, ['cut off 0', 'cut off 1']);
     email.outcome = () => sent;
-    await passTime(5000);
+    await passTime(30_000);
     assert.deepEqual(email.arrived, ['cut off 0', 'cut off 1'], 'and what failed then is tried again as any other');
     await passTime(hourMs);
     assert.equal(mqtt.arrived.length, 2);

@@ -137,6 +137,117 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       );
     });
 
+    test('a lease further ahead than a lease can be is over, of dispatches and of lanes', async () => {
+      const { id } = await saveDispatched();
+      await fail({});
+      await claimOne();
+      const dayBefore = time - dayMs;
+      const claimed = await store.claimDispatches(dayBefore, dayBefore + lease, 10);
+      assert.deepEqual(
+        claimed.map(({ notificationId }) => notificationId),
+        [id],
+      );
+      assert.deepEqual(await store.claimDispatches(dayBefore, dayBefore + lease, 10), [], 'and held anew');
+      assert.equal((await store.claimLanes(dayBefore, dayBefore + lease, 10)).length, 1);
+      assert.deepEqual(await store.claimLanes(dayBefore, dayBefore + lease, 10), [], 'and held anew');
+    });
+
+    test('a lease within the skew of clocks is believed', async () => {
+      await saveDispatched();
+      assert.deepEqual(await store.claimDispatches(time - 30_000, time, 10), []);
+    });
+
+    test('all dispatches can be claimed where no other process is alive', async () => {
+      const { id } = await saveDispatched();
+      const [claimed] = await store.claimDispatches(time, time + lease, 10, 'all');
+      assert.equal(claimed?.notificationId, id);
+    });
+
+    test('what a clock that ran ahead put in waits as if it had been put in now', async () => {
+      const [ahead] = await fail({ notBefore: time + 5000 });
+      const now = time - dayMs;
+      assert.deepEqual(await store.listQueues(now), []);
+      await store.resetTimesAhead(time);
+      assert.deepEqual(await store.listQueues(now), [], 'by a clock that agrees nothing is ahead');
+      await store.resetTimesAhead(now);
+      assert.equal((await store.listQueues(now)).length, 1);
+      const lane = await claimOne(now);
+      const [delivery] = await store.listWaiting(lane, { now, limit: 10 });
+      assert.equal(delivery?.notificationId, ahead?.notificationId);
+      assert.deepEqual([delivery?.nextAt, delivery?.expiresAt], [now, now + dayMs]);
+    });
+
+    test('a delivery joins what waits for its target, and nothing where nothing waits', async () => {
+      const newcomer = waiting((await saveDispatched()).id);
+      assert.equal(await store.joinLane(newcomer, time, false), 'none');
+      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), [], 'no lane is begun');
+      const [first] = await fail({});
+      const { channel, target } = newcomer;
+      assert.deepEqual(await store.listQueues(time), [{ ownerId, channel, target }]);
+      assert.equal(await store.hasQueue(newcomer, time), true);
+      assert.equal(await store.hasQueue({ ...newcomer, target: 'dev_2' }, time), false);
+      assert.equal(await store.joinLane(newcomer, time, false), 'joined');
+      assert.equal(await store.joinLane({ ...newcomer, target: 'dev_2' }, time, false), 'none');
+      assert.equal(await store.countWaiting(ownerId), 2);
+      const lane = await claimOne();
+      const ids = (await store.listWaiting(lane, { now: time, limit: 10 })).map((each) => each.notificationId);
+      assert.deepEqual(ids, [newcomer.notificationId, first?.notificationId].sort(), 'in the order of acceptance');
+    });
+
+    test('one that was put off by itself is no queue to join', async () => {
+      await fail({ notBefore: time + 1 });
+      const newcomer = waiting((await saveDispatched()).id);
+      assert.equal(await store.joinLane(newcomer, time, false), 'none');
+      assert.equal(await store.joinLane(newcomer, time + 1, false), 'joined');
+    });
+
+    test('while a lane is closing nothing joins it, unless it insists; a lane that something joined does not end', async () => {
+      await fail({});
+      const held = await claimOne();
+      const newcomers = [waiting((await saveDispatched()).id), waiting((await saveDispatched()).id)] as const;
+      const closing = (await store.extendLane(held, held.leaseUntil + 1, true)) as Lane;
+      assert.equal(await store.isClosing(held), true);
+      assert.equal(await store.joinLane(newcomers[0], time, false), 'closing');
+      assert.equal(await store.joinLane(newcomers[0], time, true), 'joined');
+      assert.equal(await store.isClosing(held), false);
+      assert.equal(await store.releaseLane(closing, { ifNothingSince: time }), false);
+      const both = await store.listWaiting(held, { now: time, limit: 10 });
+      assert.equal(both.length, 2);
+      const sent = both.map((each): Delivery => ({ ...each, state: 'sent', nextAt: null, endedAt: time }));
+      await store.updateDeliveries(sent);
+      assert.equal(await store.releaseLane(closing, { ifNothingSince: time }), true);
+      assert.equal(await store.joinLane(newcomers[1], time, false), 'none', 'it has ended');
+    });
+
+    test('of a join and the end of a lane at the same moment, one is first for everybody', async () => {
+      const other = await openAnother();
+      for (let round = 0; round < 10; round += 1) {
+        const [only] = await fail({});
+        const lane = await claimOne();
+        await store.updateDeliveries([{ ...(only as Delivery), state: 'sent', nextAt: null, endedAt: time }]);
+        const newcomer = waiting((await saveDispatched()).id);
+        const [isReleased, joined] = await Promise.all([
+          store.releaseLane(lane, { ifNothingSince: time }),
+          other.joinLane(newcomer, time, false),
+        ]);
+        assert.deepEqual([isReleased, joined], [true, 'none'], 'nothing waits any more, so nothing is joined');
+      }
+    });
+
+    test('what is still being sent waits in a lane that is held until then', async () => {
+      const { id } = await saveDispatched();
+      const leaseUntil = time + lease;
+      const sending = { deliveries: [waiting(id, { nextAt: leaseUntil })], leaseUntil };
+      await store.settleDispatches([{ ownerId, notificationId: id, results: allSent, failed: [], sending }]);
+      assert.deepEqual(await store.claimLanes(leaseUntil - 1, leaseUntil + lease, 10), []);
+      const newcomer = waiting((await saveDispatched()).id);
+      assert.equal(await store.joinLane(newcomer, time, false), 'joined');
+      const [delivery] = await store.listDeliveries({ ownerId, notificationId: id, limit: 1 });
+      await store.updateDeliveries([{ ...(delivery as Delivery), state: 'sent', nextAt: null, endedAt: time }]);
+      await store.releaseLane({ ownerId, channel: 'mqtt', target: 'dev_1', leaseUntil }, { at: time });
+      await claimOne(time);
+    });
+
     test('settling twice changes nothing the second time', async () => {
       const [delivery] = await fail({});
       assert.ok(delivery);
@@ -211,7 +322,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await store.releaseLane(lane);
       assert.deepEqual(await store.claimLanes(time + 59_999, time + 70_000, 10), []);
       lane = await claimOne(time + 60_000);
-      await store.releaseLane(lane, time + 90_000);
+      await store.releaseLane(lane, { at: time + 90_000 });
       assert.deepEqual(await store.claimLanes(time + 89_999, time + 99_000, 10), []);
       lane = await claimOne(time + 90_000);
       await store.updateDeliveries([{ ...second, state: 'dead', nextAt: null, endedAt: time + 90_000 }]);
@@ -294,7 +405,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(await store.hastenLanes('mqtt', time + 6000), 1);
       assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), [], 'it is held');
       const extended = await store.extendLane(lane, lane.leaseUntil + 1000);
-      await store.releaseLane(extended as Lane, time + 90_000);
+      await store.releaseLane(extended as Lane, { at: time + 90_000 });
       assert.equal((await store.claimLanes(time + 6000, time + 6000 + lease, 10)).length, 1);
     });
 

@@ -18,8 +18,9 @@ import { type Foundation, serverMaker, transportHeaders } from './foundation.ts'
 
 /** Says where it listens. */
 export async function openApi(foundation: Foundation, channels: Channels): Promise<string> {
-  const { config, log, opened } = foundation;
+  const { config, log, opened, followUp } = foundation;
   opened.defer(watchDescriptors(log.descriptorsExhausted), 'descriptor watch');
+  await followUp.queues.watch();
   const api = opened.adopt(createApi(foundation, channels), drain, 'requests');
   return listen(api, config.host, config.port, 'TOCSIN_PORT');
 }
@@ -44,6 +45,7 @@ function createApi(foundation: Foundation, channels: Channels): Server {
       directory,
       channels: observeChannels(channels, 'first', deliveryObserver),
       followUp,
+      responseBudgetMs: config.responseBudgetMs,
       newId: createUuidV7Source(Date.now, randomUUID),
       now: Date.now,
       onStoreFailure: log.storeFailed,

@@ -145,13 +145,14 @@ export function addUpgrades({ server }: FastifyInstance, broker: Pick<EmbeddedBr
 
 /** The accept path of the public API, with recipients of its own. */
 function acceptForSome(
-  { log, store, storeHealth, followUp, observability: { deliveryObserver } }: Foundation,
+  { config, log, store, storeHealth, followUp, observability: { deliveryObserver } }: Foundation,
   { channels }: ChannelSet,
 ): (recipients: Recipients) => Accept {
   const parts = {
     store: observeSaves(storeHealth.watchSaves(store), deliveryObserver),
     channels: observeChannels(channels, 'first', deliveryObserver),
     followUp,
+    responseBudgetMs: config.responseBudgetMs,
     newId: createUuidV7Source(Date.now, randomUUID),
     now: Date.now,
     onStoreFailure: log.storeFailed,

@@ -3,6 +3,7 @@ import { createEmbeddedBroker, type EmbeddedBroker } from '../channels/mqtt/embe
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { type ChannelSet, closeEgresses, createChannels, createEgresses } from '../channels/registry.ts';
 import { callOffAt } from '../gateway/call-off.ts';
+import { takeUpLeftBehind } from '../gateway/left-behind.ts';
 import { observeChannels } from '../gateway/observe.ts';
 import { startRedelivery } from '../gateway/redeliver.ts';
 import { clientAddress } from '../http/client-address.ts';
@@ -49,7 +50,14 @@ async function connectPlatform({ config, log }: Foundation): Promise<MqttPublish
   return createPlatformBroker(platform, { now: Date.now, onStateChange: log.brokerState });
 }
 
-export function openRedelivery({ store, followUp, observability, log, opened }: Foundation, set: ChannelSet): void {
+/** Resolves when what a crash left in the queue is there, so that nothing that is accepted from now on overtakes it. */
+export async function openRedelivery(foundation: Foundation, set: ChannelSet): Promise<void> {
+  const { config, store, followUp, observability, log, opened } = foundation;
+  // An SQLite store has one server, which has just started: whatever is in its dispatches was interrupted.
+  if (config.databaseUrl === null) {
+    const parts = { ...followUp, store, now: Date.now, onFailed: log.redeliveryFailed };
+    await takeUpLeftBehind(parts, 'all').catch(log.redeliveryFailed);
+  }
   const { email } = set.managed;
   if (email !== null) followUp.recovery.probeWith('email', async () => (await email.check()) === null);
   const redelivery = startRedelivery({

@@ -1,7 +1,11 @@
 import type { Outcome } from '../core/answer.ts';
 import type { Channel, Channels } from './ports.ts';
 
-const calledOff: Outcome = { kind: 'retry', error: 'The service was stopped before the provider had answered' };
+const calledOff: Outcome = {
+  kind: 'retry',
+  error: 'The service was stopped before the provider had answered',
+  isUnreachable: true,
+};
 
 /** Sends that are under way when the signal comes end as failed for now, so that their requests still get an answer. */
 export function callOffAt(signal: AbortSignal, channels: Channels): Channels {

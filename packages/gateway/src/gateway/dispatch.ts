@@ -4,7 +4,8 @@ import type { DeliveryResult, NotSent, Outcome } from '../core/answer.ts';
 import { keepTryingMs, nextTurn } from '../core/backoff.ts';
 import { isPublishable, type Plan, type Recipients } from '../core/plan.ts';
 import type { Targets } from './deliver.ts';
-import type { ChannelName, Delivery, Dispatch, DispatchResults, Notification } from './ports.ts';
+import { leaseMs } from './lease.ts';
+import type { ChannelName, Delivery, Dispatch, DispatchToSettle, LaneName, Notification } from './ports.ts';
 
 /** null when there is nobody to tell. A broker that the caller brought is told once: its credentials are kept nowhere. */
 export function dispatchOf(request: NormalizedRequest, { push, email, mqtt }: Plan): Dispatch | null {
@@ -18,9 +19,28 @@ export function dispatchOf(request: NormalizedRequest, { push, email, mqtt }: Pl
   return dispatch.push.length + dispatch.mqtt.length === 0 && !dispatch.email ? null : dispatch;
 }
 
-export interface Settlement {
-  results: DispatchResults;
-  failed: Delivery[];
+/** One target of a dispatch, by name: for sets. */
+export function targetName(channel: ChannelName, target: string): string {
+  return `${channel}/${target}`;
+}
+
+/** The queues that a dispatch would join: one for each of its targets. */
+export function queuesOf(ownerId: string, dispatch: Dispatch): LaneName[] {
+  return [
+    ...dispatch.push.map((target) => ({ ownerId, channel: 'push' as const, target })),
+    ...(dispatch.email ? [{ ownerId, channel: 'email' as const, target: '' }] : []),
+    ...dispatch.mqtt.map((target) => ({ ownerId, channel: 'mqtt' as const, target })),
+  ];
+}
+
+export type Settlement = Pick<DispatchToSettle, 'results' | 'failed' | 'sending'>;
+
+/** What is known of targets beside their outcomes. */
+export interface Standing {
+  /** Wait behind earlier notifications already, by `targetName`. */
+  joined?: ReadonlySet<string>;
+  /** Channels whose sends go on. */
+  late?: ReadonlySet<ChannelName>;
 }
 
 export interface SettleParts {
@@ -36,11 +56,19 @@ export function settlementOf(
   dispatch: Dispatch,
   { push, email, mqtt }: DeliveryResult,
   parts: SettleParts,
+  { joined, late }: Standing = {},
 ): Settlement {
   const failed: Delivery[] = [];
+  const sending: Delivery[] = [];
+  const leaseUntil = parts.now() + leaseMs;
   const fail = (channel: ChannelName, target: string, outcome: Outcome): void => {
+    if (joined?.has(targetName(channel, target))) return;
     const delivery = failedDelivery(notification, { channel, target, qos: dispatch.qos }, outcome, parts);
     if (delivery === null) return;
+    if (late?.has(channel)) {
+      sending.push({ ...delivery, nextAt: leaseUntil, notBefore: delivery.createdAt });
+      return;
+    }
     const isCallers = channel === 'mqtt' && dispatch.isStrict;
     const waiting = failed.filter(({ state }) => state === 'waiting').length;
     if (delivery.state === 'waiting' && (isCallers || parts.roomFor(notification.ownerId) <= waiting)) {
@@ -58,7 +86,57 @@ export function settlementOf(
       mqtt: kindsOf(mqtt, dispatch.mqtt.length),
     },
     failed,
+    ...(sending.length > 0 && { sending: { deliveries: sending, leaseUntil } }),
   };
+}
+
+/** What a notification that joins a queue waits as. */
+export function joiningDelivery(
+  notification: Notification,
+  to: Pick<Delivery, 'channel' | 'target' | 'qos'>,
+  parts: Pick<SettleParts, 'now' | 'random'>,
+): Delivery {
+  return failedDelivery(notification, to, behindOthers, parts) as Delivery;
+}
+
+export const behindOthers: Outcome & { kind: 'retry' } = {
+  kind: 'retry',
+  error: 'Earlier notifications to this target wait to be delivered',
+  wasAsked: false,
+};
+
+/** Newer notifications wait too, until this one is delivered. One that a provider put off by itself holds up no other. */
+export function holdsQueue(outcome: Outcome): boolean {
+  if (outcome.kind !== 'retry') return false;
+  return outcome.isUnreachable === true || outcome.isTargetFull === true || outcome.wasAsked === false;
+}
+
+/** Of a send that went on after the response was given, once it has ended. */
+export function afterLateSend(
+  delivery: Delivery,
+  outcome: Outcome,
+  { now, random }: Pick<SettleParts, 'now' | 'random'>,
+): Delivery {
+  const time = now();
+  if (outcome.kind === 'sent') return { ...delivery, state: 'sent', nextAt: null, endedAt: time };
+  const failed = { ...delivery, error: outcome.error };
+  if (outcome.kind !== 'retry') return giveUp(failed, time);
+  const nextAt = nextTurn(delivery, time, random, outcome.retryAfterMs);
+  return { ...failed, nextAt, notBefore: notBefore(outcome, nextAt, time) };
+}
+
+/** A dispatch whose process died, as deliveries that are due now. */
+export function orphanedDeliveries(
+  { ownerId, notificationId, dispatch }: { ownerId: string; notificationId: string; dispatch: Dispatch },
+  now: number,
+): Delivery[] {
+  return queuesOf(ownerId, dispatch).map(({ channel, target }) => ({
+    ...{ ownerId, notificationId, channel, target, qos: dispatch.qos },
+    ...{ state: 'waiting', attempts: 0, createdAt: now, nextAt: now, notBefore: now, endedAt: null },
+    // A strict caller was told nothing, and is owed one attempt and no more.
+    expiresAt: channel === 'mqtt' && dispatch.isStrict ? now : now + keepTryingMs,
+    error: 'The service was interrupted before this was sent',
+  }));
 }
 
 export function giveUp(delivery: Delivery, now: number): Delivery {
@@ -69,7 +147,7 @@ function failedDelivery(
   { id, ownerId }: Notification,
   { channel, target, qos }: Pick<Delivery, 'channel' | 'target' | 'qos'>,
   outcome: Outcome,
-  { now, random }: SettleParts,
+  { now, random }: Pick<SettleParts, 'now' | 'random'>,
 ): Delivery | null {
   if (outcome.kind === 'sent') return null;
   // Nobody could have been asked: no provider is set up, and that is no news worth a row for every notification.

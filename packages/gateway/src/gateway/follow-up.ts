@@ -1,14 +1,21 @@
 // Everything that follows a delivery in one process, put together: for requests and for redelivery alike.
+import { createJoinQueues, type JoinQueues } from './join-queues.ts';
+import { LateSends } from './late-sends.ts';
 import type { ChannelName, DeliveryStore } from './ports.ts';
 import { Recovery } from './recovery.ts';
-import { createSettle, type Settle } from './settle.ts';
+import { createSettle, type Park, type Settle } from './settle.ts';
 import { Settlements } from './settlements.ts';
+import { TargetQueues } from './target-queues.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
 export interface FollowUp {
   settle: Settle;
+  park: Park;
   settlements: Settlements;
   recovery: Recovery;
+  queues: TargetQueues;
+  joinQueues: JoinQueues;
+  lateSends: LateSends;
   /** The channel works again: what waits for it is tried within a second, wherever redelivery runs. */
   hasten(channel: ChannelName): void;
   /** Writes what is not written yet. */
@@ -30,14 +37,17 @@ export function createFollowUp(parts: {
     store.hastenLanes(channel, now()).catch(onFailed);
   };
   const recovery = new Recovery(hasten);
+  const queues = new TargetQueues(store, now, onFailed);
+  const { settle, park } = createSettle({ ...parts, settlements, room });
+  const lateSends = new LateSends({ ...parts, settle, recovery });
   return {
-    settle: createSettle({ settlements, room, now, random: parts.random }),
-    settlements,
-    recovery,
-    hasten,
-    close: () => {
+    ...{ settle, park, settlements, recovery, queues, lateSends, hasten },
+    joinQueues: createJoinQueues({ ...parts, queues, room }),
+    close: async () => {
       recovery.close();
-      return settlements.close();
+      queues.close();
+      await lateSends.close();
+      await settlements.close();
     },
   };
 }

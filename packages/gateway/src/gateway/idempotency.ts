@@ -5,7 +5,10 @@ import type { Plan } from '../core/plan.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Accepted } from './accept.ts';
 import { createDeadline } from './deadline.ts';
+import { queuesOf } from './dispatch.ts';
+import { isLeaseOver } from './lease.ts';
 import {
+  type ChannelName,
   type DeliveryStore,
   type Dispatch,
   type DispatchResults,
@@ -20,7 +23,7 @@ import {
 const rememberMs = 1000;
 
 export interface IdempotencyParts {
-  store: IdempotencyStore & Pick<DeliveryStore, 'findDispatch'>;
+  store: IdempotencyStore & Pick<DeliveryStore, 'findDispatch' | 'listDeliveries'>;
   now: () => number;
 }
 
@@ -39,11 +42,35 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
     { notificationId, leaseUntil }: IdempotencyRecord,
     request: NormalizedRequest,
   ): Promise<Recalled> {
-    if (leaseUntil > now()) throw inProgress();
+    if (!isLeaseOver(leaseUntil, now())) throw inProgress();
     const kept = await store.findDispatch(ownerId, notificationId);
     // Whoever takes over the dispatch of the dead process is about to settle it.
     if (kept !== null && kept.results === null) throw inProgress();
-    return { interrupted: { id: notificationId, ...reportOf(request, kept?.dispatch ?? null, kept?.results ?? null) } };
+    const results = kept?.results && (await sinceDelivered(ownerId, notificationId, kept.dispatch, kept.results));
+    return { interrupted: { id: notificationId, ...reportOf(request, kept?.dispatch ?? null, results ?? null) } };
+  }
+
+  /** What the dead process did not send was put into the queue, and may have been delivered from there. */
+  async function sinceDelivered(
+    ownerId: string,
+    notificationId: string,
+    dispatch: Dispatch,
+    results: DispatchResults,
+  ): Promise<DispatchResults> {
+    const queues = queuesOf(ownerId, dispatch);
+    const deliveries = await store.listDeliveries({ ownerId, notificationId, limit: Math.max(1, queues.length) });
+    const of = (channel: ChannelName): Outcome['kind'][] =>
+      queues
+        .filter((queue) => queue.channel === channel)
+        .map(({ target }, index) => {
+          const first = results[channel][index] as Outcome['kind'];
+          const state = deliveries.find((each) => each.channel === channel && each.target === target)?.state;
+          if (state === 'sent') return 'sent';
+          // A strict caller hears how its one attempt ended, and nothing before.
+          if (state === 'waiting' && channel === 'mqtt' && dispatch.isStrict) throw inProgress();
+          return state === 'dead' && first === 'retry' ? 'rejected' : first;
+        });
+    return { push: of('push'), email: of('email'), mqtt: of('mqtt') };
   }
 
   return {

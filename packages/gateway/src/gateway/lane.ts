@@ -3,13 +3,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NotSent, Outcome } from '../core/answer.ts';
 import { laterDelays, nextTurn, spread } from '../core/backoff.ts';
 import type { Recipients } from '../core/plan.ts';
-import { giveUp, notBefore } from './dispatch.ts';
+import { giveUp, holdsQueue, notBefore } from './dispatch.ts';
 import { leaseMs, leaseReserveMs } from './lease.ts';
-import { type Delivery, EncryptionKeyMissing, type Lane, type Store, StoreUnavailable } from './ports.ts';
+import {
+  type ChannelName,
+  type Delivery,
+  EncryptionKeyMissing,
+  type Lane,
+  type Store,
+  StoreUnavailable,
+} from './ports.ts';
 import { findReadable, type Tell } from './tell.ts';
 
 /** Deliveries between two writes of how they went: after a crash so many may be told twice. */
-const laneBatch = 50;
+const laneBatch: Record<ChannelName, number> = { mqtt: 200, email: 50, push: 50 };
+/**
+ * Sends to one target that are under way at once. What goes over one MQTT connection arrives in the order in which it
+ * was sent; mail and push take several ways.
+ */
+const atOnce: Record<ChannelName, number> = { mqtt: 50, email: 1, push: 1 };
+const unreadable: Outcome = { kind: 'rejected', error: 'The notification was deleted, or does not open' };
 /** A provider that was not asked, because its breaker is open or too much waits for it, is tried again after this. */
 const notAskedMs = 12_000;
 /** Between two tries to write down how deliveries went. */
@@ -64,38 +77,51 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
   /** Once through the lane, as far as it goes. */
   async function goThrough(lane: Lane): Promise<void> {
     let after: string | undefined;
+    let isClosing = false;
+    let isReached = false;
     for (;;) {
       const waiting = await store.listWaiting(lane, {
         now: now(),
-        limit: laneBatch,
+        limit: laneBatch[lane.channel],
         ...(after !== undefined && { after }),
       });
-      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting);
+      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting, isReached);
+      isReached ||= last !== undefined;
       after = last ?? after;
-      const isEnd = waiting.length < laneBatch && last === waiting.at(-1)?.notificationId;
-      if (isStopped || isEnd || closing.aborted) return store.releaseLane(lane, releaseAt);
-      const extended = await store.extendLane(lane, now() + leaseMs);
+      if (isStopped || closing.aborted) {
+        await store.releaseLane(lane, releaseAt === undefined ? {} : { at: releaseAt });
+        return;
+      }
+      if (waiting.length < laneBatch[lane.channel] && last === waiting.at(-1)?.notificationId) {
+        if (await store.releaseLane(lane, { ifNothingSince: now() })) return;
+        // What joined meanwhile may be older than the last one, if another process accepted it.
+        after = undefined;
+        isClosing = true;
+      }
+      const extended = await store.extendLane(lane, now() + leaseMs, isClosing);
       if (extended === null) return;
       lane.leaseUntil = extended.leaseUntil;
     }
   }
 
   /** Stops where the target cannot be reached, since those behind have to wait too; and before the lease runs out. */
-  async function tryInOrder(lane: Lane, waiting: readonly Delivery[]): Promise<LaneTurn> {
+  async function tryInOrder(lane: Lane, waiting: readonly Delivery[], isReached: boolean): Promise<LaneTurn> {
     const recipients = await store.recipientsOf(lane.ownerId);
     const changed: Delivery[] = [];
     let unreached: NotSent | null = null;
     let isGone = false;
     try {
-      for (const delivery of waiting) {
+      for (let next = 0; next < waiting.length && !isGone && unreached === null; ) {
         if (closing.aborted || now() > lane.leaseUntil - leaseReserveMs) break;
-        const outcome = putOff(await tellAgain(delivery, recipients));
-        changed.push(afterTurn(delivery, outcome));
-        isGone = outcome.kind === 'gone';
-        if (isGone) break;
-        if (outcome.kind === 'retry' && (outcome.isUnreachable || outcome.isTargetFull || outcome.wasAsked === false)) {
-          unreached = outcome;
-          break;
+        // The first shows whether the target can be reached.
+        const several = waiting.slice(next, next + (next > 0 || isReached ? atOnce[lane.channel] : 1));
+        const outcomes = await tellAgain(several, recipients);
+        next += several.length;
+        for (const [index, delivery] of several.entries()) {
+          const outcome = putOff(outcomes[index] as Outcome);
+          changed.push(afterTurn(delivery, outcome));
+          isGone ||= outcome.kind === 'gone';
+          if (outcome.kind === 'retry' && holdsQueue(outcome)) unreached ??= outcome;
         }
       }
     } finally {
@@ -134,10 +160,17 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     return {};
   }
 
-  async function tellAgain(delivery: Delivery, recipients: Recipients): Promise<Outcome> {
-    const notification = await findReadable(parts, delivery.ownerId, delivery.notificationId);
-    if (notification === null) return { kind: 'rejected', error: 'The notification was deleted, or does not open' };
-    return parts.tell(notification, recipients, delivery);
+  /** All are read before the first is sent, so that they are sent in their order. */
+  async function tellAgain(several: readonly Delivery[], recipients: Recipients): Promise<Outcome[]> {
+    const notifications = await Promise.all(
+      several.map(({ ownerId, notificationId }) => findReadable(parts, ownerId, notificationId)),
+    );
+    return Promise.all(
+      several.map((delivery, index) => {
+        const notification = notifications[index] ?? null;
+        return notification === null ? unreadable : parts.tell(notification, recipients, delivery);
+      }),
+    );
   }
 
   function afterTurn(delivery: Delivery, outcome: Outcome): Delivery {
@@ -151,7 +184,8 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     const attempts = delivery.attempts + (isDue ? 1 : 0);
     if (outcome.kind !== 'retry' || (isDue && time >= delivery.expiresAt)) return giveUp({ ...told, attempts }, time);
     const wasNotAsked = outcome.wasAsked === false && !outcome.isUnreachable;
-    if (!isDue || wasNotAsked) return told;
+    if (wasNotAsked) return told;
+    if (!isDue) return { ...told, notBefore: notBefore(outcome, delivery.nextAt ?? time, time) };
     const nextAt = nextTurn({ ...delivery, attempts }, time, parts.random, outcome.retryAfterMs);
     return { ...told, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
   }

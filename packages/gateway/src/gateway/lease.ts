@@ -5,3 +5,15 @@ export const leaseMs = 30_000;
 
 /** What is left of a lease must do for one more send, however slow; otherwise it is extended first. */
 export const leaseReserveMs = 15_000;
+
+/** Clocks of processes on one store may differ by this much. */
+export const clockSkewMs = 30_000;
+
+/** A lease that ends later than this was written by a clock that ran ahead, and does not count. */
+export function latestLeaseEnd(now: number): number {
+  return now + leaseMs + clockSkewMs;
+}
+
+export function isLeaseOver(leaseUntil: number, now: number): boolean {
+  return leaseUntil <= now || leaseUntil > latestLeaseEnd(now);
+}

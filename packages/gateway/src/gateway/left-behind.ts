@@ -1,60 +1,60 @@
-// Takes up what a crash cut off between storing and sending.
-import type { Outcome } from '../core/answer.ts';
-import { leaseMs, leaseReserveMs } from './lease.ts';
-import type { ChannelName, Dispatch, Store } from './ports.ts';
-import type { Settle } from './settle.ts';
+// Dispatches that a crash interrupted between storing and sending: their targets wait in the queue, in front of what is
+// accepted later.
+import { orphanedDeliveries, queuesOf } from './dispatch.ts';
+import { leaseMs } from './lease.ts';
+import { type DispatchToSettle, type Store, StoreUnavailable } from './ports.ts';
 import type { Settlements } from './settlements.ts';
-import { findReadable, type Tell } from './tell.ts';
+import type { TargetQueues } from './target-queues.ts';
 
-const batch = 50;
+const batch = 500;
 
 export interface LeftBehindParts {
-  store: Pick<Store, 'claimDispatches' | 'findNotification' | 'recipientsOf'>;
-  tell: Tell;
-  settle: Settle;
-  settlements: Pick<Settlements, 'expect' | 'isOpen' | 'later'>;
+  store: Pick<Store, 'claimDispatches' | 'settleDispatches'>;
+  settlements: Pick<Settlements, 'isOpen'>;
+  queues: Pick<TargetQueues, 'open'>;
   now: () => number;
   onFailed: (error: unknown) => void;
 }
 
-/** Owner by owner side by side, but each owner's in the order of acceptance. */
-export async function takeUpLeftBehind(parts: LeftBehindParts, signal: AbortSignal): Promise<void> {
-  const { store, settlements, now } = parts;
-  const leaseUntil = now() + leaseMs;
-  const claimed = await store.claimDispatches(now(), leaseUntil, batch);
-  // Clocks may jump: what this process is still busy with was not left by anybody.
-  const left = claimed.filter(({ notificationId }) => !settlements.isOpen(notificationId));
-  await Promise.all(
-    [...Map.groupBy(left, ({ ownerId }) => ownerId).values()].map(async (ofOwner) => {
-      for (const { ownerId, notificationId, dispatch } of ofOwner) {
-        // What is not begun in time is claimed again when its lease has passed.
-        if (signal.aborted || now() > leaseUntil - leaseReserveMs) return;
-        await takeUp(parts, ownerId, notificationId, dispatch).catch(parts.onFailed);
-      }
-    }),
-  );
+/** `all` where no other process is alive, so that every dispatch in the store is orphaned. */
+export async function takeUpLeftBehind(parts: LeftBehindParts, which: 'orphaned' | 'all'): Promise<void> {
+  const { store, settlements, queues, now } = parts;
+  for (;;) {
+    const claimed = await store.claimDispatches(now(), now() + leaseMs, batch, which);
+    // Clocks may jump: what this process is still busy with was not left by anybody.
+    const orphaned = claimed.filter(({ notificationId }) => !settlements.isOpen(notificationId));
+    if (orphaned.length === 0) return;
+    const keeping = keep(
+      parts,
+      orphaned.map((each) => ({
+        ...{ ownerId: each.ownerId, notificationId: each.notificationId },
+        failed: orphanedDeliveries(each, now()),
+        results: {
+          push: each.dispatch.push.map(() => 'retry'),
+          email: each.dispatch.email ? ['retry'] : [],
+          mqtt: each.dispatch.mqtt.map(() => 'retry'),
+        },
+      })),
+    );
+    for (const { ownerId, dispatch } of orphaned) {
+      for (const name of queuesOf(ownerId, dispatch)) queues.open(name, keeping);
+    }
+    await keeping;
+    if (claimed.length < batch) return;
+  }
 }
 
-async function takeUp(
-  parts: LeftBehindParts,
-  ownerId: string,
-  notificationId: string,
-  dispatch: Dispatch,
-): Promise<void> {
-  const { store, settlements, settle } = parts;
-  settlements.expect(notificationId);
-  const notification = await findReadable(parts, ownerId, notificationId);
-  if (notification === null) {
-    settlements.later({ ownerId, notificationId, results: { push: [], email: [], mqtt: [] }, failed: [] });
-    return;
+async function keep({ store, onFailed }: LeftBehindParts, settled: readonly DispatchToSettle[]): Promise<void> {
+  try {
+    await store.settleDispatches(settled);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    // One owner whose key is lost must not hold up the others.
+    for (const each of settled) {
+      await store.settleDispatches([each]).catch(async (reason: unknown) => {
+        onFailed(reason);
+        await store.settleDispatches([{ ...each, failed: [] }]);
+      });
+    }
   }
-  const recipients = await store.recipientsOf(ownerId);
-  const tell = (channel: ChannelName, target: string): Promise<Outcome> =>
-    parts.tell(notification, recipients, { channel, target, qos: dispatch.qos });
-  const [push, email, mqtt] = await Promise.all([
-    Promise.all(dispatch.push.map((id) => tell('push', id))),
-    Promise.all(dispatch.email ? [tell('email', '')] : []),
-    Promise.all(dispatch.mqtt.map((id) => tell('mqtt', id))),
-  ]);
-  await settle(notification, dispatch, { push, email, mqtt });
 }

@@ -2,19 +2,21 @@
 // up. Any number of processes may do this at once: dispatches and lanes are held by lease.
 import type { FollowUp } from './follow-up.ts';
 import { createLaneWork, type LaneParts } from './lane.ts';
-import { leaseMs } from './lease.ts';
+import { clockSkewMs, leaseMs } from './lease.ts';
 import { type LeftBehindParts, takeUpLeftBehind } from './left-behind.ts';
 import type { Channels, Lane, Store } from './ports.ts';
 import { createTell } from './tell.ts';
 
 const pollMs = 1000;
+/** Between two looks for what a clock that ran ahead left; one that is set back is noticed at once. */
+const lookAheadMs = 60_000;
 /** Lanes worked on at once. */
 const maxLanes = 32;
 
 export interface RedeliveryParts extends Omit<LaneParts, 'tell'> {
-  store: LaneParts['store'] & LeftBehindParts['store'] & Pick<Store, 'claimLanes'>;
+  store: LaneParts['store'] & LeftBehindParts['store'] & Pick<Store, 'claimLanes' | 'resetTimesAhead'>;
   channels: Channels;
-  followUp: Pick<FollowUp, 'settle' | 'settlements' | 'recovery'>;
+  followUp: Pick<FollowUp, 'settlements' | 'recovery' | 'queues'>;
 }
 
 export interface Redelivery {
@@ -26,7 +28,7 @@ export interface Redelivery {
 
 export function startRedelivery(parts: RedeliveryParts): Redelivery {
   const { store, now, onFailed } = parts;
-  const { settle, settlements, recovery } = parts.followUp;
+  const { settlements, recovery, queues } = parts.followUp;
   const closing = new AbortController();
   const tell = createTell({ channels: parts.channels, recovery });
   const workLane = createLaneWork({ ...parts, tell }, closing.signal);
@@ -34,21 +36,28 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   const held = new Map<string, { lane: Lane; work: Promise<void> }>();
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | null = null;
-  let takingUp: Promise<void> | null = null;
+  let lastLook = Number.NEGATIVE_INFINITY;
+  let lookAheadAt = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
     await settlements.flush();
-    takingUp ??= takeUpLeftBehind({ ...parts, tell, settle, settlements }, closing.signal)
-      .catch(onFailed)
-      .finally(() => {
-        takingUp = null;
-      });
+    await lookAhead();
+    await takeUpLeftBehind({ ...parts, settlements, queues }, 'orphaned');
     while (!closing.signal.aborted && held.size < maxLanes) {
       const claimed = await store.claimLanes(now(), now() + leaseMs, maxLanes - held.size);
       if (claimed.length === 0) break;
       for (const lane of claimed) begin(lane);
       if (held.size >= maxLanes) await Promise.race([...held.values()].map(({ work }) => work));
     }
+  }
+
+  async function lookAhead(): Promise<void> {
+    const time = now();
+    const isSetBack = time < lastLook - clockSkewMs;
+    lastLook = time;
+    if (!isSetBack && performance.now() < lookAheadAt) return;
+    await store.resetTimesAhead(time);
+    lookAheadAt = performance.now() + lookAheadMs;
   }
 
   function begin(lane: Lane): void {
@@ -82,7 +91,6 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
 
   async function finish(): Promise<void> {
     await looking;
-    await takingUp;
     await Promise.all([...held.values()].map(({ work }) => work));
   }
 

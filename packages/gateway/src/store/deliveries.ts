@@ -2,16 +2,18 @@
 // target goes out in order, once, however many processes there are.
 import type { Qos } from '@tocsin/contract';
 import { type CompiledQuery, sql } from 'kysely';
+import { clockSkewMs, latestLeaseEnd } from '../gateway/lease.ts';
 import {
   type ChannelName,
   type Delivery,
   type DeliveryStore,
+  type DispatchToSettle,
   type Lane,
   type LaneName,
   SealBroken,
 } from '../gateway/ports.ts';
 import { type Place, seal } from './cipher.ts';
-import type { Database } from './database.ts';
+import type { Database, Dialect } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import { skipLockedOn } from './skip-locked.ts';
 import type { Tables } from './tables.ts';
@@ -20,10 +22,20 @@ type Row = Tables['deliveries'];
 
 const dayMs = 86_400_000;
 
+/** For values that are selected: PostgreSQL would take all of them for text. */
+const columnTypes: Record<Dialect, Partial<Record<keyof Row, string>>> = {
+  sqlite: { attempts: 'integer', qos: 'integer', sealed: 'blob', ...times('integer') },
+  postgres: { attempts: 'integer', qos: 'integer', sealed: 'bytea', ...times('bigint') },
+};
+
+function times(type: string): Partial<Record<keyof Row, string>> {
+  return { created_at: type, next_at: type, not_before: type, expires_at: type, ended_at: type };
+}
+
 export interface Deliveries {
   store: Omit<DeliveryStore, 'settleDispatches' | 'claimDispatches' | 'findDispatch'>;
   /** What puts deliveries in and opens their lanes, for a transaction of the caller's. */
-  keep(failed: readonly Delivery[]): Promise<CompiledQuery[]>;
+  keep(settled: readonly Pick<DispatchToSettle, 'failed' | 'sending'>[]): Promise<CompiledQuery[]>;
   /** What makes deliveries dead that count as sent, for a transaction of the caller's. */
   keepDead(dead: readonly Delivery[]): Promise<CompiledQuery[]>;
 }
@@ -80,8 +92,16 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
   }
 
   /** A lane is there as long as something waits in it, and counts what was put in. */
-  function openLane({ ownerId, channel, target }: LaneName, nextAt: number): CompiledQuery {
-    const lane = { owner_id: ownerId, channel, target, next_at: nextAt, version: 1, lease_until: 0 };
+  function openLane({ ownerId, channel, target }: LaneName, nextAt: number, leaseUntil = 0): CompiledQuery {
+    const lane = {
+      owner_id: ownerId,
+      channel,
+      target,
+      next_at: nextAt,
+      version: 1,
+      lease_until: leaseUntil,
+      closing: 0,
+    };
     return build
       .insertInto('delivery_lanes')
       .values(lane)
@@ -101,7 +121,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
   }
 
   /** Lanes are opened in one order everywhere, so that two processes cannot wait for each other. */
-  function openLanes(deliveries: readonly Delivery[]): CompiledQuery[] {
+  function openLanes(deliveries: readonly Delivery[], leaseUntil = 0): CompiledQuery[] {
     const earliest = new Map<string, { lane: LaneName; nextAt: number }>();
     for (const delivery of deliveries) {
       if (delivery.nextAt === null) continue;
@@ -109,7 +129,9 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
       const known = earliest.get(name);
       earliest.set(name, { lane: delivery, nextAt: Math.min(delivery.nextAt, known?.nextAt ?? delivery.nextAt) });
     }
-    return [...earliest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { lane, nextAt }]) => openLane(lane, nextAt));
+    return [...earliest]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, { lane, nextAt }]) => openLane(lane, nextAt, leaseUntil));
   }
 
   const ofDelivery = (delivery: Pick<Delivery, keyof LaneName | 'notificationId'>) =>
@@ -119,17 +141,49 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
     sql<boolean>`${ofLane(lane)} and version = ${version} and lease_until = ${lane.leaseUntil}`;
   const ofLane = ({ ownerId, channel, target }: LaneName) =>
     sql<boolean>`owner_id = ${ownerId} and channel = ${channel} and target = ${target}`;
+  const mayBeTried = (now: number) => sql<boolean>`next_at is not null and not_before <= ${now}`;
+  const isQueue = (lane: LaneName, now: number) =>
+    sql<boolean>`exists (select 1 from deliveries where ${ofLane(lane)} and ${mayBeTried(now)})`;
   const skipLocked = skipLockedOn(dialect);
 
+  /** The lane is changed first, which locks it: whoever holds it cannot end it meanwhile. */
+  async function join(delivery: Delivery, now: number, insist: boolean): Promise<CompiledQuery[]> {
+    const row = await toRow(delivery);
+    const columns = Object.keys(row) as (keyof Row)[];
+    const values = columns.map(
+      (column) => sql`cast(${row[column]} as ${sql.raw(columnTypes[dialect][column] ?? 'text')})`,
+    );
+    return [
+      build
+        .updateTable('delivery_lanes')
+        .set({
+          closing: insist ? 0 : sql<number>`closing`,
+          // Where nothing joins the holder is not disturbed.
+          version: insist ? sql<number>`version + 1` : sql<number>`version + 1 - closing`,
+          next_at: sql<number>`case when next_at < ${delivery.nextAt} then next_at else ${delivery.nextAt} end`,
+        })
+        .where(ofLane(delivery))
+        .returning('closing')
+        .compile(),
+      sql`insert into deliveries (${sql.join(columns.map((column) => sql.ref(column)))}) select ${sql.join(values)}
+        where exists (select 1 from delivery_lanes where ${ofLane(delivery)} and closing = 0)
+          and ${isQueue(delivery, now)} on conflict do nothing`.compile(build),
+    ];
+  }
+
   return {
-    async keep(failed) {
+    async keep(settled) {
+      const failed = settled.flatMap((each) => each.failed);
+      const sending = settled.flatMap((each) => (each.sending === undefined ? [] : [each.sending]));
+      const all = [...failed, ...sending.flatMap(({ deliveries }) => deliveries)];
       const queries: CompiledQuery[] = [];
-      for (const delivery of failed) {
+      for (const delivery of all) {
         const insert = build.insertInto('deliveries').values(await toRow(delivery));
         queries.push(insert.onConflict((conflict) => conflict.doNothing()).compile());
       }
       queries.push(...openLanes(failed));
-      for (const ownerId of new Set(failed.map((delivery) => delivery.ownerId))) queries.push(...dropOrphans(ownerId));
+      for (const { deliveries, leaseUntil } of sending) queries.push(...openLanes(deliveries, leaseUntil));
+      for (const ownerId of new Set(all.map((delivery) => delivery.ownerId))) queries.push(...dropOrphans(ownerId));
       return queries;
     },
 
@@ -152,10 +206,12 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
     store: {
       async claimLanes(now, leaseUntil, limit) {
         const due = build.selectFrom('delivery_lanes').select('owner_id');
-        const isDue = sql<boolean>`next_at <= ${now} and lease_until <= ${now}`;
+        // The lease of a clock that ran ahead is over, and so is the turn that it was given together with it.
+        const isAhead = sql<boolean>`lease_until > ${latestLeaseEnd(now)}`;
+        const isDue = sql<boolean>`((next_at <= ${now} and lease_until <= ${now}) or ${isAhead})`;
         if ((await database.read(due.where(isDue).limit(1).compile())).length === 0) return [];
         const [claimed] = await database.write([
-          sql`update delivery_lanes set lease_until = ${leaseUntil}, next_at = ${leaseUntil}
+          sql`update delivery_lanes set lease_until = ${leaseUntil}, next_at = ${leaseUntil}, closing = 0
           where (owner_id, channel, target) in (
             select owner_id, channel, target from delivery_lanes where ${isDue}
             order by next_at limit ${limit} ${skipLocked}
@@ -166,12 +222,13 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         );
       },
 
-      async extendLane(lane, leaseUntil) {
+      async extendLane(lane, leaseUntil, isClosing = false) {
         const [extended] = await database.write([
           build
             .updateTable('delivery_lanes')
             .set({
               lease_until: leaseUntil,
+              closing: isClosing ? 1 : 0,
               // One that was hastened stays so.
               next_at: sql<number>`case when next_at < lease_until then next_at else ${leaseUntil} end`,
             })
@@ -182,7 +239,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         return extended?.changes === 1 ? { ...lane, leaseUntil } : null;
       },
 
-      async releaseLane(lane, at) {
+      async releaseLane(lane, { at, ifNothingSince } = {}) {
         const held = build.selectFrom('delivery_lanes').where(ofLane(lane)).where('lease_until', '=', lane.leaseUntil);
         const waiting = build.selectFrom('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
         const look = held.select([
@@ -196,11 +253,13 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         // What is put in between the look and the release moves the version, and then it is looked at again.
         for (;;) {
           const [found] = await database.read(look.compile());
-          if (found === undefined) return;
+          if (found === undefined) return true;
+          if (ifNothingSince !== undefined && found.first !== null && (await hasQueue(lane, ifNothingSince)))
+            return false;
           const isHastened = found.next_at < lane.leaseUntil;
           const first = found.first as number | null;
           const due = Math.min(at ?? first ?? 0, isHastened ? found.next_at : Number.MAX_SAFE_INTEGER);
-          if (await release(lane, found.version, first === null ? null : due)) return;
+          if (await release(lane, found.version, first === null ? null : due)) return true;
         }
       },
 
@@ -209,8 +268,7 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
           .selectFrom('deliveries')
           .selectAll()
           .where(ofLane(lane))
-          .where('next_at', 'is not', null)
-          .where('not_before', '<=', now)
+          .where(mayBeTried(now))
           .where('notification_id', '>', after);
         return Promise.all(
           (await database.read(query.orderBy('notification_id').limit(limit).compile())).map(toDelivery),
@@ -281,6 +339,52 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
             .compile(),
         ]);
         return hastened?.changes ?? 0;
+      },
+
+      async resetTimesAhead(now) {
+        const isAhead = sql<boolean>`next_at is not null and created_at > ${now + clockSkewMs}`;
+        const found = build.selectFrom('deliveries').select('owner_id').where(isAhead).limit(1);
+        if ((await database.read(found.compile())).length === 0) return;
+        await database.write([
+          sql`update delivery_lanes set next_at = ${now}, version = version + 1
+            where (owner_id, channel, target) in (select owner_id, channel, target from deliveries where ${isAhead})
+          `.compile(build),
+          build
+            .updateTable('deliveries')
+            .set({ created_at: now, next_at: now, not_before: now, expires_at: now + dayMs })
+            .where(isAhead)
+            .compile(),
+        ]);
+      },
+
+      async joinLane(delivery, now, insist) {
+        const [lane, inserted] = await database.write(await join(delivery, now, insist));
+        if (inserted?.changes === 1) return 'joined';
+        const [found] = (lane?.rows ?? []) as { closing: number }[];
+        return found?.closing === 1 ? 'closing' : 'none';
+      },
+
+      async isClosing(lane) {
+        const found = build.selectFrom('delivery_lanes').select('closing').where(ofLane(lane)).where('closing', '=', 1);
+        return (await database.read(found.compile())).length > 0;
+      },
+
+      hasQueue,
+
+      async listQueues(now) {
+        const rows = await database.read(
+          sql<Pick<Row, 'owner_id' | 'channel' | 'target'>>`select owner_id, channel, target from delivery_lanes
+            where exists (
+              select 1 from deliveries where deliveries.owner_id = delivery_lanes.owner_id
+                and deliveries.channel = delivery_lanes.channel and deliveries.target = delivery_lanes.target
+                and deliveries.next_at is not null and deliveries.not_before <= ${now}
+            )`.compile(build),
+        );
+        return rows.map((row) => ({
+          ownerId: row.owner_id,
+          channel: row.channel as ChannelName,
+          target: row.target,
+        }));
       },
 
       async countWaiting(ownerId) {
@@ -362,13 +466,19 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
     },
   };
 
+  async function hasQueue(lane: LaneName, now: number): Promise<boolean> {
+    const found = sql<{ owner_id: string }>`select owner_id from deliveries
+      where ${ofLane(lane)} and ${mayBeTried(now)} limit 1`;
+    return (await database.read(found.compile(build))).length > 0;
+  }
+
   async function release(lane: Lane, version: number, nextAt: number | null): Promise<boolean> {
     const [released] = await database.write([
       nextAt === null
         ? build.deleteFrom('delivery_lanes').where(isHeld(lane, version)).compile()
         : build
             .updateTable('delivery_lanes')
-            .set({ next_at: nextAt, lease_until: 0 })
+            .set({ next_at: nextAt, lease_until: 0, closing: 0 })
             .where(isHeld(lane, version))
             .compile(),
     ]);

@@ -1,5 +1,6 @@
 // Whom each notification was to be told to at its first attempt, until it is known how that went.
 import { type CompiledQuery, sql } from 'kysely';
+import { latestLeaseEnd } from '../gateway/lease.ts';
 import type { DeliveryStore, Dispatch, DispatchResults, DispatchToSettle } from '../gateway/ports.ts';
 import type { Database } from './database.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -27,17 +28,20 @@ export function createDispatchStore(database: Database, keep: Deliveries['keep']
 
   return {
     async settleDispatches(settled) {
-      const queries = [...settle(settled), ...(await keep(settled.flatMap(({ failed }) => failed)))];
+      const queries = [...settle(settled), ...(await keep(settled))];
       if (queries.length > 0) await database.write(queries);
     },
 
-    async claimDispatches(now, leaseUntil, limit) {
+    async claimDispatches(now, leaseUntil, limit, which = 'orphaned') {
+      const isLeaseOver = sql`(lease_until <= ${now} or lease_until > ${latestLeaseEnd(now)})`;
+      // The first half is for the index, which has the unsettled ones only.
+      const isOrphaned = sql<boolean>`lease_until is not null ${which === 'all' ? sql`` : sql`and ${isLeaseOver}`}`;
       // Asked first by reading: most of the time there is nothing, and a look is cheaper than a transaction.
-      const expired = build.selectFrom('dispatches').select('owner_id').where('lease_until', '<=', now);
-      if ((await database.read(expired.limit(1).compile())).length === 0) return [];
+      const orphaned = build.selectFrom('dispatches').select('owner_id').where(isOrphaned);
+      if ((await database.read(orphaned.limit(1).compile())).length === 0) return [];
       const [claimed] = await database.write([
         sql`update dispatches set lease_until = ${leaseUntil} where (owner_id, notification_id) in (
-          select owner_id, notification_id from dispatches where lease_until <= ${now}
+          select owner_id, notification_id from dispatches where ${isOrphaned}
           order by lease_until limit ${limit} ${skipLocked}
         ) returning owner_id, notification_id, targets`.compile(build),
       ]);

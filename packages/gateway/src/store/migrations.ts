@@ -251,6 +251,14 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .addColumn('sealed', bytes, (column) => column.notNull()),
       ),
     },
+    {
+      name: '0011_closing_lanes',
+      statements: compile(
+        schema
+          .alterTable('delivery_lanes')
+          .addColumn('closing', 'integer', (column) => column.notNull().defaultTo(sql.lit(0))),
+      ),
+    },
   ];
 }
 

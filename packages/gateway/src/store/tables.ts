@@ -107,6 +107,8 @@ export interface Tables {
     version: number;
     /** 0 while nobody holds it. */
     lease_until: number;
+    /** 1 while its holder sends the last of it: until that is known nothing joins. */
+    closing: number;
   };
   idempotency: {
     owner_id: string;

@@ -5,7 +5,7 @@ import type { Outcome } from '../core/answer.ts';
 import type { Numbered } from './messages.ts';
 import { Outbox } from './outbox.ts';
 
-const tooLate: Outcome = { kind: 'retry', error: 'The embedded MQTT broker did not take the message in time' };
+const tooLate = unreachable('The embedded MQTT broker did not take the message in time');
 const headIsGone = unreachable('The embedded MQTT broker is gone');
 
 export class RemotePublisher implements MqttPublisher {

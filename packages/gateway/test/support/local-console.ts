@@ -8,7 +8,7 @@ import { createNotConfigured } from '../../src/channels/not-configured.ts';
 import { createAddresses } from '../../src/console/addresses.ts';
 import { addApi } from '../../src/console/api.ts';
 import { createConsole } from '../../src/console/app.ts';
-import type { ConsoleApiParts, SecurityNotice } from '../../src/console/parts.ts';
+import type { ConsoleApiParts } from '../../src/console/parts.ts';
 import { createReadiness } from '../../src/console/readiness.ts';
 import { createUuidV7Source } from '../../src/core/uuid-v7.ts';
 import { createAccept } from '../../src/gateway/accept.ts';
@@ -32,8 +32,6 @@ export interface LocalConsole {
   warnings: string[];
   /** Links that were mailed. */
   mails: { to: string; url: string }[];
-  /** What owners were told about their accounts. */
-  notices: { to: string; notice: SecurityNotice; settingsUrl: string }[];
   /** Every route, as the framework was told of it. */
   routes: { method: string; url: string; isPublic: boolean }[];
   /** A link of the console that has not been used. */
@@ -58,7 +56,6 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   const failures: unknown[] = [];
   const warnings: string[] = [];
   const mails: LocalConsole['mails'] = [];
-  const notices: LocalConsole['notices'] = [];
   const routes: LocalConsole['routes'] = [];
   const app = createConsole({
     readiness: createReadiness(store),
@@ -94,6 +91,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
         directory: { recipientsOf: async () => recipients },
         channels: { push: nothing, email: nothing, mqtt: nothing },
         followUp,
+        responseBudgetMs: 3000,
         newId: createUuidV7Source(now, randomUUID),
         now,
         onStoreFailure: ({ error }) => failures.push(error),
@@ -102,8 +100,6 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     mailer: {
       sendSignInLink: async ({ email }, url) => void mails.push({ to: email, url }),
       sendEmailConfirmation: async (_owner, email, url) => void mails.push({ to: email, url }),
-      sendSecurityNotice: async ({ email }, notice, settingsUrl) =>
-        void notices.push({ to: email, notice, settingsUrl }),
     },
     oidc: null,
     cookieKey: randomBytes(32),
@@ -132,7 +128,6 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     failures,
     warnings,
     mails,
-    notices,
     routes,
     link,
     async signIn(ownerId) {

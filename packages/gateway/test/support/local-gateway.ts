@@ -47,6 +47,7 @@ export interface LocalOptions {
   /** For TLS. */
   createServer?: ServerMaker;
   maxWaitingPerOwner?: number;
+  responseBudgetMs?: number;
   /** Stands between the API and the store. */
   wrapStore?: (store: Store) => Store;
 }
@@ -124,6 +125,7 @@ function appParts(
       directory,
       channels: { ...noChannels, ...options.channels },
       followUp,
+      responseBudgetMs: options.responseBudgetMs ?? 3000,
       newId: createUuidV7Source(now, randomUUID),
       now,
       onStoreFailure: () => undefined,

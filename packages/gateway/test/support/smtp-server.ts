@@ -115,6 +115,11 @@ export class TestMailServer {
   /** Goes on with what was stalled, as if nothing had been. */
   resume(): void {
     for (const step of Object.keys(this.faults) as Step[]) delete this.faults[step];
+    this.proceed();
+  }
+
+  /** Goes on with what was stalled; the faults stay. */
+  proceed(): void {
     for (const goOn of this.#stalled.splice(0)) goOn();
   }
 

@@ -64,6 +64,8 @@ export interface DispatchToSettle {
   results: DispatchResults;
   /** Those that were not reached. */
   failed: readonly Delivery[];
+  /** Those that are still being sent: they wait in lanes that the caller holds until then. */
+  sending?: { deliveries: readonly Delivery[]; leaseUntil: number };
 }
 
 export interface DeliveryFilter {
@@ -85,11 +87,15 @@ export interface WaitingTotals {
 export interface DeliveryStore {
   /** Resolves once durable. Settling twice does nothing the second time. */
   settleDispatches(settled: readonly DispatchToSettle[]): Promise<void>;
-  /** Takes over dispatches whose lease has passed: their process died between storing and settling. */
+  /**
+   * Takes over dispatches whose lease is over: their process died between storing and settling. `all`: whatever their
+   * leases say, for a caller that knows that no other process is alive.
+   */
   claimDispatches(
     now: number,
     leaseUntil: number,
     limit: number,
+    which?: 'orphaned' | 'all',
   ): Promise<{ ownerId: string; notificationId: string; dispatch: Dispatch }[]>;
   findDispatch(
     ownerId: string,
@@ -98,10 +104,16 @@ export interface DeliveryStore {
 
   /** Lanes that are due and that nobody holds, held until then by the caller alone. */
   claimLanes(now: number, leaseUntil: number, limit: number): Promise<Lane[]>;
-  /** null when it is no longer held: its lease passed and another took it. */
-  extendLane(lane: Lane, leaseUntil: number): Promise<Lane | null>;
-  /** Gives it back; it is due at `at`, or with the first of what waits in it, or now if it was hastened meanwhile. An empty lane ends. */
-  releaseLane(lane: Lane, at?: number): Promise<void>;
+  /**
+   * null when it is no longer held: its lease passed and another took it. While it is closing nothing joins, so that its
+   * end comes even under load.
+   */
+  extendLane(lane: Lane, leaseUntil: number, isClosing?: boolean): Promise<Lane | null>;
+  /**
+   * Gives it back; it is due at `at`, or with the first of what waits in it, or now if it was hastened meanwhile. An
+   * empty lane ends. With `ifNothingSince`, false, and still held, when something joined that may be tried at that time.
+   */
+  releaseLane(lane: Lane, options?: { at?: number; ifNothingSince?: number }): Promise<boolean>;
   /** Everything in the lane that is due has had its turn; nothing of it is due again before `notBefore`. */
   postponeDue(lane: LaneName, now: number, turn: { delaysMs: readonly number[]; notBefore: number }): Promise<void>;
   /** Gives up all that waits in the lane. */
@@ -112,6 +124,19 @@ export interface DeliveryStore {
   updateDeliveries(deliveries: readonly Delivery[]): Promise<void>;
   /** Makes every lane of a channel due now; says how many. */
   hastenLanes(channel: ChannelName, now: number): Promise<number>;
+  /** What a clock that ran ahead put in waits as if it had been put in now, and is due now. */
+  resetTimesAhead(now: number): Promise<void>;
+
+  /**
+   * Puts a delivery behind what waits for its target, durably, if anything does that may be tried at `now`. Never begins
+   * a lane. `closing`: the last of it is being sent, and whoever wants to join may ask again soon, or insist.
+   */
+  joinLane(delivery: Delivery, now: number, insist: boolean): Promise<'joined' | 'none' | 'closing'>;
+  isClosing(lane: LaneName): Promise<boolean>;
+  /** Whether something waits for the target that may be tried at `now`. */
+  hasQueue(lane: LaneName, now: number): Promise<boolean>;
+  /** All targets for which that is so. */
+  listQueues(now: number): Promise<LaneName[]>;
 
   countWaiting(ownerId: string): Promise<number>;
   waitingTotals(): Promise<WaitingTotals>;

@@ -1,0 +1,102 @@
+// A clock that was wrong and is set right: what was stored under it is delivered, once, and no key stays in use.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { fakeClockObstacle, withClockOff } from './support/fake-clock.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { Subscriber } from './support/mqtt-subscriber.ts';
+import { Postgres, postgresObstacle } from './support/postgres.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+
+const wrong = ['+1h', '-1h', '+1d', '-1d'] as const;
+/** A lease of 30 s may still run when the clock was behind. */
+const patienceMs = 90_000;
+
+const stores = {
+  SQLite: { obstacle: () => null, environment: async () => ({}) },
+  PostgreSQL: {
+    obstacle: postgresObstacle,
+    environment: async (t: TestContext): Promise<Record<string, string>> => {
+      const postgres = await Postgres.start();
+      t.after(() => postgres.stop());
+      return { TOCSIN_DATABASE_URL: await postgres.createDatabase() };
+    },
+  },
+};
+
+for (const [name, store] of Object.entries(stores)) {
+  for (const by of wrong) {
+    test(`What was interrupted under a clock that was wrong by ${by} is delivered once it is right (${name})`, {
+      timeout: 240_000,
+    }, async (t) => {
+      if (!canRun(t, fakeClockObstacle() ?? mosquittoObstacle() ?? store.obstacle())) return;
+      const mosquitto = await Mosquitto.start({ isPersistent: true });
+      t.after(() => mosquitto.stop());
+      const installation = await Installation.create({
+        TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
+        ...(await store.environment(t)),
+      });
+      t.after(() => installation.remove());
+      const wrongly = await installation.serve(withClockOff(by));
+      const { owner, key, device } = wrongly.line.firstRun as { owner: string; key: string; device: { id: string } };
+      const topic = `tocsin/${owner}/${device.id}/notifications`;
+      const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
+      t.after(() => phone.stop());
+      const send = ({ api }: GatewayProcess, title: string) =>
+        notify({ api, key }, { title, mqttQos: 1 }, { 'Idempotency-Key': title });
+      const arrived = () => phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
+
+      assert.equal((await send(wrongly, 'before')).body.mqttPublishedCount, 1);
+      // The broker is away: these wait.
+      await mosquitto.shutDown();
+      const waiting = ['waiting-0', 'waiting-1'];
+      for (const title of waiting) await send(wrongly, title);
+      // The broker takes nothing: these are stored and being sent when the process is killed.
+      await mosquitto.run();
+      mosquitto.freeze();
+      const interrupted = ['interrupted-0', 'interrupted-1', 'interrupted-2'];
+      for (const title of interrupted) send(wrongly, title).catch(() => undefined);
+      const inbox = () => installation.json<{ title: string }[]>('inbox', 'list', '--limit', '100');
+      await eventually(
+        'all are stored',
+        30_000,
+        async () => (await inbox()).length,
+        (count) => count === 6,
+      );
+      await wrongly.kill();
+      mosquitto.thaw();
+
+      const rightly = await installation.serve();
+      const wanted = ['before', ...waiting, ...interrupted];
+      await eventually(
+        'all of them arrive',
+        patienceMs,
+        () => wanted.filter((title) => !arrived().includes(title)),
+        (missing) => missing.length === 0,
+      );
+      // A day of a clock that was a day behind is over, and with it the keys.
+      for (const title of by === '-1d' ? [] : wanted) {
+        const { body } = await eventually(
+          `the key of ${title} is answered`,
+          patienceMs,
+          () => send(rightly, title),
+          ({ status }) => status !== 409,
+        );
+        assert.equal(body.ok, true);
+        assert.equal(body.stored, true);
+      }
+      const stored = (await inbox()).map(({ title }) => title);
+      assert.deepEqual(stored.toSorted(), wanted.toSorted(), 'none is stored twice');
+      assert.deepEqual(await installation.json<unknown[]>('delivery', 'list', '--state', 'waiting'), []);
+      const twice = arrived().filter((title, index, all) => all.indexOf(title) !== index);
+      // Those that were under way may have reached the broker before the process was killed.
+      assert.deepEqual(
+        twice.filter((title) => !title.startsWith('interrupted')),
+        [],
+        'none arrives twice',
+      );
+    });
+  }
+}

@@ -1,0 +1,195 @@
+// Notifications to one target arrive in the order of acceptance, also around outages and crashes: what is new waits
+// behind what waits already.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Load, overtaken, startLoad } from './support/arrival-order.ts';
+import { clusterObstacle, startCluster } from './support/cluster.ts';
+import { eventually } from './support/eventually.ts';
+import { Installation } from './support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { Subscriber } from './support/mqtt-subscriber.ts';
+import { fcmToken } from './support/push-channel.ts';
+import { FcmStandIn } from './support/push-fcm-stand-in.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+
+const idsAt = (phone: Subscriber): string[] =>
+  phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
+const idsIn = (mail: TestMailServer): string[] =>
+  mail.mails.map(({ raw }) => /^Message-ID: <([0-9a-f-]{36})@/im.exec(raw)?.[1] ?? raw);
+
+/** Its session outlives the broker, so that nothing is missed while it reconnects. */
+async function startPhone(t: TestContext, mosquitto: Mosquitto, owner: string, device: string): Promise<Subscriber> {
+  const topic = `tocsin/${owner}/${device}/notifications`;
+  const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
+  t.after(() => phone.stop());
+  return phone;
+}
+
+async function startBroker(t: TestContext): Promise<Mosquitto> {
+  const settings = ['max_queued_messages 100000', 'max_inflight_messages 1'];
+  const mosquitto = await Mosquitto.start({ isPersistent: true, settings });
+  t.after(() => mosquitto.stop());
+  return mosquitto;
+}
+
+/** Goes away and comes back a few times, under load. */
+async function breakBroker(mosquitto: Mosquitto, load: Load): Promise<void> {
+  for (const [round, how] of ['shutDown', 'freeze', 'shutDown', 'freeze', 'shutDown', 'shutDown'].entries()) {
+    await load.moreAtOnce(30);
+    if (how === 'freeze') mosquitto.freeze();
+    else await mosquitto.shutDown();
+    await load.more(20 + 20 * round);
+    if (how === 'freeze') mosquitto.thaw();
+    else await mosquitto.run();
+  }
+  await load.moreAtOnce(30);
+}
+
+for (const workers of ['1', '2']) {
+  test(`No notification overtakes an older one to the same device while Mosquitto goes away and comes back (${workers} worker)`, {
+    timeout: 600_000,
+  }, async (t) => {
+    if (!canRun(t, mosquittoObstacle())) return;
+    const mosquitto = await startBroker(t);
+    const installation = await Installation.create({
+      TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
+      TOCSIN_WORKERS: workers,
+    });
+    t.after(() => installation.remove());
+    const gateway = await installation.serve();
+    const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
+    const phone = await startPhone(t, mosquitto, owner, device.id);
+    // Two workers have two connections to the broker: what they send at the same moment has no order.
+    const load = startLoad([gateway.api], gateway.key, workers === '1' ? 8 : 1, { title: 'x', mqttQos: 1 });
+    await breakBroker(mosquitto, load);
+    await load.stop();
+    assert.deepEqual(await overtaken(load.accepted, () => idsAt(phone)), [], `of ${load.accepted.length}`);
+    assert.ok(load.scheduled > 0);
+    t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+    assert.deepEqual(await installation.json<unknown[]>('delivery', 'list', '--state', 'waiting'), []);
+  });
+}
+
+test('No notification overtakes an older one to the same device on two nodes', { timeout: 600_000 }, async (t) => {
+  if (!canRun(t, clusterObstacle())) return;
+  const mosquitto = await startBroker(t);
+  const { nodes, key, ownerId, deviceId } = await startCluster(t, 2, {
+    TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
+  });
+  const phone = await startPhone(t, mosquitto, ownerId, deviceId);
+  const apis = nodes.map(({ api }) => api);
+  const load = startLoad(apis, key, 1, { title: 'x', mqttQos: 1 });
+  await breakBroker(mosquitto, load);
+  await load.stop();
+  assert.deepEqual(await overtaken(load.accepted, () => idsAt(phone)), [], `of ${load.accepted.length}`);
+  assert.ok(load.scheduled > 0);
+  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+});
+
+test('No email overtakes an older one while the mail server goes away and comes back', {
+  timeout: 600_000,
+}, async (t) => {
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    TOCSIN_EMAIL_TIMEOUT_MS: '2000',
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { owner } = gateway.line.firstRun as { owner: string };
+  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false });
+  for (let round = 0; round < 3; round += 1) {
+    await load.moreAtOnce(20);
+    await mail.kill();
+    await load.more(20);
+    await mail.start();
+  }
+  await load.moreAtOnce(20);
+  await load.stop();
+  assert.deepEqual(await overtaken(load.accepted, () => idsIn(mail)), [], `of ${load.accepted.length}`);
+  assert.ok(load.scheduled > 0);
+  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+});
+
+test('No push overtakes an older one to the same phone while FCM goes away and comes back', {
+  timeout: 600_000,
+}, async (t) => {
+  const clock = { now: Date.now() };
+  const ticking = setInterval(() => {
+    clock.now = Date.now();
+  }, 100);
+  t.after(() => clearInterval(ticking));
+  const fcm = await FcmStandIn.start(clock);
+  t.after(() => fcm.server.stop());
+  const { clientEmail, privateKey, projectId, tokenUrl, endpoint } = fcm.config;
+  const installation = await Installation.create({
+    TOCSIN_FCM_ENDPOINT: endpoint,
+    TOCSIN_FCM_CREDENTIALS: JSON.stringify({
+      ...{ type: 'service_account', client_email: clientEmail, private_key: privateKey },
+      ...{ project_id: projectId, token_uri: tokenUrl },
+    }),
+    TOCSIN_PUSH_TIMEOUT_MS: '1000',
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  await installation.json('push', 'add', '--provider', 'fcm', '--token', fcmToken('phone'));
+  let isDown = false;
+  fcm.replyToMessage = () => (isDown ? 'silence' : undefined);
+  const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false });
+  for (let round = 0; round < 3; round += 1) {
+    await load.moreAtOnce(20);
+    isDown = true;
+    await load.more(10);
+    isDown = false;
+  }
+  await load.moreAtOnce(20);
+  await load.stop();
+  const ids = () => fcm.accepted.map(({ data }) => data.id as string);
+  assert.deepEqual(await overtaken(load.accepted, ids), [], `of ${load.accepted.length}`);
+  assert.ok(load.scheduled > 0);
+  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+});
+
+test('What a crash interrupted goes out before what is accepted after the restart', { timeout: 600_000 }, async (t) => {
+  if (!canRun(t, mosquittoObstacle())) return;
+  const mosquitto = await startBroker(t);
+  const installation = await Installation.create({ TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}` });
+  t.after(() => installation.remove());
+  let gateway = await installation.serve();
+  const { key } = gateway;
+  const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
+  const phone = await startPhone(t, mosquitto, owner, device.id);
+  const sentTitle = (title: string): boolean => phone.received.some(({ payload }) => payload.includes(`"${title}"`));
+  for (let round = 0; round < 3; round += 1) {
+    // The broker takes nothing: these are stored, and being sent when the process is killed.
+    mosquitto.freeze();
+    const interrupted = Array.from({ length: 5 }, (_, count) => `interrupted ${round}-${count}`);
+    const requests = interrupted.map((title) => notify({ api: gateway.api, key }, { title, mqttQos: 1 }));
+    for (const request of requests) request.catch(() => undefined);
+    const inbox = () => installation.json<{ title: string }[]>('inbox', 'list', '--limit', '100');
+    await eventually(
+      'all are stored',
+      20_000,
+      async () => (await inbox()).filter(({ title }) => title.startsWith(`interrupted ${round}-`)).length,
+      (count) => count === interrupted.length,
+    );
+    await gateway.kill();
+    mosquitto.thaw();
+    gateway = await installation.serve();
+    await notify({ api: gateway.api, key }, { title: `after ${round}`, mqttQos: 1 });
+    await eventually(
+      'all of them arrive',
+      60_000,
+      () => [...interrupted, `after ${round}`].filter((title) => !sentTitle(title)),
+      (missing) => missing.length === 0,
+    );
+    const titles = phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
+    const first = (title: string): number => titles.indexOf(title);
+    for (const title of interrupted) assert.ok(first(title) < first(`after ${round}`), `${title} in ${titles}`);
+  }
+});

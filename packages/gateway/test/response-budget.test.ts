@@ -1,0 +1,167 @@
+// A provider that hangs costs a response no more than its budget, and what is sent later is recorded as it ended.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
+import { Subscriber } from './support/mqtt-subscriber.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+
+interface Row {
+  channel: string;
+  state: string;
+  error: string;
+}
+
+async function build(t: TestContext, environment: Record<string, string> = {}) {
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    TOCSIN_RESPONSE_BUDGET_MS: '300',
+    ...environment,
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { owner } = gateway.line.firstRun as { owner: string };
+  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  return { mail, installation, gateway };
+}
+
+const emailOnly = (title: string) => ({ title, sendMqtt: false });
+const list = (installation: Installation, ...more: string[]) => installation.json<Row[]>('delivery', 'list', ...more);
+const titles = (mail: TestMailServer): string[] =>
+  mail.mails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
+
+async function sendSlowly(gateway: GatewayProcess, title: string) {
+  const startedAt = performance.now();
+  const { status, body } = await notify(gateway, emailOnly(title));
+  assert.equal(status, 200);
+  assert.equal(body.emailSent, false);
+  assert.deepEqual(body.warnings, ['email_send_failed', 'redelivery_scheduled']);
+  return performance.now() - startedAt;
+}
+
+test('A mail server that hangs costs the first response its budget, and the next ones nothing', {
+  timeout: 120_000,
+}, async (t) => {
+  const { mail, installation, gateway } = await build(t);
+  mail.faults.greeting = 'stall';
+  for (const title of ['first', 'second', 'third', 'fourth']) {
+    const ms = await sendSlowly(gateway, title);
+    // The mail server is given 8 s; on a busy machine a budget of 0.3 s may well take a few.
+    assert.ok(ms < 6000, `${title} took ${ms} ms`);
+    t.diagnostic(`${title}: ${ms.toFixed(0)} ms`);
+  }
+  const waiting = (await list(installation)).filter(({ state }) => state === 'waiting');
+  assert.equal(waiting.length, 4, 'all four are in the list');
+  mail.resume();
+  await eventually(
+    'all arrive, in order, once',
+    90_000,
+    () => titles(mail),
+    (seen) => seen.length === 4,
+  );
+  assert.deepEqual(titles(mail), ['first', 'second', 'third', 'fourth']);
+});
+
+test('An email that the server takes after the response is recorded as sent, and not sent again', {
+  timeout: 120_000,
+}, async (t) => {
+  const { mail, installation, gateway } = await build(t);
+  mail.faults.data = 'stall';
+  await sendSlowly(gateway, 'late');
+  await mail.stalls(1);
+  assert.deepEqual(
+    (await list(installation)).map(({ channel, state }) => [channel, state]),
+    [['email', 'waiting']],
+  );
+  mail.resume();
+  await eventually(
+    'it is recorded as sent',
+    60_000,
+    async () => (await list(installation, '--state', 'sent')).map(({ state }) => state),
+    ([state]) => state === 'sent',
+  );
+  const { body } = await notify(gateway, emailOnly('next'));
+  assert.equal(body.emailSent, true, 'and the next one goes out at once');
+  assert.deepEqual(titles(mail), ['late', 'next'], 'once each');
+});
+
+test('An email that the server refuses after the response is recorded as dead', { timeout: 120_000 }, async (t) => {
+  const { mail, installation, gateway } = await build(t);
+  mail.faults.rcpt = 'stall';
+  await sendSlowly(gateway, 'late');
+  await mail.stalls(1);
+  mail.faults.data = 554;
+  delete mail.faults.rcpt;
+  mail.proceed();
+  const [row] = await eventually(
+    'it is recorded as dead',
+    60_000,
+    () => list(installation),
+    ([first]) => first?.state === 'dead',
+  );
+  assert.match(row?.error ?? '', /refused/);
+});
+
+test('A process that is killed while a late email is under way leaves it to the next one', {
+  timeout: 180_000,
+}, async (t) => {
+  const { mail, installation, gateway } = await build(t);
+  const { key } = gateway;
+  mail.faults.data = 'stall';
+  await sendSlowly(gateway, 'late');
+  await mail.stalls(1);
+  await gateway.kill();
+  for (const step of ['data', 'greeting'] as const) delete mail.faults[step];
+  const again = await installation.serve();
+  await notify({ api: again.api, key }, emailOnly('next'));
+  await eventually(
+    'both arrive, in order',
+    90_000,
+    () => titles(mail),
+    (seen) => seen.includes('next'),
+  );
+  assert.deepEqual(titles(mail), ['late', 'next']);
+});
+
+test('A strict publish that runs out of its budget is a 502, and is not sent later', {
+  timeout: 120_000,
+}, async (t) => {
+  if (!canRun(t, mosquittoObstacle())) return;
+  const mosquitto = await Mosquitto.start();
+  t.after(() => mosquitto.stop());
+  const { installation, gateway } = await build(t, {
+    TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
+    TOCSIN_MQTT_TIMEOUT_MS: '9000',
+  });
+  const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
+  const strict = { title: 'strict', strictDelivery: true, mqttQos: 1, sendEmail: false };
+  assert.equal((await notify(gateway, { ...strict, title: 'before' })).status, 200);
+  mosquitto.freeze();
+  const { status, body } = await notify(gateway, strict);
+  assert.equal(status, 502);
+  assert.equal(body.code, 'mqtt_publish_failed');
+  assert.ok(!body.warnings.includes('redelivery_scheduled'));
+  const rows = await list(installation);
+  assert.deepEqual(
+    rows.map(({ channel, state }) => [channel, state]),
+    [['mqtt', 'dead']],
+  );
+  mosquitto.thaw();
+  const phone = await Subscriber.start(mosquitto.port, `tocsin/${owner}/${device.id}/notifications`);
+  t.after(() => phone.stop());
+  await eventually(
+    'the broker is there again',
+    30_000,
+    async () => (await notify(gateway, { ...strict, title: 'after' })).status,
+    (now) => now === 200,
+  );
+  const seen = () => phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
+  await eventually('what came after arrives', 10_000, seen, (all) => all.includes('after'));
+  assert.ok(!seen().includes('strict'));
+});

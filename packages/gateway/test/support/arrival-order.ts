@@ -1,0 +1,68 @@
+// Load around outages, and in which order it arrives.
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from './eventually.ts';
+import { notify } from './requests.ts';
+
+export interface Load {
+  /** Ids of what was accepted and stored, so far. */
+  readonly accepted: string[];
+  /** How many responses said `redelivery_scheduled`. */
+  scheduled: number;
+  /** Resolves when so many more have been accepted. */
+  more(count: number): Promise<void>;
+  /** Resolves when so many more have been delivered before their response, under the same load. */
+  moreAtOnce(count: number): Promise<void>;
+  /** Resolves when the requests under way have their responses. */
+  stop(): Promise<void>;
+}
+
+/** So many callers at once, each with a request under way all the time, at one of the addresses in turn. */
+export function startLoad(apis: readonly string[], key: string, callers: number, request: object): Load {
+  const accepted: string[] = [];
+  let isOver = false;
+  const until = async (what: string, count: () => number, more: number): Promise<void> => {
+    const wanted = count() + more;
+    await eventually(what, 180_000, count, (now) => now >= wanted);
+  };
+  const load: Load = {
+    accepted,
+    scheduled: 0,
+    more: (count) => until('more is accepted', () => accepted.length, count),
+    moreAtOnce: (count) => until('more is delivered at once', () => accepted.length - load.scheduled, count),
+    stop: async () => {
+      isOver = true;
+      await Promise.all(running);
+    },
+  };
+  const running = Array.from({ length: callers }, async (_, caller) => {
+    for (let count = caller; !isOver; count += 1) {
+      const { status, body } = await notify({ api: apis[count % apis.length] as string, key }, request);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.equal(body.stored, true);
+      accepted.push(body.id);
+      if (body.warnings.includes('redelivery_scheduled')) load.scheduled += 1;
+      // Leaves the processor to the others: what is tested is order, not speed.
+      await delay(5);
+    }
+  });
+  return load;
+}
+
+/** Waits for all of it, and gives back those whose first copy arrived after one that was accepted later. */
+export async function overtaken(accepted: readonly string[], seen: () => string[]): Promise<string[]> {
+  const wanted = new Set(accepted);
+  await eventually(
+    'everything arrives',
+    180_000,
+    () => wanted.difference(new Set(seen())).size,
+    (missing) => missing === 0,
+  );
+  let newest = '';
+  const late: string[] = [];
+  for (const id of new Set(seen())) {
+    if (id < newest) late.push(id);
+    else newest = id;
+  }
+  return late;
+}
