@@ -76,6 +76,8 @@ for (const ending of ['stop', 'kill'] as const) {
 
     const gateway = await installation.serve();
     assert.match(gateway.log, /the disk is full: nothing is stored until there is space again/);
+    assert.doesNotMatch(gateway.log, /could not be locked/);
+    assert.match((await serveAndGiveUp(installation)).stderr, /^Another Tocsin server/);
     // The start may have made some room by emptying the write-ahead log.
     ballast.push(fillDisk(installation, 'more ballast'));
     await eventually(
@@ -116,6 +118,7 @@ for (const ending of ['stop', 'kill'] as const) {
       (code) => code === 200,
     );
     assert.equal(await gateway.stop(), 0);
+    assert.doesNotMatch(gateway.log, /damaged/, 'a full disk is not taken for a damaged database');
     const inbox = await installation.json<{ title: string }[]>('inbox', 'list');
     const titles = new Set(inbox.map(({ title }) => title));
     assert.ok(titles.has('before') && titles.has('after') && !titles.has('while full'));

@@ -9,7 +9,8 @@ try {
   const db = new DatabaseSync(process.argv[1], { readOnly: true, timeout: 5000 });
   for (const row of db.prepare('PRAGMA quick_check(20)').iterate()) console.log(String(Object.values(row)[0]));
 } catch (error) {
-  console.log(error.message);
+  // CORRUPT, NOTADB, and errors of reading the file. Others, as of a full disk, say nothing about its pages.
+  if ([11, 26].includes(error.errcode & 255) || [266, 522, 8458].includes(error.errcode)) console.log(error.message);
 }`;
 
 /** Resolves with what is damaged; empty when nothing is, or when the signal ended it. */
