@@ -5,6 +5,7 @@ import type { OwnerOverview } from '@tocsin/contract/console';
 import type { Locator, Page } from 'playwright-core';
 import { notify } from '../../gateway/test/support/requests.ts';
 import { startMailServer, type TestMailServer } from '../../gateway/test/support/smtp-server.ts';
+import { SoftwareAuthenticator } from '../../gateway/test/support/software-authenticator.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
@@ -15,6 +16,36 @@ suite('The owners page', () => {
     return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
   });
   after(() => mailServer?.kill());
+
+  inbox.test(
+    'asks an operator whose passkeys verify nobody for one that does, there and in the settings',
+    async (t) => {
+      const { id = '' } = await inbox.installation.json('owner', 'create', '--name', 'Dora');
+      const dora = await inbox.signIn(id);
+      const authenticator = new SoftwareAuthenticator(inbox.origin);
+      const register = async (name: string): Promise<void> => {
+        const { body } = await dora.post<Parameters<typeof authenticator.create>[0]>('/api/passkeys/options');
+        const { status } = await dora.post('/api/passkeys', { name, credential: authenticator.create(body) });
+        assert.equal(status, 201);
+      };
+      authenticator.verifiesUser = false;
+      await register('Security key');
+      await inbox.installation.json('owner', 'set', id, '--role', 'operator');
+
+      const page = await inbox.newPage(t, { signedIn: dora });
+      const notice = page.getByText('Operators need a passkey that asks for a PIN');
+      for (const path of ['/owners', '/settings#sign-in']) {
+        await page.goto(path);
+        await notice.waitFor();
+      }
+      authenticator.verifiesUser = true;
+      await register('Phone');
+      await page.goto('/settings#sign-in');
+      await page.locator('#sign-in').getByText('Phone', { exact: true }).waitFor();
+      assert.equal(await notice.count(), 0);
+      await inbox.installation.json('owner', 'delete', id);
+    },
+  );
 
   inbox.test('adds an owner, mails an invitation, and shows numbers but no content', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
