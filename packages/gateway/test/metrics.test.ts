@@ -59,7 +59,13 @@ suite('The counters', () => {
     assert.equal(metrics.sum('tocsin_redelivery_oldest_age_seconds'), 0);
     assert.ok((metrics.sum('nodejs_eventloop_lag_p99_seconds') ?? 0) > 0);
     assert.ok((metrics.sum('process_cpu_seconds_total') ?? 0) > 0);
-    assert.match(gateway.log, /"requestId":"req_[^"]+","status":400,"code":"invalid_body","msg":"refused"/);
+    const line = /"requestId":"req_[^"]+","status":400,"code":"invalid_body","msg":"refused"/;
+    await eventually(
+      'the log tells of it',
+      5000,
+      () => gateway.log,
+      (log) => line.test(log),
+    );
   });
 
   test('show a mail server that is down: the breaker, what waits, and how it ended well', async (t) => {

@@ -35,7 +35,7 @@ test('Thousands of clients that never finish a request are refused in time while
   const swarm = fork(fileURLToPath(new URL('./support/slow-client-swarm.ts', import.meta.url)), { execArgv: [] });
   t.after(() => swarm.kill('SIGKILL'));
   const reports = reportsOf(swarm);
-  swarm.send({ port: Number(new URL(gateway.api).port), sockets } satisfies SwarmOrder);
+  swarm.send({ port: Number(new URL(gateway.api).port), key: gateway.key, sockets } satisfies SwarmOrder);
   assert.equal((await nextOf(reports)).event, 'open');
   const held = await eventually(
     'the gateway holds all slow connections',

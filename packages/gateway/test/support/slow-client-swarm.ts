@@ -1,5 +1,5 @@
 // Runs as a process of its own: thousands of connections that begin a request and never get to its end.
-// Told { port, sockets }, it says 'open' when all are connected, and what became of them when all are closed.
+// Told { port, key, sockets }, it says 'open' when all are connected, and what became of them when all are closed.
 import { connect, type Socket } from 'node:net';
 
 export const styles = ['silent', 'half a request line', 'half a header', 'body byte by byte'] as const;
@@ -7,6 +7,7 @@ export type Style = (typeof styles)[number];
 
 export interface SwarmOrder {
   port: number;
+  key: string;
   sockets: number;
 }
 
@@ -23,12 +24,13 @@ export interface StyleReport {
 
 export type SwarmReport = { event: 'open' } | { event: 'closed'; byStyle: Record<Style, StyleReport> };
 
-const openings: Record<Style, string> = {
+const openingsWith = (key: string): Record<Style, string> => ({
   silent: '',
   'half a request line': 'POST / HT',
   'half a header': 'POST / HTTP/1.1\r\nHost: gateway\r\nX-Slow: ',
-  'body byte by byte': 'POST / HTTP/1.1\r\nHost: gateway\r\nContent-Length: 1000\r\n\r\n',
-};
+  // Without a key it would be refused at once.
+  'body byte by byte': `POST / HTTP/1.1\r\nHost: gateway\r\nContent-Length: 1000\r\nX-API-Key: ${key}\r\n\r\n`,
+});
 
 /** So many connections are being made at once; more would only overflow the backlog of the listener. */
 const connectingAtOnce = 100;
@@ -36,7 +38,8 @@ const dripEveryMs = 2000;
 
 if (process.send !== undefined) process.once('message', (order: SwarmOrder) => void run(order));
 
-async function run({ port, sockets }: SwarmOrder): Promise<void> {
+async function run({ port, key, sockets }: SwarmOrder): Promise<void> {
+  const openings = openingsWith(key);
   const report = (what: SwarmReport): void => void process.send?.(what);
   const byStyle = Object.fromEntries(
     styles.map((style) => [style, { opened: 0, refusedProperly: 0, improper: '', longestMs: 0 }]),
@@ -55,7 +58,7 @@ async function run({ port, sockets }: SwarmOrder): Promise<void> {
       await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
       socket.removeAllListeners('error');
       byStyle[style].opened += 1;
-      ends.push(follow(socket, style, byStyle[style]));
+      ends.push(follow(socket, openings[style], byStyle[style]));
       if (style === 'body byte by byte') dripping.add(socket);
       socket.once('close', () => dripping.delete(socket));
     }
@@ -69,7 +72,7 @@ async function run({ port, sockets }: SwarmOrder): Promise<void> {
 }
 
 /** Sends the beginning, and waits for the end. */
-function follow(socket: Socket, style: Style, report: StyleReport): Promise<void> {
+function follow(socket: Socket, opening: string, report: StyleReport): Promise<void> {
   const connectedAt = performance.now();
   let answer = '';
   socket.setEncoding('utf8').on('data', (text: string) => {
@@ -77,7 +80,7 @@ function follow(socket: Socket, style: Style, report: StyleReport): Promise<void
   });
   // A reset after the answer is as good an end as any.
   socket.on('error', () => socket.destroy());
-  socket.write(openings[style]);
+  socket.write(opening);
   return new Promise((resolve) => {
     socket.once('close', () => {
       report.longestMs = Math.max(report.longestMs, performance.now() - connectedAt);
