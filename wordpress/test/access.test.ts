@@ -181,11 +181,12 @@ suite('Access to the screens', () => {
   onSite('an address that is none, and a key that the salts have made unreadable, are said to be so', async (t) => {
     const broken = await WordPressSite.create();
     t.after(() => broken.remove());
-    broken.define({ TOCSIN_URL: 'gateway.example.com' });
-    await broken.php(
+    const problems = await broken.php(
       `add_filter( 'salt', fn() => 'as it was before' );
-      return Tocsin_Companion::get_instance()->settings()->save_key( 'svc_${'k'.repeat(38)}' );`,
+      return Tocsin_Companion::get_instance()->settings()->save_connection( 'https://gateway.example.com', 'svc_${'k'.repeat(38)}', false );`,
     );
+    assert.deepEqual(problems, []);
+    broken.define({ TOCSIN_URL: 'gateway.example.com' });
     await broken.serve();
     const html = await (await (await broken.login()).get(screens[0] ?? '')).text();
     assert.match(html, /wp-config\.php<\/code>; change it there\. <strong>The gateway address must begin with https/);

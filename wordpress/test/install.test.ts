@@ -160,5 +160,5 @@ test('a table of another version is brought up to date by the next request', asy
   );
   const count = await site.php('return Tocsin_Companion::get_instance()->queue()->counts()["waiting"];');
   assert.equal(count, 0);
-  assert.equal(await site.php(`return get_option( 'tocsin_db_version' );`), '1');
+  assert.equal(await site.php(`return get_option( 'tocsin_db_version' );`), '2');
 });

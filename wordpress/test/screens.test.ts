@@ -106,6 +106,10 @@ suite('The screens of the companion', () => {
     await page.getByLabel('API key').fill('no key at all');
     await page.getByRole('button', { name: 'Save connection' }).click();
     await page.getByText('The API key must begin with svc_').waitFor();
+    assert.equal(await page.getByLabel('Gateway address').inputValue(), 'http://127.0.0.1:9', 'nothing was saved');
+    await page.getByLabel('Gateway address').fill('http://gateway.example.com');
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Save connection' }).click();
     await page.getByText('Key and messages travel to gateway.example.com unencrypted.').waitFor();
   });
 

@@ -131,9 +131,9 @@ final class Test_Client extends Tocsin_Test_Case {
 		$row = $wpdb->get_row( "SELECT option_value, autoload FROM $wpdb->options WHERE option_name = 'tocsin_key'", ARRAY_A );
 		$this->assertStringNotContainsString( substr( self::KEY, 4 ), $row['option_value'] );
 		$this->assertContains( $row['autoload'], array( 'no', 'off' ) );
-		$this->assertSame( self::KEY, $this->settings->key() );
+		$this->assertSame( self::KEY, $this->settings->key_for( 'https://gateway.example.com/' ) );
 		add_filter( 'salt', static fn() => 'other salts' );
-		$this->assertSame( array( '', true ), array( $this->settings->key(), $this->settings->has_key() ) );
+		$this->assertSame( array( '', true ), array( $this->settings->key_for( 'https://gateway.example.com/' ), $this->settings->has_key() ) );
 		$result = $this->send( self::answer( 200, array( 'ok' => true ) ) );
 		$this->assertFalse( $result->is_accepted() || $result->is_final() );
 		$this->assertSame( array(), $this->sent );
@@ -146,9 +146,38 @@ final class Test_Client extends Tocsin_Test_Case {
 	 *           ["http://[::1]:8080", "http://[::1]:8080"]
 	 */
 	public function test_an_address_in_a_folder_gets_the_slash_that_the_contract_wants( string $entered, string $called ): void {
-		$this->assertSame( '', $this->settings->save_url( $entered ) );
+		$this->assertSame( array( '', '' ), array( $this->settings->save_url( $entered ), $this->settings->save_key( self::KEY ) ) );
 		$this->send( self::answer( 200, array( 'ok' => true ) ) );
 		$this->assertSame( array( $called ), array_column( $this->sent, 'url' ) );
+	}
+
+	/**
+	 * @testWith ["https://gateway.example.com", true]
+	 *           ["https://GATEWAY.example.com:443/folder/", true]
+	 *           ["http://gateway.example.com/", false]
+	 *           ["http://gateway.example.com:443/", false]
+	 *           ["https://gateway.example.com:8443/", false]
+	 *           ["https://gateway.example.com./", false]
+	 *           ["https://gateway.example.com.example.net/", false]
+	 *           ["https://gateway.example.com@example.net/", false]
+	 *           ["https://gateway.example.com\\\\.example.net/", false]
+	 *           ["https://gateway.example.com:443:80/", false]
+	 *           ["https://gateway.example%2ecom/", false]
+	 *           ["//gateway.example.com/", false]
+	 *           ["", false]
+	 */
+	public function test_a_key_is_given_out_for_the_origin_that_it_was_entered_for( string $url, bool $is_given ): void {
+		$this->assertSame( $is_given ? self::KEY : '', $this->settings->key_for( $url ) );
+	}
+
+	public function test_a_binding_that_was_written_without_the_key_counts_for_nothing(): void {
+		$stored          = get_option( 'tocsin_key' );
+		$stored['bound'] = array( 'origin' => 'https://example.net' ) + $stored['bound'];
+		update_option( 'tocsin_key', $stored );
+		$this->assertSame( '', $this->settings->key_for( 'https://example.net/' ) );
+		$stored['bound'] = Tocsin_Key_Origin::bind( 'svc_another', 'https://example.net/' );
+		update_option( 'tocsin_key', $stored );
+		$this->assertSame( '', $this->settings->key_for( 'https://example.net/' ) );
 	}
 
 	public function test_addresses_and_keys_that_cannot_be_are_refused_and_change_nothing(): void {
@@ -159,6 +188,6 @@ final class Test_Client extends Tocsin_Test_Case {
 			$problem = $this->settings->save_key( $key );
 			$this->assertNotSame( '', $problem );
 		}
-		$this->assertSame( array( 'https://gateway.example.com/', self::KEY ), array( $this->settings->url(), $this->settings->key() ) );
+		$this->assertSame( array( 'https://gateway.example.com/', self::KEY ), array( $this->settings->url(), $this->settings->key_for( $this->settings->url() ) ) );
 	}
 }

@@ -216,7 +216,8 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->add( 'a' );
 		$this->runner->run();
 		$this->gateway = static fn() => 200;
-		( new Tocsin_Settings( new Tocsin_Templates() ) )->save_url( 'https://other.example.com/' );
+		$settings = new Tocsin_Settings( new Tocsin_Templates() );
+		$this->assertSame( array(), $settings->save_connection( 'https://other.example.com/', 'svc_another', false ) );
 		$this->assertSame( 1, $this->runner->run()['sent'] );
 	}
 

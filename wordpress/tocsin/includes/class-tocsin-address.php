@@ -28,6 +28,22 @@ final class Tocsin_Address {
 	}
 
 	/**
+	 * Scheme, host and port of an address, in lower case and without the default port. Stricter than wp_parse_url(), so that no address
+	 * has one host here and another one for the library that calls it.
+	 *
+	 * @param string $url An address.
+	 * @return string Empty when it has none.
+	 */
+	public static function origin( string $url ): string {
+		if ( ! preg_match( '~^(https?)://([a-z0-9._\x80-\xff-]+|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?(?:/|$)~Di', $url, $parts ) ) {
+			return '';
+		}
+		$scheme = strtolower( $parts[1] );
+		$port   = $parts[3] ?? '';
+		return $scheme . '://' . strtolower( $parts[2] ) . ( '' === $port || ( 'https' === $scheme ? '443' : '80' ) === $port ? '' : ':' . $port );
+	}
+
+	/**
 	 * What an address must be, for people.
 	 */
 	public static function rule(): string {
@@ -51,6 +67,7 @@ final class Tocsin_Address {
 		$url = (string) strtok( $url, '#' );
 		// The contract's only resource is the address and a slash; in a folder a web server would answer with a redirect, which loses what is posted.
 		$url = isset( $parts['path'] ) ? trailingslashit( $url ) : $url;
-		return sanitize_url( $url, array( 'http', 'https' ) );
+		$url = sanitize_url( $url, array( 'http', 'https' ) );
+		return '' === self::origin( $url ) ? '' : $url;
 	}
 }

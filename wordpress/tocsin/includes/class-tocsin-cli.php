@@ -266,7 +266,10 @@ class Tocsin_CLI {
 		if ( $settings->is_key_lost() ) {
 			return 'cannot be read: the secret keys in wp-config.php have changed, so enter it again';
 		}
-		return $settings->has_key() ? 'set' : 'not set';
+		if ( ! $settings->has_key() ) {
+			return 'not set';
+		}
+		return '' === $settings->obstacle() ? 'set' : 'not used: ' . $settings->obstacle();
 	}
 
 	/**

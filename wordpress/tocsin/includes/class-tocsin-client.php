@@ -82,12 +82,9 @@ final class Tocsin_Client {
 	 */
 	public function send( array $notification, string $idempotency_key ): Tocsin_Result {
 		$url = $this->settings->url();
-		$key = $this->settings->key();
-		if ( '' === $url ) {
-			return Tocsin_Result::failure( $this->settings->is_url_constant() ? Tocsin_Address::rule() : __( 'The address of the gateway is not set.', 'tocsin' ) );
-		}
+		$key = $this->settings->key_for( $url );
 		if ( '' === $key ) {
-			return Tocsin_Result::failure( $this->settings->is_key_lost() ? Tocsin_Settings::lost_key_words() : __( 'The API key is not set.', 'tocsin' ) );
+			return Tocsin_Result::failure( $this->settings->obstacle() );
 		}
 		$body = wp_json_encode( $notification, JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES );
 		if ( false === $body ) {
@@ -121,6 +118,7 @@ final class Tocsin_Client {
 	/**
 	 * Posts what was signed. Other plugins may filter requests; body and headers of this one stay as they are, or the signature would be wrong.
 	 * Only of this one: a plugin that writes requests down somewhere else makes a request of its own meanwhile, which must not get the key.
+	 * Redirects are not followed, because WordPress would send the key along to wherever they lead.
 	 *
 	 * A gateway on the own network is legitimate and its address set by an administrator, so this is not the variant for unsafe addresses.
 	 *

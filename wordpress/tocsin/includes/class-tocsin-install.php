@@ -16,8 +16,8 @@ class Tocsin_Install {
 
 	const VERSION_OPTION = 'tocsin_db_version';
 
-	/** Grows with the table. */
-	const VERSION = '1';
+	/** Grows with what is kept: 2 binds keys to the origin of their address. */
+	const VERSION = '2';
 
 	/**
 	 * Attaches to WordPress and brings the current site's table up to date. Called on `plugins_loaded`.
@@ -61,11 +61,17 @@ class Tocsin_Install {
 	}
 
 	/**
-	 * Creates or changes the current site's table where it is of another version.
+	 * Creates or changes what the current site keeps where it is of another version.
 	 */
 	public static function upgrade(): void {
-		if ( self::VERSION !== get_option( self::VERSION_OPTION ) ) {
+		$before = get_option( self::VERSION_OPTION );
+		if ( self::VERSION !== $before ) {
 			self::create_table();
+			if ( '1' === $before ) {
+				Tocsin_Companion::get_instance()->settings()->bind_older_keys();
+			}
+			// From now on no key from wp-config.php is bound any more.
+			add_option( Tocsin_Key_Origin::OPTION, array(), '', false );
 			// Loaded with all others; WordPress would look for one that is missing whenever a page asks for it.
 			add_option( Tocsin_Outage::OPTION, '', '', true );
 			add_option( Tocsin_Loopback::BLOCKED, '0', '', true );

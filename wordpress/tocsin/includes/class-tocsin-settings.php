@@ -17,6 +17,9 @@ final class Tocsin_Settings {
 	const KEY       = 'tocsin_key';
 	const TEMPLATES = 'tocsin_templates';
 
+	/** What to add to wp-config.php. */
+	const URL_LINE = "define( 'TOCSIN_URL', 'https://tocsin.example.com' );";
+
 	/**
 	 * For the defaults of a template.
 	 *
@@ -37,7 +40,7 @@ final class Tocsin_Settings {
 	 * The address of the gateway; empty when not set.
 	 */
 	public function url(): string {
-		return $this->is_url_constant() ? Tocsin_Address::clean( (string) TOCSIN_URL ) : (string) get_option( self::URL, '' );
+		return Tocsin_Address::clean( $this->is_url_constant() ? (string) TOCSIN_URL : (string) get_option( self::URL, '' ) );
 	}
 
 	/**
@@ -48,27 +51,145 @@ final class Tocsin_Settings {
 	}
 
 	/**
+	 * Whether the address cannot be changed here: a key from wp-config.php goes only where wp-config.php says.
+	 */
+	public function is_url_fixed(): bool {
+		return $this->is_url_constant() || $this->is_key_constant();
+	}
+
+	/**
 	 * Stores the address of the gateway.
 	 *
 	 * @param string $url The address; empty forgets it.
 	 * @return string What is wrong with it, for people; then nothing changes. Empty when it was stored.
 	 */
 	public function save_url( string $url ): string {
+		$problem = $this->url_problem( $url );
+		if ( '' === $problem ) {
+			update_option( self::URL, Tocsin_Address::clean( $url ), false );
+		}
+		return $problem;
+	}
+
+	/**
+	 * What is wrong with an address, for people; empty when it can be stored.
+	 *
+	 * @param string $url The address.
+	 */
+	private function url_problem( string $url ): string {
 		$clean = Tocsin_Address::clean( $url );
 		if ( '' === $clean && '' !== trim( $url ) ) {
 			return Tocsin_Address::rule();
 		}
+		if ( $this->is_key_constant() && ! $this->is_url_constant() && $clean !== $this->url() ) {
+			return self::url_constant_words();
+		}
 		if ( '' !== $clean && ! Tocsin_Address::may_reach( $clean ) ) {
 			return __( 'This address lies inside the network of the server, or has an unusual port. On a network of sites only a network administrator may enter it.', 'tocsin' );
 		}
-		update_option( self::URL, $clean, false );
 		return '';
 	}
 
 	/**
-	 * The API key in the clear, for signing. Empty when there is none, or when it cannot be read.
+	 * Stores address and key together, or neither: a key is never stored for another address than the one it was entered with.
+	 *
+	 * What wp-config.php says is not stored.
+	 *
+	 * @param string $url         The address.
+	 * @param string $key         The API key; empty keeps the stored one, which must be for the same origin.
+	 * @param bool   $removes_key Whether to forget the stored key, if there is no new one.
+	 * @return string[] What is wrong, for people; then nothing changes. Empty when everything was stored.
 	 */
-	public function key(): string {
+	public function save_connection( string $url, string $key, bool $removes_key ): array {
+		$url      = $this->is_url_constant() ? $this->url() : $url;
+		$key      = $this->is_key_constant() ? '' : trim( $key );
+		$origin   = Tocsin_Address::origin( Tocsin_Address::clean( $url ) );
+		$problems = array( $this->is_url_constant() ? '' : $this->url_problem( $url ) );
+		if ( '' !== $key ) {
+			$problems[] = self::key_problem( $key );
+			$problems[] = '' === $origin ? self::address_first_words() : '';
+		} elseif ( ! $removes_key && ! $this->is_key_constant() && $this->has_key() && '' !== $origin && $this->key_origin() !== $origin ) {
+			$problems[] = $this->is_key_lost() ? self::lost_key_words() : self::other_origin_words( $origin );
+		}
+		$problems = array_values( array_filter( $problems, 'strlen' ) );
+		if ( array() !== $problems ) {
+			return $problems;
+		}
+		if ( ! $this->is_url_fixed() ) {
+			$this->save_url( $url );
+		}
+		if ( '' !== $key ) {
+			$this->save_key( $key );
+		} elseif ( $removes_key && ! $this->is_key_constant() ) {
+			$this->remove_key();
+		}
+		return array();
+	}
+
+	/**
+	 * The API key in the clear, for a request to this address. Empty when there is none, when it cannot be read, or when it is for another
+	 * origin.
+	 *
+	 * @param string $url The address that is called.
+	 */
+	public function key_for( string $url ): string {
+		$origin = Tocsin_Address::origin( $url );
+		return '' !== $origin && $origin === $this->key_origin() ? $this->key() : '';
+	}
+
+	/**
+	 * The only origin that the key is sent to; empty when it is sent nowhere.
+	 */
+	public function key_origin(): string {
+		if ( $this->is_key_constant() && $this->is_url_constant() ) {
+			return Tocsin_Address::origin( $this->url() );
+		}
+		return Tocsin_Key_Origin::read( $this->is_key_constant() ? get_option( Tocsin_Key_Origin::OPTION ) : $this->stored_key()['bound'], $this->key() );
+	}
+
+	/**
+	 * Binds the keys of a site that has run a version without bindings to the address they have been sent to. Once: a binding that is
+	 * there, however wrong, is not replaced.
+	 */
+	public function bind_older_keys(): void {
+		$url    = $this->url();
+		$stored = $this->stored_key();
+		$key    = Tocsin_Secret::open( $stored['sealed'] );
+		if ( '' !== $key && array() === $stored['bound'] && '' !== $url ) {
+			update_option( self::KEY, array( 'bound' => Tocsin_Key_Origin::bind( $key, $url ) ) + $stored, false );
+		}
+		if ( $this->is_key_constant() && ! $this->is_url_constant() && '' !== $url ) {
+			add_option( Tocsin_Key_Origin::OPTION, Tocsin_Key_Origin::bind( $this->key(), $url ), '', false );
+		}
+	}
+
+	/**
+	 * Why nothing can be sent, for people; empty when something can.
+	 */
+	public function obstacle(): string {
+		$url = $this->url();
+		if ( '' !== $this->key_for( $url ) ) {
+			return '';
+		}
+		if ( $this->is_url_constant() && '' === $url ) {
+			return Tocsin_Address::rule();
+		}
+		if ( $this->is_key_constant() ) {
+			return self::url_constant_words();
+		}
+		if ( '' === $url ) {
+			return __( 'The address of the gateway is not set.', 'tocsin' );
+		}
+		if ( ! $this->has_key() ) {
+			return __( 'The API key is not set.', 'tocsin' );
+		}
+		return $this->is_key_lost() ? self::lost_key_words() : self::other_origin_words( Tocsin_Address::origin( $url ) );
+	}
+
+	/**
+	 * The API key in the clear. Only key_for() hands it out.
+	 */
+	private function key(): string {
 		return $this->is_key_constant() ? trim( (string) TOCSIN_KEY ) : Tocsin_Secret::open( $this->stored_key()['sealed'] );
 	}
 
@@ -84,6 +205,49 @@ final class Tocsin_Settings {
 	 */
 	public static function lost_key_words(): string {
 		return __( 'The stored API key cannot be read any more, because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
+	}
+
+	/**
+	 * What to do when the key is in wp-config.php and the address is not, for people.
+	 */
+	public static function url_constant_words(): string {
+		return sprintf(
+			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
+			__( '%1$s is set in %2$s, so the address must be set there as well. Add this line to it, with the address of your gateway: %3$s', 'tocsin' ),
+			'TOCSIN_KEY',
+			'wp-config.php',
+			self::URL_LINE
+		);
+	}
+
+	/**
+	 * How to change an address that a key from wp-config.php is bound to, for people.
+	 */
+	public static function older_address_words(): string {
+		return sprintf(
+			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
+			__( '%1$s in %2$s was already sent to this address when the plugin was updated, so it stays in use. To use another address, add it to %2$s: %3$s', 'tocsin' ),
+			'TOCSIN_KEY',
+			'wp-config.php',
+			self::URL_LINE
+		);
+	}
+
+	/**
+	 * What to do about a stored key that is for another origin, for people.
+	 *
+	 * @param string $origin The origin of the address.
+	 */
+	private static function other_origin_words( string $origin ): string {
+		/* translators: %s: scheme, host and port of an address. */
+		return sprintf( __( 'The stored API key was not entered for %s and is not sent there. Enter the API key again, together with the address.', 'tocsin' ), $origin );
+	}
+
+	/**
+	 * What to do about a key without an address, for people.
+	 */
+	private static function address_first_words(): string {
+		return __( 'Enter the address of the gateway together with the API key: a key is sent only to the server that it was entered for.', 'tocsin' );
 	}
 
 	/**
@@ -108,22 +272,34 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * Stores the API key, sealed.
+	 * Stores the API key, sealed and bound to the origin of the address.
 	 *
 	 * @param string $key The key.
 	 * @return string What is wrong with it, for people; then nothing changes. Empty when it was stored.
 	 */
 	public function save_key( string $key ): string {
-		$key = trim( $key );
-		if ( ! preg_match( '/^svc_[\x21-\x7e]{1,251}$/', $key ) ) {
-			return __( 'The API key must begin with svc_ and hold no spaces. Copy it again from where it was made.', 'tocsin' );
+		$key     = trim( $key );
+		$url     = $this->url();
+		$problem = '' === $url ? self::address_first_words() : self::key_problem( $key );
+		if ( '' !== $problem ) {
+			return $problem;
 		}
 		$stored = array(
 			'sealed'   => Tocsin_Secret::seal( $key ),
 			'saved_at' => time(),
+			'bound'    => Tocsin_Key_Origin::bind( $key, $url ),
 		);
 		update_option( self::KEY, $stored, false );
 		return '';
+	}
+
+	/**
+	 * What is wrong with a key, for people; empty when it can be stored.
+	 *
+	 * @param string $key The key.
+	 */
+	private static function key_problem( string $key ): string {
+		return preg_match( '/^svc_[\x21-\x7e]{1,251}$/D', $key ) ? '' : __( 'The API key must begin with svc_ and hold no spaces. Copy it again from where it was made.', 'tocsin' );
 	}
 
 	/**
@@ -136,13 +312,14 @@ final class Tocsin_Settings {
 	/**
 	 * The option of the key, complete.
 	 *
-	 * @return array With sealed (string) and saved_at (int).
+	 * @return array With sealed (string), saved_at (int) and bound (what Tocsin_Key_Origin made; empty when an older version stored the key).
 	 */
 	private function stored_key(): array {
 		$stored = get_option( self::KEY );
 		return array(
 			'sealed'   => is_array( $stored ) && is_string( $stored['sealed'] ?? null ) ? $stored['sealed'] : '',
 			'saved_at' => is_array( $stored ) ? (int) ( $stored['saved_at'] ?? 0 ) : 0,
+			'bound'    => is_array( $stored ) ? (array) ( $stored['bound'] ?? array() ) : array(),
 		);
 	}
 

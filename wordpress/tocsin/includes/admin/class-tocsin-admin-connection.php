@@ -64,6 +64,8 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	public function render(): void {
 		if ( $this->companion->settings()->is_key_lost() ) {
 			Tocsin_Admin_Notices::show( 'error', Tocsin_Settings::lost_key_words(), array(), false );
+		} elseif ( $this->companion->settings()->has_key() && '' !== $this->companion->settings()->obstacle() ) {
+			Tocsin_Admin_Notices::show( 'error', __( 'Nothing is sent.', 'tocsin' ), array( $this->companion->settings()->obstacle() ), false );
 		}
 		$this->warn_of_plain_http();
 		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin tells your phone, mailbox or devices what happens on this site. It needs the address of your gateway and a key made there.', 'tocsin' ) . '</p>';
@@ -86,12 +88,14 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		printf(
 			'<input type="url" id="tocsin-url" name="url" class="regular-text code" value="%s" placeholder="https://tocsin.example.com" aria-describedby="tocsin-url-help" autocomplete="off"%s>',
 			esc_attr( $settings->url() ),
-			$settings->is_url_constant() ? ' readonly' : ''
+			$settings->is_url_fixed() ? ' readonly' : ''
 		);
 		echo '<p class="description" id="tocsin-url-help">';
 		if ( $settings->is_url_constant() ) {
 			self::print_constant( 'TOCSIN_URL' );
 			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Address::rule() ) . '</strong>' : '';
+		} elseif ( $settings->is_key_constant() ) {
+			echo esc_html( '' === $settings->obstacle() ? Tocsin_Settings::older_address_words() : Tocsin_Settings::url_constant_words() );
 		} else {
 			esc_html_e( 'The one in the curl line that the gateway shows with a new key. Not the address of its inbox.', 'tocsin' );
 		}
@@ -99,7 +103,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo '<tr><th scope="row"><label for="tocsin-key">' . esc_html__( 'API key', 'tocsin' ) . '</label></th><td>';
 		$this->render_key_field();
 		echo '</td></tr></tbody></table>';
-		if ( ! $settings->is_url_constant() || ! $settings->is_key_constant() ) {
+		if ( ! $settings->is_key_constant() ) {
 			submit_button( __( 'Save connection', 'tocsin' ), 'primary', 'tocsin-save' );
 		}
 		echo '</form>';
@@ -114,7 +118,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 			echo '<input type="text" id="tocsin-key" class="regular-text" value="••••••••••••" readonly aria-describedby="tocsin-key-help">';
 			echo '<p class="description" id="tocsin-key-help">';
 			self::print_constant( 'TOCSIN_KEY' );
-			echo '</p>';
+			echo ' ' . esc_html( $this->destination() ) . '</p>';
 			return;
 		}
 		$is_stored = $settings->has_key();
@@ -136,8 +140,24 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 				? sprintf( __( 'A key has been stored since %s. It is kept encrypted and is not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
 				: __( 'A key is stored. It is kept encrypted and is not shown again.', 'tocsin' )
 		);
-		echo '</p>';
+		echo ' ' . esc_html( $this->destination() ) . '</p>';
 		echo '<p><label for="tocsin-remove-key"><input type="checkbox" id="tocsin-remove-key" name="remove_key" value="1"> ' . esc_html__( 'Remove the stored key', 'tocsin' ) . '</label></p>';
+	}
+
+	/**
+	 * Where the key goes, in a sentence.
+	 */
+	private function destination(): string {
+		$settings = $this->companion->settings();
+		if ( '' === $settings->key_origin() ) {
+			return '';
+		}
+		$words = $settings->is_key_constant()
+			/* translators: %s: scheme, host and port of an address. */
+			? __( 'It is sent to %s only.', 'tocsin' )
+			/* translators: %s: scheme, host and port of an address. */
+			: __( 'It is sent to %s only. For another server, enter the key again.', 'tocsin' );
+		return sprintf( $words, $settings->key_origin() );
 	}
 
 	/**
@@ -145,7 +165,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 */
 	private function render_check(): void {
 		$settings = $this->companion->settings();
-		$is_ready = '' !== $settings->url() && $settings->has_key();
+		$is_ready = '' === $settings->obstacle();
 		echo '<h2>' . esc_html__( 'Try it', 'tocsin' ) . '</h2>';
 		Tocsin_Admin::open_form( self::CHECK );
 		echo '<p id="tocsin-check-help">' . esc_html(
@@ -164,29 +184,19 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Saves address and key, each only where wp-config.php leaves it open.
+	 * Saves address and key together, each only where wp-config.php leaves it open.
 	 */
 	public function save(): void {
 		$settings = $this->companion->settings();
-		$problems = array();
 		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Tocsin_Admin has checked the nonce; the settings refuse what is no address or key.
-		if ( isset( $_POST['url'] ) && is_string( $_POST['url'] ) && ! $settings->is_url_constant() ) {
-			$problems[] = $settings->save_url( wp_unslash( $_POST['url'] ) );
-		}
-		if ( ! $settings->is_key_constant() ) {
-			$key = isset( $_POST['key'] ) && is_string( $_POST['key'] ) ? trim( wp_unslash( $_POST['key'] ) ) : '';
-			if ( '' !== $key ) {
-				$problems[] = $settings->save_key( $key );
-			} elseif ( isset( $_POST['remove_key'] ) ) {
-				$settings->remove_key();
-			}
-		}
+		$url      = isset( $_POST['url'] ) && is_string( $_POST['url'] ) ? wp_unslash( $_POST['url'] ) : $settings->url();
+		$key      = isset( $_POST['key'] ) && is_string( $_POST['key'] ) ? wp_unslash( $_POST['key'] ) : '';
+		$problems = $settings->save_connection( $url, $key, isset( $_POST['remove_key'] ) );
 		// phpcs:enable
-		$problems = array_filter( $problems, 'strlen' );
 		if ( array() === $problems ) {
 			Tocsin_Admin_Notices::add( 'success', __( 'Connection saved.', 'tocsin' ) );
 		} else {
-			Tocsin_Admin_Notices::add( 'error', __( 'Not everything was saved.', 'tocsin' ), $problems );
+			Tocsin_Admin_Notices::add( 'error', __( 'Nothing was saved.', 'tocsin' ), $problems );
 		}
 	}
 

@@ -26,7 +26,8 @@ final class Tocsin_Admin_Help {
 				'content' => self::paragraphs(
 					__( 'Make a key in the inbox of your Tocsin gateway, on the page "Keys", of the type "Public client". Paste it here, with the address from the curl line that is shown along with it, save, and send a monitoring check.', 'tocsin' ),
 					__( 'The key is kept encrypted with the salts of this site and is never shown again. When the salts in wp-config.php change, paste it once more.', 'tocsin' ),
-					__( 'The constants TOCSIN_URL and TOCSIN_KEY in wp-config.php win over what is saved here.', 'tocsin' )
+					__( 'The key is sent only to the server that it was entered for. If the scheme, host or port of the address changes, enter the key again.', 'tocsin' ),
+					__( 'The constants TOCSIN_URL and TOCSIN_KEY in wp-config.php win over what is saved here. A key from there is sent only to an address from there.', 'tocsin' )
 				),
 			),
 			'templates'  => array(
