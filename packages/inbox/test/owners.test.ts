@@ -40,7 +40,7 @@ suite('The owners page', () => {
       }
       authenticator.verifiesUser = true;
       await register('Phone');
-      await page.goto('/settings#sign-in');
+      await page.reload();
       await page.locator('#sign-in').getByText('Phone', { exact: true }).waitFor();
       assert.equal(await notice.count(), 0);
       await inbox.installation.json('owner', 'delete', id);
