@@ -1,6 +1,8 @@
 // An API key is sent only to the origin (scheme, host and port) that it was entered for; one from wp-config.php only to
 // an address from wp-config.php. Real log-ins, real forms; a server of a stranger listens where the key must not arrive.
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, suite, type TestContext, test } from 'node:test';
 import { eventually } from '../../packages/gateway/test/support/eventually.ts';
 import { canRun } from '../../packages/gateway/test/support/requires.ts';
@@ -290,6 +292,53 @@ suite('The origin of an API key', () => {
     site.define({ TOCSIN_URL: gateway.url });
     await expectKeyToWork(site, '/second');
   });
+});
+
+test('the password of a visitor goes with the call of the site to itself, and to no other host', async (t) => {
+  if (!canRun(t, obstacle)) return;
+  const stranger = await RecordingServer.start();
+  t.after(() => stranger.stop());
+  const site = await WordPressSite.create();
+  t.after(() => site.remove());
+  site.write(
+    'mu-plugins/fire.php',
+    `<?php
+    add_action( 'tocsin_register_templates', fn() => tocsin_register_template( array( 'title' => 'Fired', 'hook_name' => 'fired', 'enabled' => true ) ) );
+    add_action( 'wp', fn() => isset( $_GET['fire'] ) && do_action( 'fired' ) );
+    add_filter( 'tocsin_loopback_request', function ( $request ) {
+      file_put_contents( getenv( 'WORDPRESS_SITE' ) . '/loop-back.json', wp_json_encode( $request ) );
+      return $request;
+    } );`,
+  );
+  await site.serve();
+  const authorization = `Basic ${Buffer.from('visitor:password').toString('base64')}`;
+  const loopback = async () => {
+    const file = join(site.folder, 'loop-back.json');
+    rmSync(file, { force: true });
+    // Only the first event after a run starts another one at once.
+    await site.php(`delete_option( 'tocsin_runner_lock' ); Tocsin_Outage::over(); return true;`);
+    assert.equal((await fetch(`${site.url}/?fire=1`, { headers: { authorization } })).status, 200);
+    await eventually(
+      'the site calls itself',
+      30_000,
+      async () => existsSync(file),
+      (isThere) => isThere,
+    );
+    return JSON.parse(readFileSync(file, 'utf8')) as { url: string; headers: Record<string, string> };
+  };
+  assert.equal((await loopback()).headers.Authorization, authorization);
+  await site.php(`return update_option( 'siteurl', $input );`, stranger.url);
+  assert.ok((await loopback()).url.startsWith(stranger.url));
+  await eventually(
+    'the call arrives',
+    30_000,
+    async () => stranger.requests.length,
+    (count) => count > 0,
+  );
+  assert.deepEqual(
+    stranger.requests.map(({ headers }) => headers.authorization),
+    stranger.requests.map(() => undefined),
+  );
 });
 
 /** PHP that leaves a site as the version before key origins did: with an address, and what `more` adds. */

@@ -97,10 +97,15 @@ class Tocsin_Loopback {
 	}
 
 	/**
-	 * What the visitor proved to a web server that lets nobody in without a password: the site itself stands before the same door.
+	 * The name and password that the visitor gave to a web server that asks for them, since it asks the site itself as well. Only for the
+	 * host that the visitor gave them to: the address of the site is a setting.
 	 */
 	private static function credentials(): array {
-		if ( ! isset( $_SERVER['PHP_AUTH_USER'], $_SERVER['PHP_AUTH_PW'] ) ) {
+		if ( ! isset( $_SERVER['PHP_AUTH_USER'], $_SERVER['PHP_AUTH_PW'], $_SERVER['HTTP_HOST'] ) ) {
+			return array();
+		}
+		$asked = wp_parse_url( admin_url(), PHP_URL_SCHEME ) . '://' . sanitize_text_field( wp_unslash( $_SERVER['HTTP_HOST'] ) );
+		if ( Tocsin_Address::origin( $asked ) !== Tocsin_Address::origin( admin_url() ) ) {
 			return array();
 		}
 		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput, WordPress.PHP.DiscouragedPHPFunctions -- Handed on as it came, in the form that HTTP asks for.
