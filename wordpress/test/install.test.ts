@@ -143,6 +143,15 @@ test('a new site of a network has its own queue, which goes with the site', asyn
     [true, true, true, false],
     refusals.join('\n'),
   );
+  const enterKeyAsItsAdministrator = `$settings = Tocsin_Companion::get_instance()->settings();
+    $settings->save_url( $input );
+    wp_set_current_user( get_user_by( 'login', 'tenant' )->ID );
+    return array( $settings->save_connection( $input, 'svc_a-key-of-a-test', false ), $settings->obstacle() );`;
+  assert.deepEqual(
+    await site.php(enterKeyAsItsAdministrator, addresses[0], '/second/'),
+    [[], ''],
+    'a key can be entered for an address that the administrator of the network has entered',
+  );
 
   await site.php(
     `require_once ABSPATH . 'wp-admin/includes/ms.php'; wpmu_delete_blog( $input, true ); return true;`,

@@ -81,7 +81,10 @@ final class Tocsin_Settings {
 		if ( '' === $clean && '' !== trim( $url ) ) {
 			return Tocsin_Address::rule();
 		}
-		if ( $this->is_key_constant() && ! $this->is_url_constant() && $clean !== $this->url() ) {
+		if ( $clean === $this->url() ) {
+			return '';
+		}
+		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
 			return self::url_constant_words();
 		}
 		if ( '' !== $clean && ! Tocsin_Address::may_reach( $clean ) ) {
@@ -174,13 +177,13 @@ final class Tocsin_Settings {
 		if ( $this->is_url_constant() && '' === $url ) {
 			return Tocsin_Address::rule();
 		}
-		if ( $this->is_key_constant() ) {
+		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
 			return self::url_constant_words();
 		}
 		if ( '' === $url ) {
 			return __( 'The address of the gateway is not set.', 'tocsin' );
 		}
-		if ( ! $this->has_key() ) {
+		if ( ! $this->has_key() || $this->is_key_constant() ) {
 			return __( 'The API key is not set.', 'tocsin' );
 		}
 		return $this->is_key_lost() ? self::lost_key_words() : self::other_origin_words( Tocsin_Address::origin( $url ) );
