@@ -1,4 +1,5 @@
-// kill -9 under load, again and again, on one store; then the store is held against what the callers were told.
+// kill -9 under load, again and again, on one store, with a device and a mail server; then the store and both receivers are
+// held against what the callers were told.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -7,6 +8,7 @@ import type { SuccessAnswer } from '@tocsin/contract';
 import type { Store } from '../../src/gateway/ports.ts';
 import { Connections } from './connections.ts';
 import type { Installation } from './gateway-process.ts';
+import { KillReceivers } from './kill-receivers.ts';
 import { readAll } from './stored-notifications.ts';
 
 const connectionCount = 16;
@@ -17,8 +19,6 @@ export interface KillRun {
   kills: number;
   /** Opens the store as the gateway does, once all the killing is over. */
   withStore<T>(use: (store: Store) => Promise<T>): Promise<T>;
-  /** Of an installation that has run before. */
-  firstRun?: { key: string; owner: string };
 }
 
 /** What the callers saw, over all the lives of the gateway. */
@@ -37,26 +37,32 @@ class Ledger {
   }
 }
 
-/** Fails unless every acknowledged notification is stored exactly once and opens; gives the ids of all that is stored. */
-export async function surviveKills(t: TestContext, run: KillRun): Promise<string[]> {
+/** Fails unless every acknowledged notification is stored exactly once, can be decrypted, and reached its receivers. */
+export async function surviveKills(t: TestContext, run: KillRun): Promise<void> {
   const ledger = new Ledger();
-  let { firstRun } = run;
+  const receivers = await KillReceivers.start(t, run.installation);
+  const { key, owner } = receivers.firstRun;
   for (let kill = 0; kill < run.kills; kill += 1) {
     const gateway = await run.installation.serve();
-    firstRun ??= gateway.line.firstRun;
-    assert.ok(firstRun);
-    const load = putUnderLoad({ api: gateway.api, key: firstRun.key }, ledger);
+    receivers.connect(gateway);
+    const load = putUnderLoad({ api: gateway.api, key }, ledger);
     // The moment is what is tried here: any point of a batch, a commit or a checkpoint.
     await delay(randomInt(5, longestRunMs));
     await gateway.kill();
     await load;
   }
-  assert.ok(firstRun);
-  const { owner } = firstRun;
   assert.deepEqual(ledger.refused, [], 'a healthy store refuses nothing');
   assert.ok(ledger.titleOfAcknowledged.size > run.kills, 'the load was too thin to prove anything');
   assert.ok(ledger.cutOff > 0, 'no kill hit a request');
-  return run.withStore((store) => compare(t, store, owner, run.kills, ledger));
+  await run.withStore((store) => compare(t, store, owner, run.kills, ledger));
+  t.diagnostic(
+    await receivers.settle(run.installation, run.withStore, ledger.titleOfAcknowledged, (title) => isMailed(title)),
+  );
+}
+
+/** Every eighth is also sent by email. */
+function isMailed(title: string): boolean {
+  return Number(title.split(' ')[1]) % 8 === 0;
 }
 
 /** Ends when the gateway does: each connection sends one request after another until one fails. */
@@ -67,7 +73,7 @@ async function putUnderLoad(target: { api: string; key: string }, ledger: Ledger
       const title = ledger.nextTitle();
       let answer: { status: number; text: string };
       try {
-        answer = await connections.notify({ title, mqttQos: 1, ...contentFor(title) });
+        answer = await connections.notify({ title, mqttQos: 1, sendEmail: isMailed(title), ...contentFor(title) });
       } catch {
         ledger.cutOff += 1;
         return;
@@ -90,13 +96,7 @@ function contentFor(title: string): { body: string; data: { filler: string } } {
   };
 }
 
-async function compare(
-  t: TestContext,
-  store: Store,
-  ownerId: string,
-  kills: number,
-  ledger: Ledger,
-): Promise<string[]> {
+async function compare(t: TestContext, store: Store, ownerId: string, kills: number, ledger: Ledger): Promise<void> {
   assert.deepEqual(await store.verify(), [], 'the database is sound');
   const { notifications, damaged } = await readAll(store, ownerId);
   assert.deepEqual(damaged, []);
@@ -114,5 +114,4 @@ async function compare(
     `${kills} kills: ${ledger.titleOfAcknowledged.size} acknowledged, 0 lost; ` +
       `${ledger.cutOff} requests cut off, ${unconfirmed} of them stored`,
   );
-  return [...titleOfStored.keys()];
 }
