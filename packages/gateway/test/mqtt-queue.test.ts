@@ -177,6 +177,8 @@ test('The owner sees a message queued, then delivered, and the caller is told th
   const early = await installation.run(['device', 'test', device.id], ports);
   assert.equal(early.exitCode, 0, early.stderr);
   assert.match(early.stdout, /has never connected/);
+  const keys = await installation.json<{ id: string }[]>('key', 'list');
+  assert.equal(keys.length, 1, 'the key of the test is deleted');
   const listed = await installation.run(['delivery', 'list', '--notification', body.id]);
   assert.match(listed.stdout, new RegExp(`${body.id}\\.mqtt\\.${device.id} +queued`));
 

@@ -222,6 +222,16 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.revokeKey('key_none', 1), null);
     });
 
+    test('deletes a key, and only that of its owner', async () => {
+      await store.createOwner(owner('own_ann'));
+      await store.createOwner(owner('own_bob'));
+      await store.createKey(key('key_1', 'own_ann'));
+      await store.deleteKey('own_bob', 'key_1');
+      assert.equal((await store.listKeys('own_ann')).length, 1);
+      await store.deleteKey('own_ann', 'key_1');
+      assert.deepEqual([await store.findKey('digest-of-key_1'), await store.listKeys('own_ann')], [null, []]);
+    });
+
     test('changes and deletes devices, and says when there is none', async () => {
       await store.createOwner(owner('own_ann'));
       const phone = device('dev_1', 'own_ann');

@@ -163,6 +163,6 @@ async function postTest(config: Config, store: Store, ownerId: string, deviceId:
     if (error instanceof Problem) throw error;
     throw new Problem(`The server does not answer at ${url}: is it running, and is TOCSIN_PORT the same there?`);
   } finally {
-    await store.revokeKey(key.id, Date.now());
+    await store.deleteKey(ownerId, key.id);
   }
 }

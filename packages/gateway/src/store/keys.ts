@@ -93,6 +93,14 @@ export function createKeyStore(
       return revoked;
     },
 
+    async deleteKey(ownerId, id) {
+      const query = build.deleteFrom('api_keys').where('owner_id', '=', ownerId).where('id', '=', id).compile();
+      await versions.write(ownerId, async () => ({
+        children: { [childName('api_keys', id)]: null },
+        rows: () => ({ queries: [query] }),
+      }));
+    },
+
     async claimSignature(ownerId, signature, expiresAt) {
       const [claimed] = await database.write([
         build

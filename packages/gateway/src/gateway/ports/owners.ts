@@ -83,6 +83,8 @@ export interface KeyStore {
   /** Rejects where one does not open, unless `onDamaged` wants to hear of it by its id; the same with those below. */
   listKeys(ownerId: string, onDamaged?: (id: string) => void): Promise<ApiKey[]>;
   revokeKey(id: string, at: number): Promise<ApiKey | null>;
+  /** For keys that were made for one request: nothing of them is left to list. */
+  deleteKey(ownerId: string, id: string): Promise<void>;
 }
 
 export interface DeviceStore {
