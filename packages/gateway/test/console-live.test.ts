@@ -67,7 +67,8 @@ suite('Live events', () => {
       return store.findInboxItem(ownerId, id);
     },
     // An inbox without an end.
-    listInbox: async () => delay(300, { items: [], damaged: [], next: newId() }),
+    searchInbox: async () =>
+      delay(300, { matches: [], opened: 1, reachedAt: undefined, damaged: [], skipped: [], next: newId() }),
     findSession: async (...args) => {
       if (isStoreAway) throw new StoreUnavailable('away');
       return store.findSession(...args);
