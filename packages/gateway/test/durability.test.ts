@@ -8,7 +8,7 @@ import { Postgres, postgresObstacle } from './support/postgres.ts';
 import { canRun } from './support/requires.ts';
 import { withStore } from './support/stored-notifications.ts';
 
-const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 20);
+const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 10);
 const timeout = 240_000 + kills * 5_000;
 
 test(`After ${kills} kills under load every acknowledged notification is stored once and reaches its receivers (SQLite)`, {

@@ -21,7 +21,7 @@ import { notify } from './support/requests.ts';
 import { canRun } from './support/requires.ts';
 import { readAll, withStore } from './support/stored-notifications.ts';
 
-const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 12);
+const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 4);
 const timeout = 120_000 + kills * 20_000;
 
 async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
