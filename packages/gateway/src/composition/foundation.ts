@@ -64,6 +64,10 @@ export async function layFoundation(
     now: Date.now,
     random: Math.random,
     onFailed: log.redeliveryFailed,
+    // Each push service is reported by its own breaker.
+    onChannelState: (channel, state, cause) => {
+      if (channel !== 'push') log.guardState(channel, state === 'down' ? 'open' : 'closed', cause);
+    },
   });
   opened.adopt(followUp, (each) => each.close(), 'follow-up');
   const tls = await openCertificate(config, log, opened);

@@ -2,7 +2,7 @@
 import { createJoinQueues, type JoinQueues } from './join-queues.ts';
 import { LateSends } from './late-sends.ts';
 import type { ChannelName, DeliveryStore } from './ports.ts';
-import { Recovery } from './recovery.ts';
+import { type OnChannelState, Recovery } from './recovery.ts';
 import { createSettle, type Park, type Settle } from './settle.ts';
 import { Settlements } from './settlements.ts';
 import { TargetQueues } from './target-queues.ts';
@@ -29,6 +29,7 @@ export function createFollowUp(parts: {
   now: () => number;
   random: () => number;
   onFailed: (error: unknown) => void;
+  onChannelState?: OnChannelState;
 }): FollowUp {
   const { store, now, onFailed } = parts;
   const settlements = new Settlements(store, onFailed);
@@ -36,7 +37,7 @@ export function createFollowUp(parts: {
   const hasten = (channel: ChannelName): void => {
     store.hastenLanes(channel, now()).catch(onFailed);
   };
-  const recovery = new Recovery(hasten);
+  const recovery = new Recovery(hasten, undefined, undefined, parts.onChannelState);
   const queues = new TargetQueues(store, now, onFailed);
   const { settle, park } = createSettle({ ...parts, settlements, room });
   const lateSends = new LateSends({ ...parts, settle, recovery });

@@ -10,6 +10,26 @@ const down = (channel: ChannelName): DeliveryResult => ({ ...nothing, [channel]:
 const up = (channel: ChannelName): DeliveryResult => ({ ...nothing, [channel]: [{ kind: 'sent' }] });
 
 suite('Recovery', () => {
+  test('reports a channel that stays down for a moment, and that it works again', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const states: string[] = [];
+    const recovery = new Recovery(
+      () => undefined,
+      () => 0,
+      5000,
+      (channel, state, cause) => states.push(`${channel} ${state} ${cause}`.trim()),
+    );
+    recovery.note(down('email'));
+    t.mock.timers.tick(1999);
+    assert.deepEqual(states, []);
+    t.mock.timers.tick(1);
+    recovery.note(down('email'));
+    t.mock.timers.tick(10_000);
+    assert.deepEqual(states, ['email down x']);
+    recovery.note(up('email'));
+    assert.deepEqual(states, ['email down x', 'email up']);
+  });
+
   test('tells once that a channel works again, and nothing of those that were never away', () => {
     const told: string[] = [];
     const recovery = new Recovery((channel) => told.push(channel));

@@ -9,6 +9,12 @@ const probeMs = 5000;
 const firstPauseMs = 5000;
 const longestPauseMs = 10 * 60_000;
 
+/** A channel that is down for this long is reported; while it is, only one message of each target is tried. */
+const reportAfterMs = 2000;
+
+/** Called when a channel has been down for a moment, with the last error, and when it works again. */
+export type OnChannelState = (channel: ChannelName, state: 'down' | 'up', cause: string) => void;
+
 export class Recovery {
   readonly #onRecovered: (channel: ChannelName) => void;
   readonly #monotonicNow: () => number;
@@ -16,13 +22,17 @@ export class Recovery {
   readonly #away = new Set<ChannelName>();
   readonly #greeted = new Map<ChannelName, { at: number; pauseMs: number }>();
   readonly #probes = new Map<ChannelName, () => Promise<boolean>>();
+  readonly #onState: OnChannelState;
+  readonly #reports = new Map<ChannelName, NodeJS.Timeout>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     onRecovered: (channel: ChannelName) => void,
     monotonicNow: () => number = () => performance.now(),
     everyMs = probeMs,
+    onState: OnChannelState = () => undefined,
   ) {
+    this.#onState = onState;
     this.#onRecovered = onRecovered;
     this.#monotonicNow = monotonicNow;
     this.#probeMs = everyMs;
@@ -36,7 +46,8 @@ export class Recovery {
   note(result: DeliveryResult): void {
     for (const channel of channelNames) {
       const outcomes = result[channel];
-      if (outcomes.some((outcome) => outcome.kind === 'retry' && outcome.isUnreachable)) this.#miss(channel);
+      const unreached = outcomes.find((outcome) => outcome.kind === 'retry' && outcome.isUnreachable);
+      if (unreached !== undefined && unreached.kind !== 'sent') this.#miss(channel, unreached.error);
       else if (this.#away.size > 0 && outcomes.some(({ kind }) => kind === 'sent')) this.#greet(channel);
     }
   }
@@ -44,10 +55,15 @@ export class Recovery {
   close(): void {
     this.#probes.clear();
     clearTimeout(this.#timer);
+    for (const report of this.#reports.values()) clearTimeout(report);
   }
 
-  #miss(channel: ChannelName): void {
+  #miss(channel: ChannelName, cause: string): void {
     this.#away.add(channel);
+    if (!this.#reports.has(channel)) {
+      const report = setTimeout(() => this.#onState(channel, 'down', cause), reportAfterMs).unref();
+      this.#reports.set(channel, report);
+    }
     if (this.#probes.has(channel)) this.#probeSoon();
   }
 
@@ -57,6 +73,9 @@ export class Recovery {
     const { at, pauseMs } = this.#greeted.get(channel) ?? { at: Number.NEGATIVE_INFINITY, pauseMs: 0 };
     if (now - at < pauseMs) return;
     this.#away.delete(channel);
+    clearTimeout(this.#reports.get(channel));
+    this.#reports.delete(channel);
+    this.#onState(channel, 'up', '');
     const isCalm = now - at > longestPauseMs;
     this.#greeted.set(channel, {
       at: now,
