@@ -1,6 +1,7 @@
 /** What the operating system says about a file, in words that name no system call. */
 export function describeFileError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
+  if (isTooManyFiles(error)) return tooManyFiles.replace('This', 'this').replace(/\.$/, '');
   return (code === undefined ? undefined : texts[code]) ?? message;
 }
 

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { describeFileError } from '../core/file-error.ts';
 import { formatMasterKeys, type GivenMasterKeys, masterKeyLength, parseMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { lockFile } from './sqlite/file-lock.ts';
@@ -95,7 +96,7 @@ function readKeyFile(file: string): KeyObject[] {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new Problem(`The master key file ${file} cannot be read: ${(error as Error).message}`);
+    throw new Problem(`The master key file ${file} cannot be read: ${describeFileError(error)}.`);
   }
   const keys = parseMasterKeys(text);
   if (keys === undefined) throw new Problem(`${file} does not hold a master key (32 bytes as base64 or hex).`);

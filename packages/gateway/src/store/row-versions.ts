@@ -63,8 +63,8 @@ export class RowsRolledBack extends StoreUnavailable {}
 const headId = 'head';
 const bucketPrefix = 'bucket:';
 const maxRemembered = 10_000;
-/** A write waits this long for those before it in this process: long enough for a burst, not for a disk that hangs. */
-const maxQueuedMs = 30_000;
+/** After this long without the end of any write of this process the database hangs; however long a burst takes, it does not. */
+const stallMs = 5000;
 /** Attempts of a write that other processes get ahead of. */
 const maxAttempts = 200;
 
@@ -79,6 +79,7 @@ export class RowVersions {
   readonly #newest = new Map<string, { node: VersionNode; look: number }>();
   #looks = 0;
   #headVersion = 0;
+  #progressAt = performance.now();
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, master: MasterKeyring, onRefused: (message: string) => void) {
@@ -276,9 +277,8 @@ export class RowVersions {
   #inTurn(prepare: (path: ReadPath) => Promise<Commit | null>): Promise<QueryResult<unknown>[] | null> {
     const queuedAt = performance.now();
     const attempt = async (): Promise<QueryResult<unknown>[] | null> => {
-      // Behind a disk that hangs, everybody would otherwise wait for the deadlines of all before.
-      if (performance.now() - queuedAt > maxQueuedMs)
-        throw new StoreUnavailable('too many writes wait for the database');
+      // Its caller has been told so already.
+      if (this.#stallsIn(queuedAt) <= 0) throw stalled();
       for (let attempts = 1; ; attempts += 1) {
         let before: Uint8Array | null = null;
         const commit = await prepare(async (ownerIds, isChecked = true) => {
@@ -298,8 +298,29 @@ export class RowVersions {
       }
     };
     const turn = this.#writing.then(attempt, attempt);
-    this.#writing = turn;
-    return turn;
+    const ended = (error?: unknown): void => {
+      if (!(error instanceof StoreUnavailable)) this.#progressAt = performance.now();
+    };
+    this.#writing = turn.then(() => ended(), ended);
+    return this.#unlessStalled(turn, queuedAt);
+  }
+
+  /** How long a write that was queued then may still wait before the database counts as hanging. */
+  #stallsIn(queuedAt: number): number {
+    return Math.max(queuedAt, this.#progressAt) + stallMs - performance.now();
+  }
+
+  #unlessStalled<T>(turn: Promise<T>, queuedAt: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout;
+      const check = (): void => {
+        const leftMs = this.#stallsIn(queuedAt);
+        if (leftMs <= 0) reject(stalled());
+        else timer = setTimeout(check, leftMs);
+      };
+      timer = setTimeout(check, stallMs);
+      turn.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
   }
 
   async #readPath(ownerIds: readonly string[], isChecked: boolean): Promise<Path> {
@@ -506,4 +527,8 @@ function isWritten({ table, ownerId, sealed }: NonNullable<RowQueries['written']
 
 function keys(node: VersionNode | null | undefined): string[] {
   return Object.keys(node?.children ?? {});
+}
+
+function stalled(): StoreUnavailable {
+  return new StoreUnavailable(`the database did not answer within ${stallMs} ms`);
 }

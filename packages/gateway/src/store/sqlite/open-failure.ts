@@ -59,6 +59,7 @@ function probe(file: string): Cause | undefined {
   const draft = join(dirname(file), `.probe-${process.pid}`);
   try {
     for (const each of [file, `${file}-wal`, `${file}-shm`]) requireWritable(each);
+    requireFreeDescriptors(dirname(file));
     const handle = openSync(draft, 'wx', 0o600);
     try {
       let written = 0;
@@ -70,6 +71,18 @@ function probe(file: string): Cause | undefined {
     return undefined;
   } catch (error) {
     return causes[(error as NodeJS.ErrnoException).code ?? ''];
+  }
+}
+
+/** The three files of two connections, and some for what the threads load. */
+const neededDescriptors = 12;
+
+function requireFreeDescriptors(folder: string): void {
+  const handles: number[] = [];
+  try {
+    while (handles.length < neededDescriptors) handles.push(openSync(folder, 'r'));
+  } finally {
+    for (const handle of handles) closeSync(handle);
   }
 }
 
