@@ -107,7 +107,7 @@ suite('The command line', () => {
     /** Commands, with the number of lines that they print; null: any. */
     const commands: [string[], number | null][] = [
       [['owner', 'list'], names.length + 2],
-      [['owner', 'show', bob], 2],
+      [['owner', 'show', bob], 4],
       [['owner', 'set', bob, '--role', 'operator'], 2],
       [['key', 'list', '--owner', ann.id], names.length + 1],
       [['device', 'list', '--owner', ann.id], names.length + 1],
