@@ -73,11 +73,11 @@ test('A server that runs out of file descriptors says so once, and serves again 
   const sockets = Array.from({ length: 150 }, () => connect(Number(port), hostname).on('error', () => undefined));
   t.after(() => sockets.map((socket) => socket.destroy()));
   const count = (): number => gateway.log.split('too many open files').length - 1;
-  await eventually('the log says so', 10_000, count, (lines) => lines > 0);
+  await eventually('the log says so', 30_000, count, (lines) => lines > 0);
   for (const socket of sockets) socket.destroy();
   await eventually(
     'it serves again',
-    10_000,
+    30_000,
     () =>
       fetch(gateway.api).then(
         ({ status }) => status,

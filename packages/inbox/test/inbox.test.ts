@@ -144,6 +144,7 @@ suite('The inbox', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('/');
+    await page.waitForFunction(() => document.activeElement?.getAttribute('type') === 'search');
     await page.keyboard.type('jzu#');
     assert.equal(await page.getByRole('searchbox').inputValue(), 'jzu#', 'typing is typing');
   });

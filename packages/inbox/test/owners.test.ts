@@ -43,6 +43,8 @@ suite('The owners page', () => {
       await page.reload();
       await page.locator('#sign-in').getByText('Phone', { exact: true }).waitFor();
       assert.equal(await notice.count(), 0);
+      // Its session ends with the owner.
+      await page.close();
       await inbox.installation.json('owner', 'delete', id);
     },
   );

@@ -33,7 +33,7 @@ export interface SignInOptions {
   will?: { topic: string; payload: string; retain: boolean };
 }
 
-const withinMs = 5000;
+const withinMs = 15_000;
 /** Longer than the broker waits for anything. */
 const endWithinMs = 10_000;
 
