@@ -231,7 +231,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       else logger.warn({ cause: doubt }, 'the clock jumped; nothing is deleted by age');
     },
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
-    signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in link was asked for and could not be mailed'),
+    signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in or security email could not be sent'),
     oidcFailed: (cause) => logger.warn({ cause }, 'signing in with the OpenID provider failed'),
     legacyWarning: (warning) => logger.warn(warning),
     unknownHost: (name) =>

@@ -1,9 +1,10 @@
 // What the console mails, and over which channel.
 import type { EmailChannel } from '../channels/email/index.ts';
 import type { Letter } from '../channels/email/letter.ts';
-import { MailNotSent, type SignInMailer } from '../console/parts.ts';
+import { MailNotSent, type SecurityNotice, type SignInMailer } from '../console/parts.ts';
+import { browserName } from '../core/browser-name.ts';
 
-const ignore = 'If you did not expect it, leave it alone and nothing happens. The link works once.';
+const ignore = "If you didn't request this, ignore this email. The link works once.";
 
 export function createSignInMailer(channel: EmailChannel): SignInMailer {
   async function send(letter: Letter, address: string): Promise<void> {
@@ -16,8 +17,8 @@ export function createSignInMailer(channel: EmailChannel): SignInMailer {
       send(
         {
           subject: 'Your sign-in link',
-          paragraphs: [`Hello ${name},`, 'this link opens your Tocsin inbox.'],
-          link: { label: 'Open my inbox', url },
+          paragraphs: [`Hello ${name},`, 'This link signs you in to Tocsin.'],
+          link: { label: 'Sign in', url },
           footnote: ignore,
         },
         email,
@@ -25,15 +26,71 @@ export function createSignInMailer(channel: EmailChannel): SignInMailer {
     sendEmailConfirmation: ({ name }, email, url) =>
       send(
         {
-          subject: 'Is this your address?',
+          subject: 'Confirm your email address',
           paragraphs: [
             `Hello ${name},`,
-            `${email} is to be the address of your Tocsin inbox from now on. If that is right, confirm it within a day, in a browser in which you are signed in.`,
+            `You asked to use ${email} for your Tocsin inbox. Confirm within 24 hours, in a browser where you are signed in.`,
           ],
-          link: { label: 'Confirm the address', url },
+          link: { label: 'Confirm address', url },
           footnote: ignore,
         },
         email,
       ),
+    sendSecurityNotice: ({ name, email }, notice, settingsUrl) => {
+      const { subject, what, details, ifNot } = describe(notice);
+      const facts = { ...details, Time: `${new Date(notice.at).toISOString().slice(0, 16).replace('T', ' ')} UTC` };
+      return send(
+        {
+          subject,
+          paragraphs: [
+            `Hello ${name},`,
+            what,
+            ...Object.entries(facts).map(([fact, value]) => `${fact}: ${value}`),
+            `If this was you, there is nothing to do. If not, ${ifNot}`,
+          ],
+          link: { label: 'Open settings', url: settingsUrl },
+          footnote: 'Tocsin sends this email to protect your account. It cannot be turned off.',
+        },
+        email,
+      );
+    },
   };
+}
+
+const methods = { link: 'a sign-in link', mail: 'an emailed link', passkey: 'a passkey', oidc: 'your OpenID provider' };
+
+interface Description {
+  subject: string;
+  what: string;
+  details: Record<string, string>;
+  ifNot: string;
+}
+
+function describe(notice: SecurityNotice): Description {
+  switch (notice.kind) {
+    case 'new-browser':
+      return {
+        subject: 'New sign-in to Tocsin',
+        what: `A browser that you have not used before signed in to your Tocsin inbox with ${methods[notice.method]}.`,
+        details: { Browser: browserName(notice.userAgent), 'IP address': notice.address },
+        ifNot: 'sign that browser out in Settings, and tell your operator.',
+      };
+    case 'new-passkey':
+      return {
+        subject: 'New passkey for Tocsin',
+        what: 'A passkey that signs in to your Tocsin inbox was added.',
+        details: { Name: notice.name },
+        ifNot: 'delete it in Settings, sign out the browsers that you do not recognize, and tell your operator.',
+      };
+    case 'email-changed':
+      return {
+        subject: notice.email === null ? 'Your email address was removed' : 'Your email address was changed',
+        what:
+          notice.email === null
+            ? 'This address was removed from your Tocsin inbox. You get no more email from it.'
+            : `Your Tocsin inbox now uses ${notice.email}. Sign-in links and notifications go there.`,
+        details: {},
+        ifNot: `tell your operator at once${notice.email === null ? '.' : ': whoever has the new address can sign in.'}`,
+      };
+  }
 }

@@ -3,6 +3,7 @@ import type { ServiceInfo } from '@tocsin/contract/console';
 import type { FastifyRequest } from 'fastify';
 import type { Recipients } from '../core/plan.ts';
 import type { Accept } from '../gateway/accept.ts';
+import type { SignInMethod } from '../gateway/ports/sign-in.ts';
 import type { Owner, Store } from '../gateway/ports.ts';
 import type { Makers } from '../gateway/registration.ts';
 import type { Addresses } from './addresses.ts';
@@ -42,8 +43,17 @@ export class MailNotSent extends Error {
   override readonly name = 'MailNotSent';
 }
 
+/** What an owner is told of, so that nobody else gets into their account unseen. */
+export type SecurityNotice =
+  | { kind: 'new-browser'; method: SignInMethod; userAgent: string; address: string; at: number }
+  | { kind: 'new-passkey'; name: string; at: number }
+  /** null: it was removed. */
+  | { kind: 'email-changed'; email: string | null; at: number };
+
 /** Mails that have nothing to do with notifications. Each resolves when the mail server took it, else rejects with MailNotSent. */
 export interface SignInMailer {
   sendSignInLink(owner: Owner & { email: string }, url: string): Promise<void>;
   sendEmailConfirmation(owner: Owner, email: string, url: string): Promise<void>;
+  /** `settingsUrl` is where the owner can undo what happened. */
+  sendSecurityNotice(owner: Owner & { email: string }, notice: SecurityNotice, settingsUrl: string): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { createNotConfigured } from '../../src/channels/not-configured.ts';
 import { createAddresses } from '../../src/console/addresses.ts';
 import { addApi } from '../../src/console/api.ts';
 import { createConsole } from '../../src/console/app.ts';
-import type { ConsoleApiParts } from '../../src/console/parts.ts';
+import type { ConsoleApiParts, SecurityNotice } from '../../src/console/parts.ts';
 import { createReadiness } from '../../src/console/readiness.ts';
 import { createUuidV7Source } from '../../src/core/uuid-v7.ts';
 import { createAccept } from '../../src/gateway/accept.ts';
@@ -32,6 +32,8 @@ export interface LocalConsole {
   warnings: string[];
   /** Links that were mailed. */
   mails: { to: string; url: string }[];
+  /** What owners were told about their accounts. */
+  notices: { to: string; notice: SecurityNotice; settingsUrl: string }[];
   /** Every route, as the framework was told of it. */
   routes: { method: string; url: string; isPublic: boolean }[];
   /** A link of the console that has not been used. */
@@ -56,6 +58,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   const failures: unknown[] = [];
   const warnings: string[] = [];
   const mails: LocalConsole['mails'] = [];
+  const notices: LocalConsole['notices'] = [];
   const routes: LocalConsole['routes'] = [];
   const app = createConsole({
     readiness: createReadiness(store),
@@ -100,6 +103,8 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     mailer: {
       sendSignInLink: async ({ email }, url) => void mails.push({ to: email, url }),
       sendEmailConfirmation: async (_owner, email, url) => void mails.push({ to: email, url }),
+      sendSecurityNotice: async ({ email }, notice, settingsUrl) =>
+        void notices.push({ to: email, notice, settingsUrl }),
     },
     oidc: null,
     cookieKey: randomBytes(32),
@@ -128,6 +133,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     failures,
     warnings,
     mails,
+    notices,
     routes,
     link,
     async signIn(ownerId) {

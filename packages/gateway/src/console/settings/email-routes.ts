@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { mailConfirmation } from '../sign-in/mailed-links.ts';
+import { sendSecurityNotice } from '../sign-in/security-notices.ts';
 import { ownerOf } from '../signed-in.ts';
 import { changeOwner } from './change-owner.ts';
 import { Fields } from './fields.ts';
@@ -15,7 +16,7 @@ export function addEmailRoutes(app: FastifyInstance, parts: ConsoleApiParts, sen
   // Each goes to an address that somebody typed in.
   const throttle = createThrottle('That were many mails.', { times: 5, seconds: 3600 });
 
-  app.post('/preferences/email', async (request): Promise<EmailChange> => {
+  app.post('/preferences/email', async (request, reply): Promise<EmailChange> => {
     const owner = ownerOf(request);
     const email = readAddress(request.body);
     if (email === owner.email) return { email, confirmation: false };
@@ -37,6 +38,8 @@ export function addEmailRoutes(app: FastifyInstance, parts: ConsoleApiParts, sen
       email,
       emailAlerts: email === null ? false : known.emailAlerts,
     }));
+    const notice = { kind: 'email-changed', email, at: parts.now() } as const;
+    sendSecurityNotice(parts, { request, owner, notice }, reply);
     return { email, confirmation: false };
   });
 

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Addresses } from '../addresses.ts';
 
-const names = { session: 'tocsin', passkey: 'tocsin-passkey', oidc: 'tocsin-oidc' } as const;
+const names = { session: 'tocsin', passkey: 'tocsin-passkey', oidc: 'tocsin-oidc', browser: 'tocsin-browser' } as const;
 
 export type CookieName = keyof typeof names;
 

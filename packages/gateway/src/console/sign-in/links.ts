@@ -7,6 +7,7 @@ import type { OneTimeLink } from '../../gateway/ports/sign-in.ts';
 import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { ownerOf } from '../signed-in.ts';
+import { sendSecurityNotice } from './security-notices.ts';
 import { beginSession, findSignedIn } from './session.ts';
 
 const isPublic = { isPublic: true } as const;
@@ -36,9 +37,11 @@ export function addLinkRoutes(api: FastifyInstance, parts: ConsoleApiParts): voi
     const link = await store.takeOneTimeLink(digest, now());
     const owner = link === null ? null : await store.findOwner(link.ownerId);
     if (link === null || owner === null) throw notValid();
-    if (link.purpose === 'confirm_email')
+    if (link.purpose === 'confirm_email') {
       await store.changeOwner(owner.id, (known) => ({ ...known, email: link.email }));
-    else await beginSession(parts, request, reply, { ownerId: owner.id, method: link.method });
+      const notice = { kind: 'email-changed', email: link.email, at: now() } as const;
+      if (link.email !== owner.email) sendSecurityNotice(parts, { request, owner, notice }, reply);
+    } else await beginSession(parts, request, reply, { ownerId: owner.id, method: link.method });
     return { ok: true };
   });
 

@@ -19,6 +19,7 @@ import {
   siteOf,
 } from './passkey-challenge.ts';
 import { credentialSchema } from './passkey-sign-in.ts';
+import { sendSecurityNotice } from './security-notices.ts';
 import { webAuthn } from './web-authn.ts';
 
 /** COSE's numbers of EdDSA, ES256 and RS256. */
@@ -102,6 +103,8 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
         if (error instanceof AlreadyTaken) throw new ConsoleRefusal('conflict', 'This passkey is known already.');
         throw error;
       });
+      const notice = { kind: 'new-passkey', name, at: now() } as const;
+      sendSecurityNotice(parts, { request, owner: ownerOf(request), notice }, reply);
       return reply.code(201).send(toEntry(passkey));
     },
   );

@@ -10,6 +10,8 @@ import type { ConsoleApiParts } from '../parts.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { rememberSignedIn, type SignedIn, signedIn } from '../signed-in.ts';
 import { clearCookie, readCookie, setCookie } from './cookies.ts';
+import { rememberOwner } from './known-browsers.ts';
+import { sendSecurityNotice } from './security-notices.ts';
 
 /** Of a session that is not used. */
 const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
@@ -17,7 +19,19 @@ const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
 const touchEveryMs = 5 * 60 * 1000;
 const userAgentCharacters = 300;
 
-type Parts = Pick<ConsoleApiParts, 'store' | 'now' | 'makers' | 'addresses' | 'clientAddress' | 'sessionMaxMs'>;
+type Parts = Pick<
+  ConsoleApiParts,
+  | 'store'
+  | 'now'
+  | 'makers'
+  | 'addresses'
+  | 'clientAddress'
+  | 'sessionMaxMs'
+  | 'cookieKey'
+  | 'mailer'
+  | 'onMailFailed'
+  | 'onError'
+>;
 
 export async function beginSession(
   parts: Parts,
@@ -33,19 +47,27 @@ export async function beginSession(
   if (known !== null) await store.deleteSession(known.ownerId, known.id);
 
   const firstLifetimeMs = Math.min(lifetimeMs, parts.sessionMaxMs);
+  const userAgent = printable(request.headers['user-agent'] ?? '').slice(0, userAgentCharacters);
+  const address = parts.clientAddress(request);
   const token = randomBytes(32).toString('base64url');
   await store.createSession({
     id: newId('ses', parts.makers),
     ownerId,
     tokenDigest: digestOf(token),
     method,
-    userAgent: printable(request.headers['user-agent'] ?? '').slice(0, userAgentCharacters),
-    address: parts.clientAddress(request),
+    userAgent,
+    address,
     createdAt: now,
     seenAt: now,
     expiresAt: now + firstLifetimeMs,
   });
   setCookie(reply, addresses, 'session', token, firstLifetimeMs);
+  const isKnown = rememberOwner(parts, request, reply, ownerId);
+  // A link that was mailed is news enough.
+  const owner = isKnown || method === 'mail' ? null : await store.findOwner(ownerId);
+  if (owner === null) return;
+  const notice = { kind: 'new-browser', method, userAgent, address, at: now } as const;
+  sendSecurityNotice(parts, { request, owner, notice }, reply);
 }
 
 /** Refuses whoever has no session, or one that is over. */
@@ -79,12 +101,13 @@ export async function findSignedIn(
 }
 
 async function keepAlive(
-  { store, addresses, now, sessionMaxMs }: Parts,
+  parts: Parts,
   { session }: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const seenAt = now();
+  const { store, addresses, sessionMaxMs } = parts;
+  const seenAt = parts.now();
   if (seenAt - session.seenAt < touchEveryMs) return;
   const expiresAt = Math.min(seenAt + lifetimeMs, session.createdAt + sessionMaxMs);
   try {
@@ -95,6 +118,8 @@ async function keepAlive(
     throw error;
   }
   setCookie(reply, addresses, 'session', readCookie(request, addresses, 'session') ?? '', expiresAt - seenAt);
+  // Also for sessions that began before browsers kept this.
+  rememberOwner(parts, request, reply, session.ownerId);
 }
 
 export async function endSession(parts: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
