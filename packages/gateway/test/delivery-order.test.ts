@@ -15,6 +15,9 @@ import { notify } from './support/requests.ts';
 import { canRun } from './support/requires.ts';
 import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
 
+/** Between two requests, so that fewer than a page wait: beyond that mail and push are sent several at once. */
+const smallBacklogMs = 400;
+
 const idsAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
 const idsIn = (mail: TestMailServer): string[] =>
@@ -106,18 +109,72 @@ test('No email overtakes an older one while the mail server goes away and comes 
   const gateway = await installation.serve();
   const { owner } = gateway.line.firstRun as { owner: string };
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false });
+  const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false }, smallBacklogMs);
   for (let round = 0; round < (isLongRun ? 3 : 1); round += 1) {
-    await load.moreAtOnce(20);
+    await load.moreAtOnce(10);
     await mail.kill();
-    await load.more(20);
+    await load.more(8);
     await mail.start();
   }
-  await load.moreAtOnce(20);
+  await load.moreAtOnce(10);
   await load.stop();
   assert.deepEqual(await overtaken(load.accepted, () => idsIn(mail)), [], `of ${load.accepted.length}`);
   assert.ok(load.scheduled > 0);
   t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+});
+
+test('The queue of a mailbox ends under a load that the mail server takes when it is sent directly', {
+  timeout: 300_000,
+}, async (t) => {
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { owner } = gateway.line.firstRun as { owner: string };
+  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  // Every mail takes 200 ms, on up to five connections; twelve notifications a second come in.
+  mail.latencyMs = 200;
+  const sent: boolean[] = [];
+  const requests: Promise<unknown>[] = [];
+  const load = setInterval(() => {
+    const request = notify(gateway, { title: 'x', sendMqtt: false });
+    requests.push(request.then(({ body }) => sent.push(body.emailSent)));
+  }, 83);
+  t.after(() => clearInterval(load));
+  const more = (count: number) => {
+    const wanted = sent.length + count;
+    return eventually(
+      'more responses',
+      60_000,
+      () => sent.length,
+      (now) => now >= wanted,
+    );
+  };
+  await more(12);
+  await mail.kill();
+  await more(24);
+  assert.equal(sent.at(-1), false, 'the mailbox has a queue');
+  await mail.start();
+  await eventually(
+    'mails are sent directly again, under the same load',
+    90_000,
+    () => sent.slice(-24),
+    (last) => last.every((each) => each),
+  );
+  clearInterval(load);
+  await Promise.all(requests);
+  await eventually(
+    'all mails arrive',
+    30_000,
+    () => new Set(idsIn(mail)).size,
+    (count) => count === requests.length,
+  );
+  const left = await installation.json<{ state: string }[]>('delivery', 'list');
+  assert.deepEqual(left, [], 'nothing waits, nothing was given up');
 });
 
 test('No push overtakes an older one to the same phone while FCM goes away and comes back', {
@@ -144,14 +201,14 @@ test('No push overtakes an older one to the same phone while FCM goes away and c
   await installation.json('push', 'add', '--provider', 'fcm', '--token', fcmToken('phone'));
   let isDown = false;
   fcm.replyToMessage = () => (isDown ? 'silence' : undefined);
-  const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false });
+  const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false }, smallBacklogMs);
   for (let round = 0; round < (isLongRun ? 3 : 1); round += 1) {
-    await load.moreAtOnce(20);
+    await load.moreAtOnce(10);
     isDown = true;
-    await load.more(10);
+    await load.more(8);
     isDown = false;
   }
-  await load.moreAtOnce(20);
+  await load.moreAtOnce(10);
   await load.stop();
   const ids = () => fcm.accepted.map(({ data }) => data.id as string);
   assert.deepEqual(await overtaken(load.accepted, ids), [], `of ${load.accepted.length}`);

@@ -22,6 +22,11 @@ const laneBatch: Record<ChannelName, number> = { mqtt: 200, email: 50, push: 50 
  * was sent; mail and push take several ways.
  */
 const atOnce: Record<ChannelName, number> = { mqtt: 50, email: 1, push: 1 };
+/**
+ * The same for a lane that is behind: one that had a full page waiting. One at a time it would never end under a load
+ * that the provider takes easily when it is sent directly.
+ */
+const atOnceBehind: Record<ChannelName, number> = { mqtt: 50, email: 10, push: 10 };
 const unreadable: Outcome = { kind: 'rejected', error: 'The notification was deleted, or does not open' };
 /** A provider that was not asked, because its breaker is open or too much waits for it, is tried again after this. */
 const notAskedMs = 12_000;
@@ -79,13 +84,17 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     let after: string | undefined;
     let isClosing = false;
     let isReached = false;
+    // Until the lane ends: if it went back to one at a time, it would fall behind again.
+    let isBehind = false;
     for (;;) {
       const waiting = await store.listWaiting(lane, {
         now: now(),
         limit: laneBatch[lane.channel],
         ...(after !== undefined && { after }),
       });
-      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting, isReached);
+      isBehind ||= waiting.length === laneBatch[lane.channel];
+      const width = (isBehind ? atOnceBehind : atOnce)[lane.channel];
+      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting, { isReached, width });
       isReached ||= last !== undefined;
       after = last ?? after;
       if (isStopped || closing.aborted) {
@@ -105,7 +114,11 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
   }
 
   /** Stops where the target cannot be reached, since those behind have to wait too; and before the lease runs out. */
-  async function tryInOrder(lane: Lane, waiting: readonly Delivery[], isReached: boolean): Promise<LaneTurn> {
+  async function tryInOrder(
+    lane: Lane,
+    waiting: readonly Delivery[],
+    { isReached, width }: { isReached: boolean; width: number },
+  ): Promise<LaneTurn> {
     const recipients = await store.recipientsOf(lane.ownerId);
     const changed: Delivery[] = [];
     let unreached: NotSent | null = null;
@@ -114,7 +127,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
       for (let next = 0; next < waiting.length && !isGone && unreached === null; ) {
         if (closing.aborted || now() > lane.leaseUntil - leaseReserveMs) break;
         // The first shows whether the target can be reached.
-        const several = waiting.slice(next, next + (next > 0 || isReached ? atOnce[lane.channel] : 1));
+        const several = waiting.slice(next, next + (next > 0 || isReached ? width : 1));
         const outcomes = await tellAgain(several, recipients);
         next += several.length;
         for (const [index, delivery] of several.entries()) {

@@ -18,7 +18,14 @@ export interface Load {
 }
 
 /** So many callers at once, each with a request under way all the time, at one of the addresses in turn. */
-export function startLoad(apis: readonly string[], key: string, callers: number, request: object): Load {
+export function startLoad(
+  apis: readonly string[],
+  key: string,
+  callers: number,
+  request: object,
+  // Leaves the processor to the others: what is tested is order, not speed.
+  pauseMs = 5,
+): Load {
   const accepted: string[] = [];
   let isOver = false;
   const until = async (what: string, count: () => number, more: number): Promise<void> => {
@@ -42,8 +49,7 @@ export function startLoad(apis: readonly string[], key: string, callers: number,
       assert.equal(body.stored, true);
       accepted.push(body.id);
       if (body.warnings.includes('redelivery_scheduled')) load.scheduled += 1;
-      // Leaves the processor to the others: what is tested is order, not speed.
-      await delay(5);
+      await delay(pauseMs);
     }
   });
   return load;

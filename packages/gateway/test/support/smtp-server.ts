@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 /** Stands in every refusal of the server, together with what a real one might quote. It must never be seen again. */
@@ -22,6 +23,8 @@ export class TestMailServer {
   readonly mails: ReceivedMail[] = [];
   /** A step → the number it is refused with, or nothing is answered at all. */
   readonly faults: Partial<Record<Step, number | 'stall'>> = {};
+  /** How long it takes for each mail. */
+  latencyMs = 0;
   /** What clients sent before any TLS. */
   transcript = '';
   connectionCount = 0;
@@ -56,6 +59,7 @@ export class TestMailServer {
         // null: the client broke off in the middle.
         const raw = await text(stream).catch(() => null);
         if (raw === null) return;
+        if (this.latencyMs > 0) await delay(this.latencyMs);
         this.#step('data', (error) => {
           if (error === undefined) {
             this.mails.push({
