@@ -128,6 +128,34 @@ test('What a client leaves unread goes to the client of the device that is left,
   assert.deepEqual(kept.packets, []);
 });
 
+test('Messages with QoS 0 wait their turn and are kept for clients that are away, as all others', async (t) => {
+  const fixture = await BrokerFixture.start(t);
+  const device = await fixture.addDevice();
+  const away = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'away' });
+  await away.subscribe([device.topic], 1);
+  await away.end();
+  const slow = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'slow' });
+  await slow.subscribe([device.topic], 1);
+  const titles = Array.from({ length: 120 }, (_, index) => `message ${index}`);
+  for (const [index, title] of titles.entries()) await fixture.notify(device, title, index === 119 ? 0 : 1);
+  assert.deepEqual(await take(slow, titles.length), titles, 'behind a window that was full');
+  const back = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'away' });
+  assert.deepEqual(await take(back, titles.length), titles);
+  await isEmpty(fixture, device);
+});
+
+test('A notification that its owner deleted is not sent to a device that connects later', async (t) => {
+  const fixture = await BrokerFixture.start(t);
+  const device = await fixture.addDevice();
+  const deleted = await fixture.notify(device, 'deleted', 1);
+  await fixture.notify(device, 'kept', 1);
+  await fixture.store.deleteFromInbox(device.ownerId, [deleted], fixture.clock.now);
+  const client = await RawClient.signIn(fixture.port, device, { clean: true });
+  await client.subscribe([device.topic], 1);
+  assert.deepEqual(await take(client, 1), ['kept']);
+  await isEmpty(fixture, device);
+});
+
 test('A device that catches up while messages arrive gets all of them in order', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();

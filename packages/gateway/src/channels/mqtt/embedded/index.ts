@@ -14,11 +14,11 @@ import { Attempts } from './attempts.ts';
 import { Connection, Connections } from './connections.ts';
 import { createDoorman } from './doorman.ts';
 import type { OnBrokerEvent } from './events.ts';
+import { createFindPayload } from './find-payload.ts';
 import { guardReads, PacketGauge } from './guarded-stream.ts';
 import { LastSeen } from './last-seen.ts';
 import { limits } from './limits.ts';
 import { createWebSocketEntrance, listenOnTcp } from './listeners.ts';
-import { Payloads } from './payloads.ts';
 import { type Acknowledgements, BrokerPersistence } from './persistence.ts';
 import { Queues } from './queues.ts';
 import { Recheck } from './recheck.ts';
@@ -59,7 +59,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
   const roomListeners: (() => void)[] = [];
   const queues = new Queues({
     store,
-    payloads: new Payloads(store, onFailed),
+    findPayload: createFindPayload(store, onFailed),
     topicPrefix,
     limit: parts.queueLimit ?? defaultQueueLimit,
     now,

@@ -60,8 +60,8 @@ export class Outlet {
     });
   }
 
-  /** Sends a message that no queue follows up, with an id that no queue uses. */
-  writeCopy({ topic, payload, qos: published, notificationId }: Copy): void {
+  /** Sends a message that no queue follows up, with an id that no queue uses. `onWritten`: with QoS 0. */
+  writeCopy({ topic, payload, qos: published, notificationId }: Copy, onWritten: () => void): void {
     const granted = this.qos;
     const { stream, drop } = this.#parts;
     if (granted === null || !stream.writable) return;
@@ -74,7 +74,8 @@ export class Outlet {
     if (qos !== 0) this.#copies.set(messageId, { notificationId, qos });
     const [oldest] = this.#copies.keys();
     if (this.#copies.size > maxCopies && oldest !== undefined) this.#copies.delete(oldest);
-    this.write([encodePublish({ topic, payload, qos, messageId, dup: false })], () => undefined);
+    const packet = encodePublish({ topic, payload, qos, messageId, dup: false });
+    this.write([packet], () => undefined, qos === 0 ? onWritten : undefined);
   }
 
   /** PUBACK or PUBCOMP: which copy it is for, if it is for one. */

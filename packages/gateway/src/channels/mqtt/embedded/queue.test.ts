@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { packetsOf, readPublish } from '../../../../test/support/embedded-raw-client.ts';
 import { type MqttWaiting, StoreUnavailable } from '../../../gateway/ports.ts';
 import { Outlet } from './outlet.ts';
-import { Payloads } from './payloads.ts';
 import { Queue } from './queue.ts';
 
 const name = { ownerId: 'own', deviceId: 'dev', clientId: 'client' };
@@ -20,8 +19,7 @@ function createQueue(ids: string[], qos: 1 | 2) {
     beforeUpdate: async (): Promise<void> => undefined,
     listed: 0,
   };
-  const payloads = new Payloads({ findNotification: async () => null }, (error) => failures.push(error));
-  for (const id of ids) payloads.remember(name.ownerId, id, Buffer.from(id));
+  const findPayload = async (_: string, id: string) => (ids.includes(id) ? Buffer.from(id) : null);
   const remove = (gone: readonly string[]): number => {
     const before = rows.length;
     for (const id of gone) {
@@ -31,7 +29,7 @@ function createQueue(ids: string[], qos: 1 | 2) {
     return before - rows.length;
   };
   const queue = new Queue(name, 'topic', rows.length, {
-    payloads,
+    findPayload,
     now: () => 0,
     onFailed: (error) => failures.push(error),
     onRemoved: () => undefined,

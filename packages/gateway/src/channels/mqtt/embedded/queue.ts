@@ -10,9 +10,9 @@
 // memory; when it falls behind, `isBehind` is set, and the rest is read from the store in order.
 import type { Qos } from '@tocsin/contract';
 import { type MqttQueueName, type MqttReceipt, type Store, StoreUnavailable } from '../../../gateway/ports.ts';
+import type { FindPayload } from './find-payload.ts';
 import { limits } from './limits.ts';
 import type { Outlet } from './outlet.ts';
-import type { Payloads } from './payloads.ts';
 import { encodePublish, encodePubrel } from './publish-packet.ts';
 
 const retryMs = 1000;
@@ -31,7 +31,7 @@ export interface QueueParts {
     Store,
     'listMqttWaiting' | 'listMqttInFlight' | 'updateMqttWaiting' | 'confirmMqttWaiting' | 'removeMqttWaiting'
   >;
-  payloads: Payloads;
+  findPayload: FindPayload;
   now(): number;
   onFailed(error: unknown): void;
   /** Messages were removed from the queue: it may have room again. */
@@ -97,6 +97,11 @@ export class Queue {
 
   get isAttached(): boolean {
     return this.#outlet !== null;
+  }
+
+  /** At which QoS its client wants messages; null without a client. */
+  get clientQos(): Qos | null {
+    return this.#outlet?.qos ?? null;
   }
 
   isAttachedTo(outlet: Outlet): boolean {
@@ -277,7 +282,7 @@ export class Queue {
         packets.push(encodePubrel(messageId));
         continue;
       }
-      const payload = await this.#parts.payloads.find(this.name.ownerId, entry.notificationId);
+      const payload = await this.#parts.findPayload(this.name.ownerId, entry.notificationId);
       if (outlet !== this.#outlet) return;
       if (payload === null) {
         this.#inFlight.delete(messageId);
@@ -293,7 +298,7 @@ export class Queue {
 
   /** The next page of the store; payloads are read together. */
   async #readOn(outlet: Outlet): Promise<void> {
-    const { store, payloads } = this.#parts;
+    const { store, findPayload } = this.#parts;
     const [arrivals, resets] = [this.#arrivals, this.#resets];
     // A row that is confirmed and removed while the store reads is not known afterwards: remember it as it was.
     const knownBefore = new Set(this.#known);
@@ -305,7 +310,7 @@ export class Queue {
       fresh.map(async ({ notificationId, qos }) => ({
         notificationId,
         qos,
-        payload: await payloads.find(this.name.ownerId, notificationId),
+        payload: await findPayload(this.name.ownerId, notificationId),
       })),
     );
     if (outlet !== this.#outlet || resets !== this.#resets) return;

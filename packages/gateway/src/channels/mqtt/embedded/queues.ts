@@ -5,12 +5,12 @@ import type { Outcome } from '../../../core/answer.ts';
 import { deviceTopic } from '../../../core/device-topics.ts';
 import type { MqttQueueName, Store } from '../../../gateway/ports.ts';
 import type { OnBrokerEvent } from './events.ts';
-import type { Payloads } from './payloads.ts';
+import type { FindPayload } from './find-payload.ts';
 import { Queue } from './queue.ts';
 
 export interface QueuesParts {
   store: Store;
-  payloads: Payloads;
+  findPayload: FindPayload;
   topicPrefix: string;
   limit: QueueLimit;
   now(): number;
@@ -51,10 +51,10 @@ export class Queues {
     const id = idOf(name);
     const known = this.#all.get(id);
     if (known !== undefined) return known;
-    const { topicPrefix, store, payloads, now, onEvent, onFailed } = this.#parts;
+    const { topicPrefix, store, findPayload, now, onEvent, onFailed } = this.#parts;
     const queue = new Queue(name, deviceTopic(topicPrefix, name.ownerId, name.deviceId), 0, {
       store,
-      payloads,
+      findPayload,
       now,
       onFailed,
       onRemoved: (each) => this.#removed(each),
@@ -89,14 +89,13 @@ export class Queues {
 
   /** Resolves with `sent` once the message is durable in one of the queues. Rejects when the store fails. */
   async enqueue(due: readonly Due[], notificationId: string, payload: Buffer): Promise<Outcome> {
-    const { store, payloads, limit } = this.#parts;
+    const { store, limit } = this.#parts;
     const dropsOldest = limit.whenFull === 'drop_oldest';
     const open = dropsOldest ? due : due.filter(({ queue }) => queue.length < limit.length);
     if (open.length === 0) return this.#refuse(due);
     // Another client of the device has room for it.
     for (const { queue } of due) if (!open.some((each) => each.queue === queue)) this.#dropped(queue, 1);
     for (const { queue } of open) queue.length += 1;
-    payloads.remember(due[0]?.queue.name.ownerId as string, notificationId, payload);
     try {
       const added = await store.enqueueMqtt(open.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
       for (const [index, { queue, qos }] of open.entries()) {

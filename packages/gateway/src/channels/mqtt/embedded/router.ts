@@ -32,11 +32,18 @@ export class Router {
   /** Resolves with `sent` once the message is durable, or, where it cannot be, in the socket of a client. */
   async route({ topic, payload, qos }: MqttMessage, { id, ownerId, deviceId, isStored }: Target): Promise<Outcome> {
     const connected = this.#subscribersOf(ownerId, deviceId);
+    const ofDevice = this.#parts.queues.ofDevice(ownerId, deviceId);
+    // Where the queue expects no acknowledgement, it is enough that another client of the device has got the message.
+    const onWritten = (): void => {
+      if (qos === 0 || ofDevice.clientQos === 0) ofDevice.acknowledgedElsewhere(id, 0);
+    };
     const copyTo = (outlets: Iterable<Outlet>, atMost: Qos): void => {
-      for (const outlet of outlets) outlet.writeCopy({ topic, payload, qos: atMost, notificationId: id });
+      for (const outlet of outlets) {
+        outlet.writeCopy({ topic, payload, qos: atMost, notificationId: id }, onWritten);
+      }
     };
     const all = connected.map((connection) => this.#outletOf(connection));
-    if (isStored === false || (qos === 0 && all.length > 0)) {
+    if (isStored === false) {
       copyTo(all, 0);
       return all.length > 0 ? { kind: 'sent' } : notStored;
     }
