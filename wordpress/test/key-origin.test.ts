@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, suite, type TestContext, test } from 'node:test';
 import { eventually } from '../../packages/gateway/test/support/eventually.ts';
+import { isLongRun } from '../../packages/gateway/test/support/long-run.ts';
 import { canRun } from '../../packages/gateway/test/support/requires.ts';
 import { RecordingServer } from './support/recording-server.ts';
 import type { SiteVisitor } from './support/site-visitor.ts';
@@ -75,19 +76,21 @@ suite('The origin of an API key', () => {
       const admin = await connect(site);
       const port = (server: RecordingServer) => new URL(server.url).port;
       const addresses = [
-        stranger.url,
         `${stranger.url}/a/folder`,
-        stranger.url.replace('127.0.0.1', 'localhost'),
         gateway.url.replace('127.0.0.1', 'localhost'),
         gateway.url.replace('http:', 'https:'),
-        `http://127.0.0.1:${port(gateway)}@127.0.0.1:${port(stranger)}/`,
         `http://127.0.0.1:${port(gateway)}\\@127.0.0.1:${port(stranger)}/`,
+      ];
+      const moreAddresses = [
+        stranger.url,
+        stranger.url.replace('127.0.0.1', 'localhost'),
+        `http://127.0.0.1:${port(gateway)}@127.0.0.1:${port(stranger)}/`,
         `http://127.0.0.1:${port(stranger)}#@127.0.0.1:${port(gateway)}/`,
         `http://127.0.0.1:${port(stranger)}\\.127.0.0.1:${port(gateway)}/`,
         `http://127.0.0.%31:${port(stranger)}/`,
         `http://127.0.0.1:0${port(stranger)}/`,
       ];
-      for (const url of addresses) {
+      for (const url of isLongRun ? [...addresses, ...moreAddresses] : addresses) {
         const html = await submit(admin, 'tocsin_save_connection', { url });
         assert.match(html, /Nothing was saved\./, url);
         await submit(admin, 'tocsin_monitoring_check', {});
@@ -125,15 +128,17 @@ suite('The origin of an API key', () => {
       'a filter before the option': async () =>
         site.write(filter, `<?php add_filter( 'pre_option_tocsin_url', fn() => '${stranger.url}' );`),
     };
-    for (const [way, change] of Object.entries(ways)) {
-      await change();
+    const shortRun = ['the page of all options', 'a function of the plugin', 'a filter before the option'];
+    const tried = isLongRun ? Object.keys(ways) : shortRun;
+    for (const way of tried) {
+      await ways[way]?.();
       await sendInEveryWay(site, admin);
       assert.deepEqual(stranger.requests, [], way);
       const html = await (await admin.get(screen)).text();
       assert.match(html, /The stored API key was not entered for http:\/\/127\.0\.0\.1:\d+/, way);
       assert.match(await site.wp('tocsin', 'status'), /not entered for http/, way);
       site.write(filter, '<?php');
-      await site.wp('option', 'update', 'tocsin_url', gateway.url);
+      await site.php(`return update_option( 'tocsin_url', $input );`, gateway.url);
       await expectKeyToWork(site);
     }
     const arrivedFromQueue = async () => {
@@ -141,8 +146,13 @@ suite('The origin of an API key', () => {
       const fromQueue = gateway.requests.filter(({ body }) => body.includes('From the queue'));
       return new Set(fromQueue.map(({ headers }) => headers['idempotency-key'])).size;
     };
-    const all = Object.keys(ways).length;
-    await eventually('what waited arrives at the address of the key', 70_000, arrivedFromQueue, (size) => size === all);
+    const wanted = tried.length;
+    await eventually(
+      'what waited arrives at the address of the key',
+      70_000,
+      arrivedFromQueue,
+      (size) => size === wanted,
+    );
   });
 
   onSite('a redirect to another origin is not followed, also if another plugin wants it to be', false, async (site) => {
@@ -151,7 +161,7 @@ suite('The origin of an API key', () => {
       'mu-plugins/follow.php',
       `<?php add_filter( 'http_request_args', fn( $args ) => array( 'redirection' => 5 ) + $args, PHP_INT_MAX );`,
     );
-    for (const status of [301, 302, 303, 307, 308]) {
+    for (const status of isLongRun ? [301, 302, 303, 307, 308] : [302, 307]) {
       const before = gateway.requests.length;
       gateway.redirect = { status, location: `${stranger.url}/` };
       await sendInEveryWay(site, admin);
@@ -263,20 +273,28 @@ suite('The origin of an API key', () => {
       `<?php add_filter( 'pre_http_request', fn( $answer, $args, $url ) => 0 === strpos( $url, '${publicAddress}' ) ? wp_remote_request( '${stranger.url}', $args ) : $answer, 2, 3 );`,
     );
     site.define({ TOCSIN_KEY: key });
-    await site.wp('site', 'create', '--slug=second');
-    await site.wp('site', 'create', '--slug=third');
     const tenant = { name: 'tenant', password: 'password' };
-    const hire = `$id = username_exists( $input['name'] ) ?: wp_create_user( $input['name'], $input['password'], 'tenant@example.com' );
-      return add_user_to_blog( get_current_blog_id(), $id, 'administrator' );`;
-    await site.php(hire, tenant, '/second/');
-    await site.php(hire, tenant, '/third/');
+    const added = await site.php<boolean[]>(
+      `$user = wp_create_user( $input['name'], $input['password'], 'tenant@example.com' );
+      return array_map(
+        fn( $slug ) => add_user_to_blog(
+          wpmu_create_blog( get_network()->domain, "/$slug/", $slug, 1, array( 'public' => 1 ) ),
+          $user,
+          'administrator'
+        ),
+        array( 'second', 'third' )
+      );`,
+      tenant,
+    );
+    assert.deepEqual(added, [true, true]);
     await site.php(asOlderVersion(''), { url: gateway.url }, '/third/');
     await site.serve();
     const visitor = await site.login(tenant);
     for (const path of ['/second', '/third']) {
       const html = await submit(visitor, 'tocsin_save_connection', { url: publicAddress, key: otherKey }, path);
       assert.match(html, /Nothing was saved\..*define\( &#039;TOCSIN_URL&#039;/s, path);
-      await sendInEveryWay(site, visitor, path);
+      // What follows shows it as well: with the address in place all the more would be sent there.
+      if (isLongRun) await sendInEveryWay(site, visitor, path);
       await site.php(`return update_option( 'tocsin_url', $input );`, publicAddress, `${path}/`);
       await sendInEveryWay(site, visitor, path);
       assert.deepEqual(stranger.requests, [], path);

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from './support/eventually.ts';
+import { fakeClockObstacle, withClockOff } from './support/fake-clock.ts';
 import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { isLongRun } from './support/long-run.ts';
 import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
 import { Subscriber } from './support/mqtt-subscriber.ts';
 import { notify } from './support/requests.ts';
@@ -15,7 +17,7 @@ interface Row {
   error: string;
 }
 
-async function build(t: TestContext, environment: Record<string, string> = {}) {
+async function build(t: TestContext, environment: Record<string, string> = {}, clock: Record<string, string> = {}) {
   const mail = await startMailServer();
   t.after(() => mail.kill());
   const installation = await Installation.create({
@@ -25,7 +27,7 @@ async function build(t: TestContext, environment: Record<string, string> = {}) {
     ...environment,
   });
   t.after(() => installation.remove());
-  const gateway = await installation.serve();
+  const gateway = await installation.serve(clock);
   const { owner } = gateway.line.firstRun as { owner: string };
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
   return { mail, installation, gateway };
@@ -111,7 +113,9 @@ test('An email that the server refuses after the response is recorded as dead', 
 test('A process that is killed while a late email is under way leaves it to the next one', {
   timeout: 180_000,
 }, async (t) => {
-  const { mail, installation, gateway } = await build(t);
+  // Its lease of 30 s counts by its own clock: for the next process, whose clock is right, it ends within a few seconds.
+  const isShort = !isLongRun && fakeClockObstacle() === null;
+  const { mail, installation, gateway } = await build(t, {}, isShort ? withClockOff('-26s') : {});
   const { key } = gateway;
   mail.faults.data = 'stall';
   await sendSlowly(gateway, 'late');

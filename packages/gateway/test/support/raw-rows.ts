@@ -103,3 +103,8 @@ function textOf(rows: KeptRows, name: string): string {
 export function* subsetsOf<T>(all: readonly T[]): Generator<T[]> {
   for (let bits = 1; bits < 2 ** all.length; bits += 1) yield all.filter((_, index) => (bits >> index) & 1);
 }
+
+/** The choices that leave one of these out. */
+export function allButOneOf<T>(all: readonly T[]): T[][] {
+  return all.map((out) => all.filter((each) => each !== out));
+}

@@ -11,6 +11,7 @@ export const viewports = {
 } as const;
 
 interface Placement {
+  text: string | null;
   box: { x: number; y: number; width: number; height: number };
   isVisible: boolean;
   isInViewport: boolean;
@@ -20,8 +21,9 @@ interface Placement {
   isClipped: boolean;
 }
 
-function placementOf(locator: Locator): Promise<Placement> {
-  return locator.evaluate((element) => {
+/** Runs in the page, for one element or for many at once. */
+function placementsOf(found: Element | Element[]): Placement[] {
+  return [found].flat().map((element) => {
     const { x, y, width, height } = element.getBoundingClientRect();
     const top = document.elementFromPoint(x + width / 2, y + height / 2);
     const isOwn = top !== null && (element.contains(top) || top.contains(element));
@@ -31,6 +33,7 @@ function placementOf(locator: Locator): Promise<Placement> {
     const isOutside = (inner: DOMRect): boolean =>
       inner.left < x - 0.5 || inner.right > x + width + 0.5 || inner.top < y - 0.5 || inner.bottom > y + height + 0.5;
     return {
+      text: element.textContent,
       box: { x, y, width, height },
       isVisible:
         element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && width > 0 && height > 0,
@@ -41,9 +44,24 @@ function placementOf(locator: Locator): Promise<Placement> {
   });
 }
 
+async function placementOf(locator: Locator): Promise<Placement> {
+  const [placement] = await locator.evaluate(placementsOf);
+  return placement as Placement;
+}
+
 /** Wholly inside the viewport without scrolling, and nothing in front of it. */
 export async function expectOnScreen(locator: Locator, what: string): Promise<void> {
-  const { box, isVisible, isInViewport, coveredBy } = await placementOf(locator);
+  assertOnScreen(await placementOf(locator), what);
+}
+
+/** As many as there are. */
+export async function expectAllOnScreen(locator: Locator, what: string): Promise<void> {
+  for (const placement of await locator.evaluateAll(placementsOf)) {
+    assertOnScreen(placement, `${placement.text} ${what}`);
+  }
+}
+
+function assertOnScreen({ box, isVisible, isInViewport, coveredBy }: Placement, what: string): void {
   const where = `${what} at ${JSON.stringify(box)}`;
   assert.ok(isVisible, `${where} is not visible`);
   assert.ok(isInViewport, `${where} is outside of the viewport`);
