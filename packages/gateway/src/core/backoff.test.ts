@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { keepTryingMs, laterDelays, nextTurn, spread } from './backoff.ts';
+import { isTooOld, keepTryingMs, laterDelays, minTurns, nextTurn, spread } from './backoff.ts';
 
 const middle = (): number => 0.5;
 const expiresAt = keepTryingMs;
@@ -28,5 +28,14 @@ suite('The back-off', () => {
     assert.equal(nextTurn({ attempts: 0, expiresAt }, 1000, middle, 100), 6000);
     assert.equal(nextTurn({ attempts: 6, expiresAt: 5000 }, 1000, middle), 5000);
     assert.equal(nextTurn({ attempts: 0, expiresAt }, 0, middle, 2 * keepTryingMs), keepTryingMs);
+  });
+
+  test('gives up by age only what has had its turns, and what has not goes on by the schedule', () => {
+    const old = { createdAt: 0, expiresAt };
+    assert.equal(isTooOld({ ...old, attempts: minTurns }, expiresAt), true);
+    assert.equal(isTooOld({ ...old, attempts: minTurns }, expiresAt - 1), false);
+    assert.equal(isTooOld({ ...old, attempts: minTurns - 1 }, 2 * expiresAt), false);
+    assert.equal(isTooOld({ createdAt: 0, expiresAt: 0, attempts: 1 }, 0), true, 'one that has one turn');
+    assert.equal(nextTurn({ attempts: 1, expiresAt }, 2 * expiresAt, middle), 2 * expiresAt + 30_000);
   });
 });

@@ -1,7 +1,7 @@
 // One lane: everything that waits for one target, tried in the order of acceptance by whoever holds it.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NotSent, Outcome } from '../core/answer.ts';
-import { laterDelays, nextTurn, spread } from '../core/backoff.ts';
+import { isTooOld, laterDelays, minTurns, nextTurn, spread } from '../core/backoff.ts';
 import type { Recipients } from '../core/plan.ts';
 import { giveUp, holdsQueue, notBefore } from './dispatch.ts';
 import { leaseMs, leaseReserveMs } from './lease.ts';
@@ -169,7 +169,9 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
       return { releaseAt: time + spread(notAskedMs, parts.random) };
     }
     const delaysMs = laterDelays(parts.random);
-    await store.postponeDue(lane, time, { delaysMs, notBefore: time + (outcome.retryAfterMs ?? 0) });
+    const notBefore = time + (outcome.retryAfterMs ?? 0);
+    const givenUp = await store.postponeDue(lane, time, { delaysMs, minTurns, notBefore });
+    for (const delivery of givenUp) parts.onGivenUp(delivery);
     return {};
   }
 
@@ -195,7 +197,8 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     // One that was tried before its time, because the channel came back or another was due, keeps its turn.
     const isDue = delivery.nextAt !== null && delivery.nextAt <= time;
     const attempts = delivery.attempts + (isDue ? 1 : 0);
-    if (outcome.kind !== 'retry' || (isDue && time >= delivery.expiresAt)) return giveUp({ ...told, attempts }, time);
+    const isOver = isDue && isTooOld({ ...delivery, attempts }, time);
+    if (outcome.kind !== 'retry' || isOver) return giveUp({ ...told, attempts }, time);
     const wasNotAsked = outcome.wasAsked === false && !outcome.isUnreachable;
     if (wasNotAsked) return told;
     if (!isDue) return { ...told, notBefore: notBefore(outcome, delivery.nextAt ?? time, time) };

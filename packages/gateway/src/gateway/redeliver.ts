@@ -56,7 +56,7 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
     const isSetBack = time < lastLook - clockSkewMs;
     lastLook = time;
     if (!isSetBack && performance.now() < lookAheadAt) return;
-    await store.resetTimesAhead(time);
+    await store.resetTimesAhead(time, { wasSetBack: isSetBack });
     lookAheadAt = performance.now() + lookAheadMs;
   }
 

@@ -1,7 +1,8 @@
 // Deliveries that wait, and the lanes they wait in. A lane is held by one process at a time, so that what waits for one
 // target goes out in order, once, however many processes there are.
 import type { Qos } from '@tocsin/contract';
-import { type CompiledQuery, sql } from 'kysely';
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { latestTurnMs } from '../core/backoff.ts';
 import { clockSkewMs, latestLeaseEnd } from '../gateway/lease.ts';
 import {
   type ChannelName,
@@ -291,28 +292,36 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         );
       },
 
-      async postponeDue(lane, now, { delaysMs, notBefore }) {
+      async postponeDue(lane, now, { delaysMs, minTurns, notBefore }) {
         const waiting = build.updateTable('deliveries').where(ofLane(lane)).where('next_at', 'is not', null);
         const due = waiting.where('next_at', '<=', now);
+        const isTooOld = sql<boolean>`expires_at <= ${now} and (attempts + 1 >= ${minTurns} or expires_at <= created_at)`;
         // The last of the delays goes on for the rest.
         const delay = sql<number>`case ${sql.join(
           delaysMs.slice(0, -1).map((ms, attempts) => sql`when attempts = ${sql.lit(attempts)} then ${sql.lit(ms)}`),
           sql` `,
         )} else ${sql.lit(delaysMs.at(-1) ?? 0)} end`;
-        const nextAt = sql<number>`cast(${now} as bigint) + ${delay}`;
-        await database.write([
-          due.where('expires_at', '<=', now).set({ state: 'dead', next_at: null, ended_at: now }).compile(),
+        // What has expired and has not had its turns goes on by the schedule.
+        const beforeEnd = (turn: RawBuilder<number>) =>
+          sql<number>`case when expires_at > ${now} and expires_at < ${turn} then expires_at else ${turn} end`;
+        const [givenUp] = await database.write([
+          due
+            .where(isTooOld)
+            .set({ state: 'dead', attempts: sql<number>`attempts + 1`, next_at: null, ended_at: now })
+            .returningAll()
+            .compile(),
           due
             .set({
               attempts: sql<number>`attempts + 1`,
-              next_at: sql<number>`case when ${nextAt} < expires_at then ${nextAt} else expires_at end`,
+              next_at: beforeEnd(sql<number>`cast(${now} as bigint) + ${delay}`),
             })
             .compile(),
           waiting
             .where('next_at', '<', notBefore)
-            .set({ next_at: sql<number>`case when expires_at < ${notBefore} then expires_at else ${notBefore} end` })
+            .set({ next_at: beforeEnd(sql<number>`cast(${notBefore} as bigint)`) })
             .compile(),
         ]);
+        return Promise.all(((givenUp?.rows ?? []) as Row[]).map(toDelivery));
       },
 
       async endLane(lane, now) {
@@ -341,17 +350,32 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         return hastened?.changes ?? 0;
       },
 
-      async resetTimesAhead(now) {
-        const isAhead = sql<boolean>`next_at is not null and created_at > ${now + clockSkewMs}`;
+      async resetTimesAhead(now, { wasSetBack = false } = {}) {
+        const latest = now + latestTurnMs + clockSkewMs;
+        const wasPutInAhead = sql<boolean>`created_at > ${now + clockSkewMs}`;
+        // What waits for its turn alone has both times equal. The others may be tried any time, once the clock is there.
+        const isHidden = sql<boolean>`not_before > ${now + clockSkewMs} and not_before < next_at`;
+        const isAhead = sql<boolean>`next_at is not null and (${wasPutInAhead} or next_at > ${latest}
+          or not_before > ${latest} ${wasSetBack ? sql`or (${isHidden})` : sql``})`;
+        const isLaneAhead = sql<boolean>`next_at > ${wasSetBack ? now + clockSkewMs : latest}`;
         const found = build.selectFrom('deliveries').select('owner_id').where(isAhead).limit(1);
-        if ((await database.read(found.compile())).length === 0) return;
+        const lanes = build.selectFrom('delivery_lanes').select('owner_id').where(isLaneAhead).limit(1);
+        const looked = await Promise.all([database.read(found.compile()), database.read(lanes.compile())]);
+        if (looked.flat().length === 0) return;
         await database.write([
           sql`update delivery_lanes set next_at = ${now}, version = version + 1
-            where (owner_id, channel, target) in (select owner_id, channel, target from deliveries where ${isAhead})
+            where ${isLaneAhead}
+              or (owner_id, channel, target) in (select owner_id, channel, target from deliveries where ${isAhead})
           `.compile(build),
           build
             .updateTable('deliveries')
-            .set({ created_at: now, next_at: now, not_before: now, expires_at: now + dayMs })
+            .set({
+              created_at: sql<number>`case when ${wasPutInAhead} then ${now} else created_at end`,
+              next_at: now,
+              not_before: now,
+              // What has one turn still has no more.
+              expires_at: sql<number>`case when expires_at <= created_at then ${now} else expires_at end`,
+            })
             .where(isAhead)
             .compile(),
         ]);

@@ -1,5 +1,5 @@
 // A process whose wall clock is wrong: libfaketime, https://github.com/wolfcw/libfaketime. Timers run as ever.
-import { globSync } from 'node:fs';
+import { globSync, writeFileSync } from 'node:fs';
 import type { Obstacle } from './requires.ts';
 
 const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
@@ -12,4 +12,26 @@ export function fakeClockObstacle(): Obstacle {
 /** The environment of a process with its clock off by so much, such as `+100d` or `-1h`. */
 export function withClockOff(by: string): Record<string, string> {
   return { LD_PRELOAD: library ?? '', FAKETIME: by, FAKETIME_DONT_FAKE_MONOTONIC: '1', NO_FAKE_STAT: '1' };
+}
+
+/** A clock that jumps while its process runs. */
+export class JumpingClock {
+  readonly environment: Record<string, string>;
+  readonly #path: string;
+
+  /** `path`: of a file that tells the process by how much its clock is off. */
+  constructor(path: string) {
+    this.#path = path;
+    this.setOff('+0');
+    const { LD_PRELOAD = '', FAKETIME_DONT_FAKE_MONOTONIC = '', NO_FAKE_STAT = '' } = withClockOff('+0');
+    this.environment = {
+      ...{ LD_PRELOAD, FAKETIME_DONT_FAKE_MONOTONIC, NO_FAKE_STAT },
+      ...{ FAKETIME_TIMESTAMP_FILE: path, FAKETIME_NO_CACHE: '1' },
+    };
+  }
+
+  /** As `+2d`; `+0` is right. */
+  setOff(by: string): void {
+    writeFileSync(this.#path, `${by}\n`);
+  }
 }

@@ -38,7 +38,7 @@ export interface Delivery {
   nextAt: number | null;
   /** Not to be tried before, even when the channel works again: the provider wants this one later. */
   notBefore: number;
-  /** After this it is given up. */
+  /** After this it is given up, once it has had enough turns. */
   expiresAt: number;
   /** When it was sent or given up. */
   endedAt: number | null;
@@ -114,8 +114,15 @@ export interface DeliveryStore {
    * empty lane ends. With `ifNothingSince`, false, and still held, when something joined that may be tried at that time.
    */
   releaseLane(lane: Lane, options?: { at?: number; ifNothingSince?: number }): Promise<boolean>;
-  /** Everything in the lane that is due has had its turn; nothing of it is due again before `notBefore`. */
-  postponeDue(lane: LaneName, now: number, turn: { delaysMs: readonly number[]; notBefore: number }): Promise<void>;
+  /**
+   * Everything in the lane that is due has had its turn; nothing of it is due again before `notBefore`. What is too old
+   * and has had `minTurns` is given up and returned.
+   */
+  postponeDue(
+    lane: LaneName,
+    now: number,
+    turn: { delaysMs: readonly number[]; minTurns: number; notBefore: number },
+  ): Promise<Delivery[]>;
   /** Gives up all that waits in the lane. */
   endLane(lane: LaneName, now: number): Promise<void>;
   /** Those that may be tried now, in the order of acceptance, behind the notification `after`. */
@@ -124,8 +131,11 @@ export interface DeliveryStore {
   updateDeliveries(deliveries: readonly Delivery[]): Promise<void>;
   /** Makes every lane of a channel due now; says how many. */
   hastenLanes(channel: ChannelName, now: number): Promise<number>;
-  /** What a clock that ran ahead put in waits as if it had been put in now, and is due now. */
-  resetTimesAhead(now: number): Promise<void>;
+  /**
+   * What waits by times that a clock wrote that ran ahead is due now. Nothing is given up earlier for that: it may be
+   * this clock that is wrong. `wasSetBack`: this process saw the clock go back, so that shorter times are doubted too.
+   */
+  resetTimesAhead(now: number, options?: { wasSetBack?: boolean }): Promise<void>;
 
   /**
    * Puts a delivery behind what waits for its target, durably, if anything does that may be tried at `now`. Never begins

@@ -1,0 +1,57 @@
+// A clock that jumps while a server runs, and is set right: what waits is delivered, and nothing is given up for it.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { eventually } from './support/eventually.ts';
+import { fakeClockObstacle, JumpingClock } from './support/fake-clock.ts';
+import { Installation } from './support/gateway-process.ts';
+import { notify } from './support/requests.ts';
+import { canRun } from './support/requires.ts';
+import { startMailServer } from './support/smtp-server.ts';
+
+interface Waiting {
+  attempts: number;
+  state: string;
+}
+
+for (const by of ['+2d', '-2d']) {
+  test(`What waits outlives a clock that is off by ${by} for a moment`, { timeout: 240_000 }, async (t) => {
+    if (!canRun(t, fakeClockObstacle())) return;
+    const mail = await startMailServer();
+    t.after(() => mail.kill());
+    const installation = await Installation.create({
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+      TOCSIN_EMAIL_TIMEOUT_MS: '2000',
+    });
+    t.after(() => installation.remove());
+    const clock = new JumpingClock(join(installation.dataDir, 'clock'));
+    const gateway = await installation.serve(clock.environment);
+    const { owner } = gateway.line.firstRun as { owner: string };
+    await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+    await mail.kill();
+    const titles = Array.from({ length: 20 }, (_, count) => `waiting-${count}`);
+    for (const title of titles) {
+      const { body } = await notify(gateway, { title, sendMqtt: false });
+      assert.equal(body.stored, true);
+    }
+    const list = () => installation.json<Waiting[]>('delivery', 'list');
+    const turns = async () => Math.min(...(await list()).map(({ attempts }) => attempts));
+
+    clock.setOff(by);
+    const before = await turns();
+    await eventually('all of them had a turn by the wrong clock', 60_000, turns, (now) => now > before);
+    const asked = gateway.log.length;
+    clock.setOff('+0');
+    await mail.start();
+    await eventually(
+      'all mails arrive',
+      120_000,
+      () => titles.filter((title) => !mail.mails.some(({ raw }) => new RegExp(`\\b${title}\\b`).test(raw))),
+      (missing) => missing.length === 0,
+    );
+    assert.equal(mail.mails.length, titles.length, 'none arrives twice');
+    await eventually('nothing waits, and nothing was given up', 30_000, list, (left) => left.length === 0);
+    assert.doesNotMatch(gateway.log.slice(asked), /given up/);
+  });
+}
