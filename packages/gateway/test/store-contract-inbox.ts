@@ -222,6 +222,33 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [late, at(3), at(1)]);
     });
 
+    test('undoes an "all read" that was requested twice, and what another one had nothing to add to', async () => {
+      const ids = await fill(ann, 6);
+      const at = (index: number): string => ids[index] as string;
+      await store.markRead(ann, [at(1)], true);
+      const before = await listed(ann, true);
+      for (const repeated of [at(5), at(5), at(3), newId()]) await store.markAllRead(ann, repeated);
+      assert.deepEqual(await listed(ann, true), []);
+      assert.equal(await store.undoMarkAllRead(ann, at(3)), false, 'it marked nothing');
+      assert.deepEqual(await listed(ann, true), []);
+      assert.equal(await store.undoMarkAllRead(ann, at(5)), true);
+      assert.deepEqual(await listed(ann, true), before);
+      assert.equal((await store.findInboxItem(ann, at(1)))?.isRead, true);
+
+      // Marks that were set between the two.
+      await store.markAllRead(ann, at(5));
+      await store.markRead(ann, [at(0)], true);
+      await store.markAllRead(ann, at(5));
+      assert.equal(await store.undoMarkAllRead(ann, at(5)), true);
+      assert.deepEqual(await listed(ann, true), before.slice(0, -1), 'what was read since then stays read');
+      await store.markAllRead(ann, at(5));
+      await store.markRead(ann, [at(2)], false);
+      await store.markAllRead(ann, at(5));
+      assert.deepEqual(await listed(ann, true), []);
+      assert.equal(await store.undoMarkAllRead(ann, at(5)), true);
+      assert.deepEqual(await listed(ann, true), [at(2)], 'the last one marked only that');
+    });
+
     test('puts what is deleted out of sight at once, and restores it as it was', async () => {
       const ids = await fill(ann, 5);
       const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];

@@ -46,6 +46,14 @@ export function createInboxMarks(database: Database): InboxMarks {
       // An id that is not there moves nothing.
       const exists = sql<boolean>`exists (select 1 ${stored(ownerId, [through])})`;
       const older = sql<boolean>`owner_id = ${ownerId} and notification_id <= ${through} and ${exists}`;
+      // The same request twice is one: the second has nothing to mark, and must not replace what the first can undo.
+      const marksSome = sql<boolean>`${exists} and (
+        exists (select 1 from inbox_states as s where s.owner_id = ${ownerId} and s.read_through < ${through})
+        or exists (
+          select 1 from inbox_marks as m
+          where m.owner_id = ${ownerId} and m.notification_id <= ${through} and m.is_read = ${sql.lit(0)}
+        )
+      )`;
       await database.write([
         countUp(ownerId),
         // Only the last one can be undone.
@@ -54,12 +62,13 @@ export function createInboxMarks(database: Database): InboxMarks {
           .set({ undo_is_read: null })
           .where('owner_id', '=', ownerId)
           .where('undo_is_read', 'is not', null)
-          .where(exists)
+          .where(marksSome)
           .compile(),
         deleteEmptyMarks(sql`owner_id = ${ownerId}`),
         sql`update inbox_states set undo_read_through = read_through, undo_through = ${through},
             read_through = case when read_through < ${through} then ${through} else read_through end
-          where owner_id = ${ownerId} and ${exists}`.compile(build),
+          where owner_id = ${ownerId} and ${marksSome}`.compile(build),
+        // Where there was nothing to mark, these are read already, and an undo leaves them read.
         sql`update inbox_marks set undo_is_read = is_read, is_read = null where ${older} and is_read is not null`.compile(
           build,
         ),

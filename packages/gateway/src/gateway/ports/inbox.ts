@@ -62,7 +62,7 @@ export interface InboxStore {
   countUnread(ownerId: string, atMost: number): Promise<number>;
   /** Ids that are not there are passed over, here and below. */
   markRead(ownerId: string, ids: readonly string[], isRead: boolean): Promise<void>;
-  /** That one and everything older. */
+  /** That one and everything older. Where all of it is read already, nothing changes, nor does what can be undone. */
   markAllRead(ownerId: string, through: string): Promise<void>;
   /** What the last one changed is as it was; false if `through` is not that of the last one. */
   undoMarkAllRead(ownerId: string, through: string): Promise<boolean>;
