@@ -166,6 +166,14 @@ suite('The command line', () => {
     assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-a-pipe'), /exists already/);
     assert.match(await failing(1, 'key', 'create', '--value-file', `${file}-2`), /no such file/);
     assert.match(await failing(2, 'key', 'create', '--value-file', file, '--value', 'svc_x'), /not both/);
+    assert.match(await failing(1, 'key', 'create', '--value-file', installation.dataDir), /cannot be read/);
+    const endless = await failing(1, 'key', 'create', '--value-file', '/dev/zero');
+    assert.match(endless, /^.*--value-file: \/dev\/zero has more than 64 KB, so it is no value\.\n$/);
+    const long = await installation.run(['key', 'create', '--value-file', '-'], {}, 'svc_'.repeat(20_000));
+    assert.equal(long.exitCode, 1);
+    assert.match(long.stderr, /standard input has more than 64 KB/);
+    await writeFile(file, `svc_imported-with-blanks${'\n'.repeat(60_000)}`);
+    await installation.json('key', 'create', '--value-file', file);
     const imported = await installation.json('key', 'create', '--value', 'svc_imported-from-before');
     assert.equal(imported.key, 'svc_imported-from-before');
     assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-before'), /exists already/);
