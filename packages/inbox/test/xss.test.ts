@@ -59,8 +59,9 @@ const payloads = [
   `toString`,
 ];
 
-/** Half a character comes back as a whole one, and control characters are none of a title. */
-const isPlain = (payload: string): boolean => payload.isWellFormed() && !/\p{Cc}/u.test(payload);
+/** Half a character comes back as a whole one, control characters are none of a title, and bidi controls are not shown. */
+const isPlain = (payload: string): boolean =>
+  payload.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(payload);
 
 /** Elements that none of these pages has, and that would do something by being there. */
 const strangers = [

@@ -1,6 +1,7 @@
 // What became of a notification at one target, in words.
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import { text } from '../text/index.ts';
+import { inWrittenOrder } from './text-direction.ts';
 
 export interface DeliveryWords {
   /** Whom: `Push · Pixel 8`. */
@@ -28,7 +29,8 @@ export function deliveryWords(delivery: DeliveryEntry, now: number, clock: (at: 
   const outcome = stateWords(delivery, now, clock);
   return {
     target: targetWords(delivery),
-    outcome: state === 'sent' || state === 'sending' || error === null ? outcome : words.why(outcome, error),
+    outcome:
+      state === 'sent' || state === 'sending' || error === null ? outcome : words.why(outcome, inWrittenOrder(error)),
     tone: tones[state],
     canRetry: state === 'waiting' || state === 'dead',
   };

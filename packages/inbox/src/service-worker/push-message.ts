@@ -1,5 +1,6 @@
 // A push message → the notification that the system shows. Pure.
 import type { Category, Severity } from '@tocsin/contract/fields';
+import { inWrittenOrder } from '../inbox/text-direction.ts';
 import type { DeviceSettings } from '../push/device-settings.ts';
 import { ring } from '../text/en/ring.ts';
 
@@ -39,10 +40,10 @@ export function toShown(text: string | undefined, { isInfoSilent }: DeviceSettin
   const { id, title, body, data, severity, createdAt } = message;
   const timestamp = Date.parse(createdAt);
   return {
-    title,
+    title: inWrittenOrder(title),
     options: {
       ...look,
-      body: body === '' ? summary(data) : body,
+      body: inWrittenOrder(body === '' ? summary(data) : body),
       tag: id,
       data: { id },
       ...(!Number.isNaN(timestamp) && { timestamp }),

@@ -4,6 +4,7 @@ import { memo } from 'preact/compat';
 import { clockTime, fullTime } from '../../components/time.tsx';
 import { highlight } from '../../inbox/highlight.ts';
 import { previewOf } from '../../inbox/preview.ts';
+import { inWrittenOrder } from '../../inbox/text-direction.ts';
 import { Link } from '../../router.tsx';
 import { text } from '../../text/index.ts';
 import { SeverityMark } from './severity-mark.tsx';
@@ -70,10 +71,11 @@ export function rowId(id: string): string {
 }
 
 function Highlighted({ content, query }: { content: string; query: string }) {
-  if (query === '') return <>{content}</>;
+  const shown = inWrittenOrder(content);
+  if (query === '') return <>{shown}</>;
   return (
     <>
-      {highlight(content, query).map((piece, index) =>
+      {highlight(shown, inWrittenOrder(query)).map((piece, index) =>
         piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text,
       )}
     </>
