@@ -7,9 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, suite, type TestContext, test } from 'node:test';
 import { EncryptionKeyMissing, SealBroken, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
+import { startRetention } from '../src/gateway/retention.ts';
 import type { Database } from '../src/store/database.ts';
+import { Keyring } from '../src/store/keyring.ts';
+import { masterKeySource } from '../src/store/master-key.ts';
+import { MasterKeyring } from '../src/store/master-keyring.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../src/store/open-store.ts';
 import { openPostgresDatabase } from '../src/store/postgres/database.ts';
+import { prepareRowVersions } from '../src/store/row-version-scan.ts';
+import { RowVersions } from '../src/store/row-versions.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import { ConsoleClient, linkFor, signInAs, tokenIn } from './support/console-client.ts';
 import { eventually } from './support/eventually.ts';
@@ -77,9 +83,7 @@ const withEveryChoice = ['a key that was revoked'];
 
 async function fill(store: Store): Promise<void> {
   for (const id of [ann, bob, carol]) await store.createOwner(plainOwner(id, 1, { role: 'operator' }));
-  const key = { type: 'public_client', label: null, allowedDomains: [], requireSignature: false } as const;
-  const limits = { rateLimit: null, expiresAt: null, revokedAt: null, irregular: false };
-  await store.createKey({ ...key, ...limits, id: 'key_1', ownerId: ann, digest: 'digest 1', createdAt: 1 });
+  await addKey(store, ann, 'key_1', 'digest 1');
   for (const id of ['ses_1', 'ses_2']) await addSession(store, ann, id);
   const link = { purpose: 'sign_in', method: 'link', email: null, createdAt: 1, expiresAt: later } as const;
   await store.createOneTimeLink({ ...link, ownerId: ann, tokenDigest: 'token of link' });
@@ -103,6 +107,12 @@ async function fill(store: Store): Promise<void> {
   await store.createIdentity({ ...identity, id: 'oid_1', ownerId: ann, subjectDigest: 'subject 1' });
 }
 
+function addKey(store: Store, ownerId: string, id: string, digest: string): Promise<void> {
+  const key = { type: 'public_client', label: null, allowedDomains: [], requireSignature: false } as const;
+  const limits = { rateLimit: null, expiresAt: null, revokedAt: null, irregular: false };
+  return store.createKey({ ...key, ...limits, id, ownerId, digest, createdAt: 1 });
+}
+
 function addSession(store: Store, ownerId: string, id: string): Promise<void> {
   const about = { method: 'link', userAgent: '', address: '', createdAt: 1, seenAt: 1, expiresAt: later } as const;
   return store.createSession({ ...about, id, ownerId, tokenDigest: `token of ${id}` });
@@ -118,14 +128,37 @@ interface Backend {
   fill(): Promise<void>;
   open(onRowRefused?: (message: string) => void): Promise<Store>;
   raw(): Promise<RawRows>;
+  database(): Promise<Database>;
+  masterKeyFile: string;
   /** Makes the rows as the version before wrote them, all or those of some tables. */
   makeOlder(tables?: readonly string[]): Promise<void>;
   environment: Record<string, string>;
   remove(): Promise<void>;
 }
 
-async function makeOlder(database: Database, dataDir: string, tables?: readonly string[]): Promise<void> {
-  await withoutRowVersions(database, join(dataDir, masterKeyFileName), tables);
+type Place = Pick<Backend, 'database' | 'masterKeyFile'>;
+
+async function makeOlder({ database: open, masterKeyFile }: Place, tables?: readonly string[]): Promise<void> {
+  const database = await open();
+  await withoutRowVersions(database, masterKeyFile, tables);
+  await database.close();
+}
+
+/** Starts to take rows over, and is killed after its first transaction. */
+async function startTakeOver({ database: open, masterKeyFile }: Place): Promise<void> {
+  const database = await open();
+  let writes = 0;
+  const killed: Database = {
+    ...database,
+    write: async (queries) => {
+      writes += 1;
+      if (writes > 1) throw new StoreUnavailable('killed');
+      return database.write(queries);
+    },
+  };
+  const master = await MasterKeyring.open(killed, masterKeySource(null, masterKeyFile), () => undefined);
+  const versions = new RowVersions(killed, master, (message) => assert.fail(message));
+  await assert.rejects(prepareRowVersions(killed, new Keyring(killed, master), versions, 'create'), /killed/);
   await database.close();
 }
 
@@ -157,6 +190,8 @@ async function openAndFill(open: () => Promise<Store>): Promise<void> {
 const backends: Record<string, () => Promise<Backend>> = {
   SQLite: async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+    const masterKeyFile = join(dataDir, masterKeyFileName);
+    const database = async () => createSqliteDatabase(join(dataDir, databaseFileName));
     return {
       fill: async () => {
         filled ??= createFilled();
@@ -164,7 +199,9 @@ const backends: Record<string, () => Promise<Backend>> = {
       },
       open: (onRowRefused) => openStore({ dataDir, masterKey: null, ...(onRowRefused && { onRowRefused }) }, 'create'),
       raw: async () => RawRows.ofFile(dataDir),
-      makeOlder: (tables) => makeOlder(createSqliteDatabase(join(dataDir, databaseFileName)), dataDir, tables),
+      database,
+      masterKeyFile,
+      makeOlder: (tables) => makeOlder({ database, masterKeyFile }, tables),
       environment: {},
       remove: () => rm(dataDir, { recursive: true, force: true }),
     };
@@ -174,11 +211,15 @@ const backends: Record<string, () => Promise<Backend>> = {
     const databaseUrl = (await postgres?.createDatabase()) as string;
     const open: Backend['open'] = (onRowRefused) =>
       openStore({ dataDir, databaseUrl, masterKey: null, ...(onRowRefused && { onRowRefused }) }, 'create');
+    const masterKeyFile = join(dataDir, masterKeyFileName);
+    const database = () => openPostgresDatabase(databaseUrl, 'existing');
     return {
       fill: () => openAndFill(open),
       open,
       raw: () => RawRows.ofDatabase(databaseUrl),
-      makeOlder: async (tables) => makeOlder(await openPostgresDatabase(databaseUrl, 'existing'), dataDir, tables),
+      database,
+      masterKeyFile,
+      makeOlder: (tables) => makeOlder({ database, masterKeyFile }, tables),
       environment: { TOCSIN_DATABASE_URL: databaseUrl },
       remove: async () => {
         await postgres?.dropDatabase(databaseUrl);
@@ -421,6 +462,132 @@ for (const [name, create] of Object.entries(backends)) {
         assert.equal((await store.findKey('digest 1'))?.id, 'key_1');
         assert.match((await store.findRolledBackRows()).join(), /ses_1/);
       });
+    });
+
+    /** What a server of the version before does to rows that it writes, beside one of this version. */
+    async function writeOlder(tables?: readonly string[]): Promise<void> {
+      await raw.close();
+      await backend.makeOlder(tables);
+      raw = await backend.raw();
+    }
+
+    test('what a server of the version before writes within a day stays valid, without a restart of this one', async (t) => {
+      if (!isThere(t)) return;
+      await writeOlder();
+      const startedAt = Date.now();
+      t.mock.timers.enable({ apis: ['Date'], now: startedAt });
+      await withStore(async (store, refused) => {
+        await addSession(store, ann, 'ses_old');
+        await store.changeOwner(bob, (owner) => ({ ...owner, name: 'Renamed' }));
+        await writeOlder(['sessions', 'owners']);
+        const retention = {
+          ...{ store, retentionDays: 90, now: Date.now, monotonicNow: () => performance.now() },
+          ...{ onPurged: () => undefined, onClockDoubt: () => undefined },
+          onFailed: (error: unknown) => assert.fail(String(error)),
+        };
+        await startRetention(retention)();
+        for (const minutes of [23 * 60, 24 * 60]) {
+          t.mock.timers.setTime(startedAt + minutes * 60_000);
+          await addKey(store, bob, `key_${minutes}`, `digest ${minutes}`);
+          await writeOlder(['api_keys']);
+          await store.takeOverRows();
+        }
+        t.mock.timers.setTime(startedAt + 25 * 3_600_000);
+        assert.deepEqual(await store.verify(), []);
+        assert.equal((await store.findSession('token of ses_old', later - 1))?.id, 'ses_old');
+        assert.equal((await store.findOwner(bob))?.name, 'Renamed');
+        for (const digest of ['digest 1', 'digest 1380', 'digest 1440']) assert.ok(await store.findKey(digest), digest);
+        assert.deepEqual(refused, []);
+        // From then on they are protected, too.
+        const before = await raw.keep();
+        await store.revokeKey('key_1440', 5);
+        await raw.putBack(before, [`api_keys ${bob} key_1440`]);
+        assert.equal(await store.findKey('digest 1440'), null);
+      });
+    });
+
+    test('a take-over that was interrupted is continued at any later time', async (t) => {
+      if (!isThere(t)) return;
+      const ids = Array.from({ length: 130 }, (_, index) => `own_${String(index).padStart(13, '0')}`);
+      await withStore(async (store) => {
+        for (const id of ids) await store.createOwner(plainOwner(id, 1));
+        for (const id of ids) await addKey(store, id, `key_of_${id}`, `digest of ${id}`);
+      });
+      await writeOlder();
+      await startTakeOver(backend);
+      t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 });
+      await withStore(async (store, refused) => {
+        assert.deepEqual(await store.verify(), []);
+        assert.equal((await store.listOwners()).length, ids.length + 3);
+        for (const id of ids) assert.ok(await store.findKey(`digest of ${id}`), id);
+        assert.deepEqual(refused, []);
+      });
+      // It has ended: what comes without a version later is refused.
+      await withStore((store) => addSession(store, ann, 'ses_late'));
+      await writeOlder(['sessions']);
+      await withStore(async (store) => assert.equal(await store.findSession('token of ses_late', later - 1), null));
+    });
+
+    test('a restart within the day after an upgrade brings no row into force that has a version', async (t) => {
+      if (!isThere(t)) return;
+      await writeOlder();
+      const kept = await withStore(async (store) => {
+        await addKey(store, ann, 'key_new', 'digest new');
+        for (const id of ['ses_new', 'ses_lost']) await addSession(store, ann, id);
+        await store.changeOwner(bob, (owner) => ({ ...owner, name: 'Operator', role: 'operator' }));
+        return raw.keep();
+      });
+      await withStore(async (store) => {
+        await store.revokeKey('key_new', 5);
+        await store.deleteSession(ann, 'ses_new');
+        await store.changeOwner(bob, (owner) => ({ ...owner, role: 'owner' }));
+      });
+      const names = [`api_keys ${ann} key_new`, `sessions ${ann} ses_new`, `owners ${bob}`];
+      await raw.putBack(kept, names);
+      await raw.remove([`sessions ${ann} ses_lost`]);
+      for (const hours of [0, 1, 25]) {
+        if (hours === 1) t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+        if (hours > 0) t.mock.timers.tick(hours * 3_600_000);
+        await withStore(async (store, refused) => {
+          assert.equal(await store.findKey('digest new'), null);
+          assert.equal(await store.findSession('token of ses_new', later - 1), null);
+          await assert.rejects(store.findOwner(bob), SealBroken);
+          assert.equal(refused.length, names.length);
+          const found = (await store.findRolledBackRows()).join('\n');
+          for (const id of ['key_new', 'ses_new', bob]) assert.ok(found.includes(id), id);
+          if (hours === 25) assert.match(found, /ses_lost: missing/);
+        });
+      }
+    });
+
+    test('nothing that is written for an owner who was just deleted brings the owner back', async (t) => {
+      if (!isThere(t)) return;
+      const other = await backend.open();
+      try {
+        await addSession(other, ann, 'ses_other');
+        const before = await raw.keep();
+        await withStore((store) => store.deleteOwner(ann));
+        await assert.rejects(addKey(other, ann, 'key_2', 'digest 2'), EncryptionKeyMissing);
+        await assert.rejects(addSession(other, ann, 'ses_3'), EncryptionKeyMissing);
+        await other.deleteKey(ann, 'key_1');
+        assert.equal(await other.deleteSession(ann, 'ses_1'), false);
+        const after = await raw.keep();
+        assert.deepEqual(
+          [...after.keys()].filter((each) => each.includes(ann)),
+          [],
+        );
+        const rows = [...before.keys()].filter((each) => each.includes(ann) && !each.startsWith('row_versions '));
+        await raw.putBack(before, rows);
+        for (const open of [async () => other, () => backend.open()]) {
+          const store = await open();
+          await assert.rejects(store.findOwner(ann), SealBroken);
+          assert.equal(await store.findKey('digest 1'), null);
+          assert.equal(await store.findSession('token of ses_other', Date.now()), null);
+          if (store !== other) await store.close();
+        }
+      } finally {
+        await other.close();
+      }
     });
 
     test('a server refuses them with 401, logs one line each, and doctor names them', async (t) => {

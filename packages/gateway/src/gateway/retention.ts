@@ -8,7 +8,10 @@ const dayMs = 24 * 60 * 60 * 1000;
 const restorableMs = 60 * 1000;
 
 export interface RetentionParts {
-  store: Pick<Store, 'purge' | 'purgeDeleted' | 'purgeInbox' | 'listOwners' | 'readClock' | 'saveClock'>;
+  store: Pick<
+    Store,
+    'purge' | 'purgeDeleted' | 'purgeInbox' | 'listOwners' | 'readClock' | 'saveClock' | 'takeOverRows'
+  >;
   retentionDays: number;
   now: () => number;
   /** Must not jump with the wall clock. */
@@ -28,6 +31,7 @@ export function startRetention(parts: RetentionParts): () => Promise<void> {
   const clock = createTrustedClock(parts);
   let running = Promise.resolve();
   const purge = async (): Promise<void> => {
+    await parts.store.takeOverRows().catch(parts.onFailed);
     try {
       const count = await purgeAll(parts, await clock(), stop.signal);
       if (count > 0) parts.onPurged(count);

@@ -2,9 +2,11 @@
 // key cannot point a digest at another owner. An earlier state of a key, from before it was revoked, does decrypt; that it
 // is not the one in force is found by its version (`row-versions.ts`).
 import { timingSafeEqual } from 'node:crypto';
+import { sql } from 'kysely';
 import {
   type ApiKey,
   type DirectoryStore,
+  EncryptionKeyMissing,
   KeyExists,
   type KeyStore,
   SealBroken,
@@ -15,6 +17,7 @@ import type { SealingKey } from './cipher.ts';
 import { ConstraintViolated, type Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import type { MasterKeyring } from './master-keyring.ts';
+import { livingOwner } from './owners.ts';
 import { childName, nodesAbove, type RowVersions, type Versioned } from './row-versions.ts';
 import { openMasterVersioned, openOr, rejectRefused, sealVersioned } from './sealed-columns.ts';
 import type { Tables } from './tables.ts';
@@ -26,7 +29,7 @@ export function createKeyStore(
   keyring: Keyring,
   versions: RowVersions,
 ): KeyStore & SignatureStore & Pick<DirectoryStore, 'findKey'> {
-  const { build } = database;
+  const { build, dialect } = database;
   const select = build.selectFrom('api_keys').selectAll().select(nodesAbove('api_keys'));
 
   const open = (row: KeyRow): Promise<Versioned<ApiKey>> => openKey(keyring.master, row);
@@ -43,12 +46,16 @@ export function createKeyStore(
           children: { [childName('api_keys', id)]: version },
           rows: (master) => {
             const sealed = sealKey(master, key, version);
-            const row = { owner_id: ownerId, id, digest, irregular: irregular ? 1 : 0, created_at: createdAt, sealed };
-            return { queries: [build.insertInto('api_keys').values(row).compile()] };
+            const insert = sql`insert into api_keys (owner_id, id, digest, irregular, created_at, sealed)
+              select owners.id, ${id}, ${digest}, ${irregular ? 1 : 0}, ${createdAt}, ${sealed}
+              ${livingOwner(dialect, ownerId)}`.compile(build);
+            return { queries: [insert], written: { table: 'api_keys', ownerId, sealed } };
           },
         }));
       } catch (error) {
         if (!(error instanceof ConstraintViolated)) throw error;
+        const owner = build.selectFrom('owners').select('id').where('id', '=', key.ownerId).compile();
+        if ((await database.read(owner)).length === 0) throw new EncryptionKeyMissing('the owner was deleted');
         throw new KeyExists('a key with this value is there already', { cause: error });
       }
     },

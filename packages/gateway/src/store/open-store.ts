@@ -28,7 +28,7 @@ import { createOwnerStore } from './owners.ts';
 import { createProbe } from './probe.ts';
 import { createPushTargetStore } from './push-targets.ts';
 import { createMasterKeyStore } from './rotation.ts';
-import { findRolledBack, prepareRowVersions, trustRows } from './row-version-scan.ts';
+import { createTakeOverUpkeep, findRolledBack, prepareRowVersions, trustRows } from './row-version-scan.ts';
 import { RowVersions } from './row-versions.ts';
 import { admitSchema } from './schema-version.ts';
 import { SearchThread } from './search/thread-client.ts';
@@ -195,6 +195,7 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions): 
     verify: () => verify(database, keyring, versions),
     findRolledBackRows: () => findRolledBack(database, keyring, versions),
     trustRows: () => trustRows(database, keyring, versions),
+    takeOverRows: createTakeOverUpkeep(database, keyring, versions),
     close: async () => {
       await searchThread.close();
       await database.close();

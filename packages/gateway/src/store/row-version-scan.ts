@@ -7,9 +7,11 @@ import type { Keyring } from './keyring.ts';
 import {
   childName,
   keyOf,
+  RowsRolledBack,
   type RowVersions,
   rolledBack,
   rowName,
+  type TakeOverState,
   type VersionedTable,
   type VersionNode,
   versionedTables,
@@ -17,8 +19,12 @@ import {
 import { sealVersioned } from './sealed-columns.ts';
 import { rowsOf, sealedColumns } from './sealed-places.ts';
 
-/** How long servers of the version before may go on writing rows without a version. */
-const trustMs = 24 * 60 * 60 * 1000;
+const minuteMs = 60 * 1000;
+/** A running server takes rows over at this interval, and whenever it is asked near the end of the time. */
+const upkeepMs = 60 * minuteMs;
+const nearEndMs = 30 * minuteMs;
+/** Servers of the version before may write rows for 24 hours; the rest is for taking over what they wrote last. */
+const trustMs = 24 * 60 * minuteMs + 20 * minuteMs;
 /** Taken over per transaction, so that no request waits for long. */
 const batchSize = 100;
 
@@ -30,9 +36,14 @@ interface FoundRow {
   id: string;
   /** null: it does not decrypt, which is reported elsewhere. */
   value: { rowVersion?: number } | null;
+  sealed: Uint8Array;
 }
 
-/** At the first start of this version, and for a day after it: the rows as they are are those in force. */
+/**
+ * At the first start of this version the rows as they are are those in force. For a day after it, rows without a version
+ * are taken over at every start, since servers of the version before may write them. An interrupted take-over is continued
+ * by whatever opens the store next.
+ */
 export async function prepareRowVersions(
   database: Database,
   keyring: Keyring,
@@ -42,21 +53,16 @@ export async function prepareRowVersions(
   for (;;) {
     const head = await versions.readHead();
     if (head === 'damaged') return versions.report(lost);
-    const isTrusting = head !== 'none' && (head.trustUnversionedUntil ?? 0) > Date.now();
-    if (head !== 'none' && !(isTrusting && mode === 'create')) return;
+    if (head !== 'none') {
+      const isDue = head.isTakeOverUnfinished || (isTrusting(head) && mode === 'create');
+      return isDue ? takeOverUnversioned(database, keyring, versions) : undefined;
+    }
     const rows = await Array.fromAsync(versionedRows(database, keyring));
     // Whoever deletes all versions does not get rows taken over that had one.
-    if (head === 'none' && rows.some(({ value }) => (value?.rowVersion ?? 0) > 0)) return versions.report(lost);
+    if (rows.some(({ value }) => (value?.rowVersion ?? 0) > 0)) return versions.report(lost);
     try {
       const trust = rows.length === 0 ? {} : { trustUnversionedUntil: Date.now() + trustMs };
-      return await takeOver(
-        database,
-        keyring,
-        versions,
-        head === 'none' ? null : head,
-        rows,
-        head === 'none' ? trust : {},
-      );
+      return await takeOverAll(database, keyring, versions, rows, trust);
     } catch (error) {
       // Another process wrote first: look again.
       if (!(error instanceof ConstraintViolated)) throw error;
@@ -64,11 +70,26 @@ export async function prepareRowVersions(
   }
 }
 
+/** For a running server: takes over what servers of the version before wrote since, often enough to miss nothing. */
+export function createTakeOverUpkeep(database: Database, keyring: Keyring, versions: RowVersions): () => Promise<void> {
+  let lastAt = 0;
+  return async () => {
+    const head = await versions.readHead();
+    if (head === 'none' || head === 'damaged') return;
+    const now = Date.now();
+    const leftMs = (head.trustUnversionedUntil ?? 0) - now;
+    const isNearEnd = leftMs > 0 && leftMs < nearEndMs;
+    if (!head.isTakeOverUnfinished && !isNearEnd && Math.abs(now - lastAt) < upkeepMs) return;
+    await prepareRowVersions(database, keyring, versions, 'create');
+    lastAt = now;
+  };
+}
+
 /** Takes the rows as they are for those in force, on the word of the operator. */
 export async function trustRows(database: Database, keyring: Keyring, versions: RowVersions): Promise<number> {
   await database.write([database.build.deleteFrom('row_versions').compile()]);
   const rows = await Array.fromAsync(versionedRows(database, keyring));
-  await takeOver(database, keyring, versions, null, rows, {});
+  await takeOverAll(database, keyring, versions, rows, {});
   return rows.length;
 }
 
@@ -84,7 +105,7 @@ export async function findRolledBack(database: Database, keyring: Keyring, versi
 async function look(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
   const head = await versions.readHead();
   if (head === 'none' || head === 'damaged') return [lost];
-  const isTrusting = (head.trustUnversionedUntil ?? 0) > Date.now();
+  const isTrusted = isTrusting(head);
   const { owners, problems } = await versions.readOwners();
   const missing = new Set([...owners.values()].flatMap(({ children }) => Object.keys(children)));
   for await (const { table, name, ownerId, id, value } of versionedRows(database, keyring)) {
@@ -92,65 +113,117 @@ async function look(database: Database, keyring: Keyring, versions: RowVersions)
     missing.delete(child);
     if (value === null) continue;
     const { rowVersion = 0 } = value;
-    if (owners.get(ownerId)?.children[child] === rowVersion || (rowVersion === 0 && isTrusting)) continue;
+    if (owners.get(ownerId)?.children[child] === rowVersion || (rowVersion === 0 && isTrusted)) continue;
     problems.push(`${name}: ${rolledBack}`);
   }
-  if (!isTrusting) for (const name of missing) problems.push(`${name.replace('/', ' ')}: missing: it was removed`);
+  if (!isTrusted) for (const name of missing) problems.push(`${name.replace('/', ' ')}: missing: it was removed`);
   return problems;
 }
 
-const noOwners = { owners: new Map<string, VersionNode>(), problems: [] };
-
-async function takeOver(
+/** Makes the rows those in force, where nothing says which are. */
+async function takeOverAll(
   database: Database,
   keyring: Keyring,
   versions: RowVersions,
-  head: VersionNode | null,
   rows: readonly FoundRow[],
-  trust: Pick<VersionNode, 'trustUnversionedUntil'>,
+  trust: TakeOverState,
 ): Promise<void> {
-  const { owners: known, problems } = head === null ? noOwners : await versions.readOwners();
-  // Nothing that was put back is brought into force by a start.
-  for (const problem of problems) versions.report(problem);
-  if (problems.length > 0) return;
-  const byOwner = Map.groupBy(rows, ({ ownerId }) => ownerId);
-  const childrenOf = (ownerId: string, ownRows: readonly FoundRow[]): Record<string, number> =>
-    Object.fromEntries(
-      ownRows.map(({ table, id, value }) => {
-        const name = childName(table, id);
-        return [name, value === null ? (known.get(ownerId)?.children[name] ?? 0) : (value.rowVersion ?? 0)];
-      }),
-    );
-  const changed = [...byOwner].filter(
-    ([ownerId, ownRows]) => !isSame(childrenOf(ownerId, ownRows), known.get(ownerId)?.children ?? {}),
-  );
-  let current = head;
-  if (changed.length === 0 && head === null) await versions.replace(null, new Map(), async () => [], trust);
-  for (let done = 0; done < changed.length; done += batchSize) {
-    const batch = new Map(changed.slice(done, done + batchSize));
-    const children = new Map([...batch].map(([ownerId, ownRows]) => [ownerId, childrenOf(ownerId, ownRows)]));
+  const owners = [...Map.groupBy(rows, ({ ownerId }) => ownerId)];
+  let head: VersionNode | null = null;
+  for (let done = 0; done === 0 || done < owners.length; done += batchSize) {
+    const batch = owners.slice(done, done + batchSize);
+    const children = new Map(batch.map(([ownerId, ownRows]) => [ownerId, versionsOf(ownRows)]));
     const mark = async (version: number): Promise<CompiledQuery[]> => {
       const queries: CompiledQuery[] = [];
       for (const [ownerId, ownRows] of batch) {
-        const profile = ownRows.find(({ table, value }) => table === 'owners' && value !== null && !value.rowVersion);
-        if (profile === undefined) continue;
-        // With its first version, the row of the owner tells from then on that there were versions.
-        const key = await keyring.current(ownerId);
-        const sealed = sealVersioned(key, 'owners', ownerId, ownerId, profile.value as object, version);
-        queries.push(database.build.updateTable('owners').set({ sealed }).where('id', '=', ownerId).compile());
+        const update = await markOwner(database, keyring, ownerId, ownRows, version);
+        if (update === null) continue;
+        queries.push(update);
         (children.get(ownerId) as Record<string, number>)[childName('owners', ownerId)] = version;
       }
       return queries;
     };
-    current = await versions.replace(current, children, mark, trust);
+    const isTakeOverUnfinished = done + batchSize < owners.length;
+    head = await versions.replace(head, children, mark, { ...trust, isTakeOverUnfinished });
   }
 }
 
-async function* versionedRows(database: Database, keyring: Keyring): AsyncGenerator<FoundRow> {
+/** Makes rows without a version those in force, beside servers that write. */
+async function takeOverUnversioned(database: Database, keyring: Keyring, versions: RowVersions): Promise<void> {
+  const byOwner = Map.groupBy(await Array.fromAsync(versionedRows(database, keyring)), ({ ownerId }) => ownerId);
+  const { owners: known, problems } = await versions.readOwners();
+  for (const problem of problems) versions.report(problem);
+  for (const ownerId of new Set([...byOwner.keys(), ...known.keys()])) {
+    const seen = known.get(ownerId)?.children ?? {};
+    if (isSame(withUnversioned(seen, byOwner.get(ownerId) ?? []), seen)) continue;
+    try {
+      await versions.write(ownerId, async (version, before, head) => {
+        // After the time for servers of the version before, only what an interrupted take-over has left.
+        if (!isTrusting(head) && before[childName('owners', ownerId)] !== undefined) return null;
+        const rows = await Array.fromAsync(versionedRows(database, keyring, ownerId));
+        const after = withUnversioned(before, rows);
+        if (isSame(after, before)) return null;
+        const update = await markOwner(database, keyring, ownerId, rows, version);
+        if (update !== null) after[childName('owners', ownerId)] = version;
+        const removed = Object.keys(before).map((name) => [name, null]);
+        const queries = update === null ? [] : [update];
+        return { children: { ...Object.fromEntries(removed), ...after }, rows: () => ({ queries }) };
+      });
+    } catch (error) {
+      // Its node was put back, which is reported. Nothing that was put back is brought into force here.
+      if (!(error instanceof RowsRolledBack)) throw error;
+    }
+  }
+  await versions.endTakeOver();
+}
+
+/** With its first version, the row of the owner tells from then on that there were versions; null: it has one. */
+async function markOwner(
+  { build }: Database,
+  keyring: Keyring,
+  ownerId: string,
+  rows: readonly FoundRow[],
+  version: number,
+): Promise<CompiledQuery | null> {
+  const owner = rows.find(({ table, value }) => table === 'owners' && value !== null && !value.rowVersion);
+  if (owner === undefined) return null;
+  const key = await keyring.current(ownerId);
+  const sealed = sealVersioned(key, 'owners', ownerId, ownerId, owner.value as object, version);
+  // A change that a server of the version before has made since is kept, and found by the next take-over.
+  const isUnchanged = build.updateTable('owners').set({ sealed }).where('id', '=', ownerId);
+  return isUnchanged.where('sealed', '=', owner.sealed).compile();
+}
+
+function versionsOf(rows: readonly FoundRow[]): Record<string, number> {
+  return Object.fromEntries(rows.map(({ table, id, value }) => [childName(table, id), value?.rowVersion ?? 0]));
+}
+
+/**
+ * The versions in force with those of rows that have none. A row that has a version, and one that had a version and is
+ * missing, is left as it was: only this version writes such rows, so one that differs was put back or removed.
+ */
+function withUnversioned(before: Record<string, number>, rows: readonly FoundRow[]): Record<string, number> {
+  const present = new Set(rows.map(({ table, id }) => childName(table, id)));
+  const kept = Object.entries(before).filter(([name, version]) => version !== 0 || present.has(name));
+  const children = Object.fromEntries(kept);
+  for (const { table, id, value } of rows) {
+    const name = childName(table, id);
+    if (value === null) children[name] ??= 0;
+    else if (!value.rowVersion) children[name] = 0;
+  }
+  return children;
+}
+
+function isTrusting({ trustUnversionedUntil = 0 }: VersionNode): boolean {
+  return trustUnversionedUntil > Date.now();
+}
+
+/** Of all owners, or of one. */
+async function* versionedRows(database: Database, keyring: Keyring, ownerId?: string): AsyncGenerator<FoundRow> {
   for (const column of sealedColumns) {
     const table = versionedTables.find((each) => each === column.table);
     if (table === undefined) continue;
-    for await (const row of rowsOf(database, column)) {
+    for await (const row of rowsOf(database, column, ownerId)) {
       const key = column.key.map((name) => row[name] as string);
       const opener = column.sealedBy === 'master key' ? keyring.master : keyring;
       const value = await opener.unseal(column.placeOf(key), row.sealed as Uint8Array).then(
@@ -160,7 +233,7 @@ async function* versionedRows(database: Database, keyring: Keyring): AsyncGenera
           throw error;
         },
       );
-      yield { table, name: rowName(table, row), ...keyOf(table, row), value };
+      yield { table, name: rowName(table, row), ...keyOf(table, row), value, sealed: row.sealed as Uint8Array };
     }
   }
 }

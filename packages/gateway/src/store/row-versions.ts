@@ -30,7 +30,12 @@ export interface VersionNode {
   children: Record<string, number>;
   /** Of the head: until then rows without a version count, since servers of the version before may write them. */
   trustUnversionedUntil?: number;
+  /** Of the head: the take-over of rows without a version was interrupted, and is continued at the next opportunity. */
+  isTakeOverUnfinished?: boolean;
 }
+
+/** What a take-over changes in the head beside its version. */
+export type TakeOverState = Pick<VersionNode, 'trustUnversionedUntil' | 'isTakeOverUnfinished'>;
 
 /** The nodes above a row, read in the same statement as the row. */
 export interface NodesAbove {
@@ -136,17 +141,30 @@ export class RowVersions {
    */
   write(
     ownerId: string,
-    make: (version: number, children: Readonly<Record<string, number>>) => Promise<RowChange | null>,
+    make: (version: number, children: Readonly<Record<string, number>>, head: VersionNode) => Promise<RowChange | null>,
   ): Promise<QueryResult<unknown>[] | null> {
     return this.#inTurn(async (path) => {
       const { head, buckets, owners } = await path([ownerId]);
       const version = nextVersion(head.node);
       const node = owners.get(ownerId) ?? emptyNode;
-      const change = await make(version, node.children);
+      const change = await make(version, node.children, head.node);
       if (change === null) return null;
       const children = withChanges(node.children, change.children);
-      const next = new Map([[ownerId, { version, children }]]);
-      return { head, buckets, owners: next, removed: [], version, rows: change.rows };
+      // An owner without rows was deleted meanwhile, and gets no node again.
+      const isGone = Object.keys(children).length === 0;
+      const next = new Map(isGone ? [] : [[ownerId, { version, children }]]);
+      return { head, buckets, owners: next, removed: isGone ? [ownerId] : [], version, rows: change.rows };
+    });
+  }
+
+  /** Records that no row is left to take over. */
+  async endTakeOver(): Promise<void> {
+    await this.#inTurn(async (path) => {
+      const { head, buckets } = await path([]);
+      if (!head.node.isTakeOverUnfinished) return null;
+      const ended = { ...head, node: { ...head.node, isTakeOverUnfinished: false } };
+      const version = nextVersion(head.node);
+      return { head: ended, buckets, owners: new Map(), removed: [], version, rows: () => ({ queries: [] }) };
     });
   }
 
@@ -175,7 +193,7 @@ export class RowVersions {
     head: VersionNode | null,
     owners: ReadonlyMap<string, Record<string, number>>,
     makeQueries: (version: number) => Promise<readonly CompiledQuery[]>,
-    trust: Pick<VersionNode, 'trustUnversionedUntil'> = {},
+    state: TakeOverState = {},
   ): Promise<VersionNode> {
     const nodes = await this.#readNodes([headId, ...new Set([...owners.keys()].map(bucketOf))]);
     const found = nodes.get(headId);
@@ -183,7 +201,7 @@ export class RowVersions {
     const version = nextVersion(head ?? emptyNode);
     const queries = await makeQueries(version);
     const commit: Commit = {
-      head: { node: { ...(head ?? emptyNode), ...trust }, sealed: found?.sealed ?? null },
+      head: { node: { ...(head ?? emptyNode), ...state }, sealed: found?.sealed ?? null },
       buckets: new Map([...owners.keys()].map((id) => [bucketOf(id), nodes.get(bucketOf(id))?.node ?? emptyNode])),
       owners: new Map([...owners].map(([id, children]) => [id, { version, children }])),
       removed: [],
@@ -343,7 +361,11 @@ export class RowVersions {
         throw new RowsRolledBack(`rows of ${ownerId} were put back to an earlier state: see 'tocsin doctor'`);
       }
       buckets.set(bucketId, bucket);
-      owners.set(ownerId, this.#remember(ownerId, owner, lookBefore));
+      if (bucket.children[ownerId] === undefined) {
+        // The owner was deleted, by another process perhaps: what this one remembers must not come back with a write.
+        this.#remember(ownerId, { version: head.node.version, children: {} }, lookBefore);
+        owners.set(ownerId, emptyNode);
+      } else owners.set(ownerId, this.#remember(ownerId, owner, lookBefore));
     }
     return { head: { node: head.node, sealed: head.sealed }, buckets, owners };
   }

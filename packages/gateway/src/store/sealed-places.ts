@@ -111,10 +111,10 @@ export function isInTheClear(name: string): boolean {
   return isRetiredKeyRow(name) || isFactRow(name);
 }
 
-/** Every row of the table with that column, in the order of its key. */
-export async function* rowsOf(database: Database, column: SealedColumn): AsyncGenerator<Row> {
+/** Every row of the table with that column, in the order of its key; of one owner, whose id comes first in the key, if given. */
+export async function* rowsOf(database: Database, column: SealedColumn, ownerId?: string): AsyncGenerator<Row> {
   for (let after: readonly KeyValue[] | null = null; ; ) {
-    const page: Row[] = await database.read(selectPage(database, column, after));
+    const page: Row[] = await database.read(selectPage(database, column, after, ownerId));
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) return;
@@ -122,10 +122,17 @@ export async function* rowsOf(database: Database, column: SealedColumn): AsyncGe
   }
 }
 
-function selectPage({ build }: Database, column: SealedColumn, after: readonly KeyValue[] | null): CompiledQuery<Row> {
+function selectPage(
+  { build }: Database,
+  column: SealedColumn,
+  after: readonly KeyValue[] | null,
+  ownerId: string | undefined,
+): CompiledQuery<Row> {
   const key = sql.join(column.key.map((name) => sql.ref(name)));
-  const rest = after === null ? sql`` : sql`where (${key}) > (${sql.join([...after])})`;
-  return sql<Row>`select * from ${sql.table(column.table)} ${rest} order by ${key} limit ${pageSize}`.compile(build);
+  const rest = after === null ? sql`true` : sql`(${key}) > (${sql.join([...after])})`;
+  const isOwned = ownerId === undefined ? sql`true` : sql`${sql.ref(column.key[0] as string)} = ${ownerId}`;
+  const rows = sql`${sql.table(column.table)} where ${isOwned} and ${rest}`;
+  return sql<Row>`select * from ${rows} order by ${key} limit ${pageSize}`.compile(build);
 }
 
 /** The values of the primary key. */

@@ -53,5 +53,7 @@ export interface Store
   findRolledBackRows(): Promise<string[]>;
   /** Takes all such rows as they are for valid, on the word of the operator; says how many there are. */
   trustRows(): Promise<number>;
+  /** For the day after an upgrade: takes over rows that servers of the version before wrote. To be called often. */
+  takeOverRows(): Promise<void>;
   close(): Promise<void>;
 }
