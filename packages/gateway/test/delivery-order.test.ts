@@ -254,3 +254,38 @@ test('What a crash interrupted goes out before what is accepted after the restar
     for (const title of interrupted) assert.ok(first(title) < first(`after ${round}`), `${title} in ${titles}`);
   }
 });
+
+test('A queue that was being sent when the service was killed goes on as soon as it is back', {
+  timeout: 300_000,
+}, async (t) => {
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { owner } = gateway.line.firstRun as { owner: string };
+  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  await mail.kill();
+  for (let count = 0; count < 5; count += 1) await notify(gateway, { title: 'x', sendMqtt: false });
+  // The first of them is being sent, and does not end.
+  mail.faults.data = 'stall';
+  await mail.start();
+  await mail.stalls(1);
+  await gateway.kill();
+  mail.resume();
+  const before = mail.mails.length;
+  const restartedAt = performance.now();
+  await installation.serve();
+  await eventually(
+    'all of them arrive',
+    60_000,
+    () => new Set(idsIn(mail).slice(before)).size,
+    (count) => count === 5,
+  );
+  const tookMs = performance.now() - restartedAt;
+  t.diagnostic(`all arrived ${Math.round(tookMs)} ms after the restart began`);
+  assert.ok(tookMs < 25_000, `${tookMs} ms: a lease of a dead process is 30 s`);
+});

@@ -163,6 +163,18 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(claimed?.notificationId, id);
     });
 
+    test('what dead processes held is free and due now, for a process that is alone', async () => {
+      await fail({});
+      await claimOne();
+      const saved = notification();
+      const idempotency = { keyDigest: 'a'.repeat(64), fingerprint: 'f', expiresAt: time + dayMs };
+      await store.save(saved, { dispatch, idempotency, leaseUntil: time + lease });
+      assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), []);
+      await store.endLeases(time + 6000);
+      assert.equal((await store.findIdempotent(ownerId, idempotency.keyDigest, time))?.leaseUntil, 0);
+      await claimOne(time + 6000);
+    });
+
     test('what a clock that ran ahead put in is due now, and is given up no earlier', async () => {
       const [ahead] = await fail({ notBefore: time + 5000 });
       const now = time - dayMs;

@@ -324,6 +324,23 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         return Promise.all(((givenUp?.rows ?? []) as Row[]).map(toDelivery));
       },
 
+      async endLeases(now) {
+        await database.write([
+          build
+            .updateTable('delivery_lanes')
+            .set({ lease_until: 0, closing: 0, next_at: now, version: sql<number>`version + 1` })
+            .where('lease_until', '>', 0)
+            .compile(),
+          // What became of the request is known already, from its dispatch.
+          build
+            .updateTable('idempotency')
+            .set({ lease_until: 0 })
+            .where('sealed', 'is', null)
+            .where('lease_until', '>', 0)
+            .compile(),
+        ]);
+      },
+
       async endLane(lane, now) {
         await database.write([
           build

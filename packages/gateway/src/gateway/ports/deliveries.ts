@@ -123,6 +123,8 @@ export interface DeliveryStore {
     now: number,
     turn: { delaysMs: readonly number[]; minTurns: number; notBefore: number },
   ): Promise<Delivery[]>;
+  /** What dead processes held is free, and due now: lanes and idempotency keys. For a caller that knows that it is alone. */
+  endLeases(now: number): Promise<void>;
   /** Gives up all that waits in the lane. */
   endLane(lane: LaneName, now: number): Promise<void>;
   /** Those that may be tried now, in the order of acceptance, behind the notification `after`. */
