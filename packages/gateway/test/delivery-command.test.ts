@@ -116,4 +116,23 @@ suite('The commands about deliveries', () => {
     assert.match(await text('drop', '--all', '--owner', ann), /^2 dropped\. The notifications themselves stay/);
     assert.match(await text('list'), /^Nothing waits, and nothing was given up\.\n$/);
   });
+
+  test('show as delivered what the device acknowledged, though a process that died has not written it down', async () => {
+    const [notificationId = ''] = sentIds;
+    const db = new DatabaseSync(join(installation.dataDir, 'tocsin.db'));
+    const { device_id: device } = db.prepare('SELECT device_id FROM mqtt_waiting').get() as { device_id: string };
+    db.prepare(
+      'INSERT INTO mqtt_receipts (owner_id, notification_id, device_id, delivered_at, qos) VALUES (?, ?, ?, 1, 1)',
+    ).run(ann, notificationId, device);
+    db.prepare(
+      `INSERT INTO deliveries (owner_id, notification_id, channel, target, state, attempts, qos, created_at, next_at,
+        not_before, expires_at, sealed) VALUES (?, ?, 'mqtt', ?, 'waiting', 0, 1, 1, 1, 1, 1, x'00')`,
+    ).run(ann, notificationId, device);
+    db.close();
+    const listed = await rows('--notification', notificationId);
+    assert.deepEqual(
+      listed.filter(({ channel }) => channel === 'mqtt').map(({ state }) => state),
+      ['delivered'],
+    );
+  });
 });

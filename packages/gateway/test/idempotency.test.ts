@@ -192,7 +192,12 @@ suite('An Idempotency-Key', () => {
     assert.equal((await caller.notify(raw.toString(), withKey('a'))).status, 409, 'nobody has taken it up yet');
     const redelivery = startRedelivery({
       ...{ store, followUp, now, channels: { mqtt, email: new RecordingChannel(), push: new RecordingChannel() } },
-      ...{ random: () => 0.5, onGivenUp: () => undefined, onFailed: (error: unknown) => gateway.failures.push(error) },
+      ...{
+        random: () => 0.5,
+        keepsReceipts: true,
+        onGivenUp: () => undefined,
+        onFailed: (error: unknown) => gateway.failures.push(error),
+      },
     });
     await redelivery.turn();
     await redelivery.close();

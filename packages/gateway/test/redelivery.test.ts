@@ -68,7 +68,7 @@ suite('Redelivery', () => {
     const random = (): number => 0.5;
     const onGivenUp = (delivery: Delivery): void => void givenUp.push(delivery);
     redelivery = startRedelivery({
-      ...{ store, followUp, now, random, onFailed, onGivenUp },
+      ...{ store, followUp, now, random, onFailed, onGivenUp, keepsReceipts: true },
       channels: { mqtt, email, push },
     });
   }
@@ -105,6 +105,21 @@ suite('Redelivery', () => {
     const [delivery] = await deliveries();
     assert.equal(delivery?.state, 'sent');
     assert.equal(delivery?.attempts, 1);
+  });
+
+  test('does not send again what the device has acknowledged, also where it is paused', async () => {
+    mqtt.outcome = () => unreachable;
+    const { id: notificationId } = await post('acknowledged');
+    const { store, ownerId, clock } = gateway;
+    const queue = { ownerId, deviceId, clientId: '' };
+    await store.enqueueMqtt([{ queue, notificationId, qos: 1 }]);
+    await store.confirmMqttWaiting(queue, [{ notificationId, deliveredAt: clock.now, qos: 1 }]);
+    await store.changeDevice(deviceId, { paused: true });
+    const before = mqtt.attempts;
+    await passTime(5000);
+    const [delivery] = await deliveries();
+    assert.equal(delivery?.state, 'sent');
+    assert.equal(mqtt.attempts, before);
   });
 
   test('says nothing of redelivery where everything was delivered', async () => {
@@ -536,7 +551,7 @@ suite('Redelivery', () => {
     const onFailed = (error: unknown): void => void failures.push(error);
     const fresh = startRedelivery({
       ...{ store: other, followUp: gateway.followUp, channels: { mqtt, email, push }, now: () => gateway.clock.now },
-      ...{ random: () => 0.5, onFailed, onGivenUp: () => undefined },
+      ...{ random: () => 0.5, onFailed, onGivenUp: () => undefined, keepsReceipts: true },
     });
     gateway.clock.now += hourMs;
     await fresh.turn();

@@ -137,11 +137,13 @@ async function withQueues(
     for (const [target, progress] of await store.findMqttProgress(ownerId, notificationId, dispatch.mqtt)) {
       const known = entries.get(idOf({ notificationId, channel: 'mqtt', target }));
       const endedAt = progress.state === 'delivered' ? progress.deliveredAt : null;
-      if (known !== undefined && known.state !== 'sent') continue;
+      // What the device acknowledged is delivered, whatever a process that died has not written down.
+      if (known !== undefined && known.state !== 'sent' && endedAt === null) continue;
       const entry: Listed = {
         ...{ ownerId, notificationId, channel: 'mqtt', target, attempts: 0, error: '' },
         ...{ createdAt: null, nextAt: null, expiresAt: null },
         ...known,
+        ...(endedAt !== null && { nextAt: null, error: '' }),
         state: progress.state,
         endedAt,
       };

@@ -65,6 +65,7 @@ export async function openRedelivery(foundation: Foundation, set: ChannelSet): P
     store,
     channels: observeChannels(set.channels, 'redelivery', observability.deliveryObserver),
     followUp,
+    keepsReceipts: config.mqtt.platform === null,
     now: Date.now,
     random: Math.random,
     onFailed: log.redeliveryFailed,

@@ -44,8 +44,11 @@ export interface LaneParts {
     | 'updateDeliveries'
     | 'findNotification'
     | 'recipientsOf'
+    | 'findMqttProgress'
   >;
   tell: Tell;
+  /** The broker is the embedded one, which keeps a receipt of what a device acknowledged. */
+  keepsReceipts: boolean;
   now: () => number;
   random: () => number;
   onFailed: (error: unknown) => void;
@@ -180,12 +183,21 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     const notifications = await Promise.all(
       several.map(({ ownerId, notificationId }) => findReadable(parts, ownerId, notificationId)),
     );
+    const received = await Promise.all(several.map(isReceived));
     return Promise.all(
       several.map((delivery, index) => {
         const notification = notifications[index] ?? null;
+        if (received[index]) return { kind: 'sent' as const };
         return notification === null ? unreadable : parts.tell(notification, recipients, delivery);
       }),
     );
+  }
+
+  /** A process may die after it has put a message into a device's queue, and before it has written that down. */
+  async function isReceived({ ownerId, notificationId, channel, target }: Delivery): Promise<boolean> {
+    if (channel !== 'mqtt' || !parts.keepsReceipts) return false;
+    const progress = await store.findMqttProgress(ownerId, notificationId, [target]);
+    return progress.get(target)?.state === 'delivered';
   }
 
   function afterTurn(delivery: Delivery, outcome: Outcome): Delivery {
