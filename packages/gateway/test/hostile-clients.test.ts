@@ -21,6 +21,14 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const post = (headers: string): string => `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
 const fill = (request: string): string => request.repeat(Math.floor(readBytes / request.length));
 
+const upgrade =
+  'GET /mqtt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n';
+
+/** Frames of a client, masked with zeros. */
+const frames = (firstByte: number, payload = ''): string =>
+  fill(String.fromCharCode(firstByte, 0x80 | payload.length) + '\0'.repeat(4) + payload);
+
 type Wanted = Omit<Attack, 'port' | 'isSecure'> & { listener: 'api' | 'console' };
 
 /** Each is run on its own, over plain HTTP, and over TLS with fewer connections, since each of those costs more by itself. */
@@ -70,15 +78,20 @@ const attacks: Record<string, Wanted[]> = {
     {
       listener: 'console',
       connections: 200,
-      opening:
-        'GET /mqtt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
-        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n',
+      opening: upgrade,
     },
     {
       listener: 'console',
       connections: 200,
       opening: 'GET /other HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     },
+  ],
+  'that fill a WebSocket with frames without packets and never read': [
+    { listener: 'console', connections: 20, opening: upgrade, repeated: frames(0x89, 'x'.repeat(125)) },
+    { listener: 'console', connections: 20, opening: upgrade, repeated: frames(0x89) },
+    { listener: 'console', connections: 20, opening: upgrade, repeated: frames(0x8a) },
+    { listener: 'console', connections: 20, opening: upgrade, repeated: frames(0x82) },
+    { listener: 'console', connections: 20, opening: `${upgrade}\x02\x80\0\0\0\0`, repeated: frames(0x00) },
   ],
 };
 

@@ -135,11 +135,10 @@ function isTrustedProxy({ trustedProxies }: Config): (message: IncomingMessage) 
   return ({ socket }) => isTrusted(socket.remoteAddress ?? '', trustedProxies);
 }
 
-/** MQTT over WebSocket. Its connections are counted by the broker from then on. */
+/** MQTT over WebSocket. */
 export function addUpgrades({ server }: FastifyInstance, broker: Pick<EmbeddedBroker, 'handleUpgrade'>): void {
   server.on('upgrade', (request, socket, head) => {
-    markAuthenticated(request);
-    broker.handleUpgrade(request, socket, head);
+    broker.handleUpgrade(request, socket, head, () => markAuthenticated(request));
   });
 }
 

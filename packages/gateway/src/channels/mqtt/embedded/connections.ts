@@ -17,6 +17,7 @@ export class Connection {
   readonly address: string;
   readonly client: Client;
   readonly gauge: PacketGauge;
+  readonly onSignedIn: () => void;
   readonly closed: Promise<void>;
   /** Once it has signed in. */
   identity: Identity | null = null;
@@ -31,11 +32,18 @@ export class Connection {
   /** The generation of the store at which its device was last found to be allowed. */
   checkedGeneration: number | null = null;
 
-  constructor(stream: Duplex, address: string, client: Client, gauge: PacketGauge) {
+  constructor(
+    stream: Duplex,
+    address: string,
+    client: Client,
+    gauge: PacketGauge,
+    onSignedIn: () => void = () => undefined,
+  ) {
     this.stream = stream;
     this.address = address;
     this.client = client;
     this.gauge = gauge;
+    this.onSignedIn = onSignedIn;
     this.closed = new Promise((resolve) => stream.once('close', () => resolve()));
   }
 }

@@ -43,8 +43,8 @@ export interface EmbeddedBrokerParts {
 export interface EmbeddedBroker extends MqttPublisher {
   /** Listens for MQTT over TCP and says where. Rejects when the port cannot be had. */
   listen(host: string, port: number): Promise<string>;
-  /** MQTT over WebSocket at /mqtt: for the 'upgrade' event of an HTTP server. */
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** MQTT over WebSocket at /mqtt: for the 'upgrade' event of an HTTP server. Calls back when the device has signed in. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, onSignedIn?: () => void): void;
   /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away for 30 days; returns how many. */
   purge(at?: number): Promise<number>;
   /** Calls back when a device whose queue was full has room again. */
@@ -101,6 +101,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       attempts: new Attempts(),
       onEvent,
       onSignedIn: (connection) => {
+        connection.onSignedIn();
         tell('signed_in', connection);
         if (connection.identity !== null) {
           lastSeen.signedIn(connection.identity.deviceId);
@@ -138,7 +139,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     onEvent({ kind: 'dropped', reason, address, deviceId: identity?.deviceId ?? null });
   }
 
-  function accept(stream: Duplex, address: string): void {
+  function accept(stream: Duplex, address: string, onSignedIn: () => void): void {
     if (closing !== null || !connections.makeRoom(address)) {
       stream.on('error', () => undefined);
       stream.destroy();
@@ -146,7 +147,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     }
     const gauge = new PacketGauge();
     guardReads(stream, gauge);
-    const connection = new Connection(stream, address, aedes.handle(stream), gauge);
+    const connection = new Connection(stream, address, aedes.handle(stream), gauge, onSignedIn);
     connections.add(connection);
     stream.once('close', () => {
       connections.remove(connection);
@@ -238,8 +239,9 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       servers.push(server);
       return url;
     },
-    handleUpgrade(request, socket, head) {
-      webSockets.handleUpgrade(request, socket, head, parts.addressOf?.(request) ?? request.socket.remoteAddress ?? '');
+    handleUpgrade(request, socket, head, onSignedIn = () => undefined) {
+      const address = parts.addressOf?.(request) ?? request.socket.remoteAddress ?? '';
+      webSockets.handleUpgrade(request, socket, head, { address, onSignedIn });
     },
     publish: (message, signal) => untilAborted(publish(message), signal),
     check: async () => (closing === null ? null : 'The embedded MQTT broker is shutting down.'),

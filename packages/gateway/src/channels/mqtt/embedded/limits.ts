@@ -5,6 +5,12 @@ export const limits = {
   packetBytes: 16 * 1024,
   /** All that may arrive before the sign-in is accepted. */
   bytesBeforeSignIn: 32 * 1024,
+  /** The same on a WebSocket, with everything around the packets. */
+  webSocketBytesBeforeSignIn: 64 * 1024,
+  /** Frames of a WebSocket that carry no part of a packet, at any time. */
+  idleFramesPerSecond: 100,
+  /** Frames that one message of a WebSocket may come in. */
+  fragmentsPerMessage: 64,
   signInMs: 5000,
   /** A client that takes nothing from its socket for so long is dropped. */
   drainMs: 5000,

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer } from 'ws';
+import { guardWebSocket } from './guarded-web-socket.ts';
 import { limits } from './limits.ts';
 
 const path = '/mqtt';
@@ -11,7 +12,7 @@ const path = '/mqtt';
 const subprotocol = 'mqtt';
 const keepAliveMs = 60_000;
 
-export type Accept = (stream: Duplex, address: string) => void;
+export type Accept = (stream: Duplex, address: string, onSignedIn: () => void) => void;
 
 /** Listens for MQTT over TCP; the address is the one that was really taken. */
 export async function listenOnTcp(
@@ -21,7 +22,7 @@ export async function listenOnTcp(
   onFailed: (error: unknown) => void,
 ): Promise<{ server: Server; url: string }> {
   const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs };
-  const server = createServer(options, (socket) => accept(socket, socket.remoteAddress ?? ''));
+  const server = createServer(options, (socket) => accept(socket, socket.remoteAddress ?? '', () => undefined));
   server.listen(port, host);
   await once(server, 'listening');
   // A connection that cannot be accepted, as for want of file descriptors, must not end the process.
@@ -31,7 +32,12 @@ export async function listenOnTcp(
 }
 
 export interface WebSocketEntrance {
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void;
+  handleUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    peer: { address: string; onSignedIn: () => void },
+  ): void;
 }
 
 /** A browser names the page in Origin: pages of other sites are refused, programs have none and are let through. */
@@ -43,11 +49,13 @@ export function createWebSocketEntrance(
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    autoPong: false,
     maxPayload: limits.bytesBeforeSignIn,
+    maxFragments: limits.fragmentsPerMessage,
     handleProtocols: () => subprotocol,
   });
   return {
-    handleUpgrade(request, socket, head, address) {
+    handleUpgrade(request, socket, head, { address, onSignedIn }) {
       socket.on('error', () => socket.destroy());
       if (pathOf(request) !== path) return refuse(socket, '404 Not Found');
       if (request.headers.origin !== undefined && !isOwnPage(request)) return refuse(socket, '403 Forbidden');
@@ -56,7 +64,11 @@ export function createWebSocketEntrance(
         request.socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
         // By itself ws would say goodbye politely, and read on what the peer sends until that is answered.
         webSocket.on('error', () => webSocket.terminate());
-        accept(createWebSocketStream(webSocket), address);
+        const stopCounting = guardWebSocket(webSocket, socket);
+        accept(createWebSocketStream(webSocket), address, () => {
+          stopCounting();
+          onSignedIn();
+        });
       });
     },
   };
