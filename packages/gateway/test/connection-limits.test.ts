@@ -7,10 +7,11 @@ import { Readable } from 'node:stream';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
+import { connectAsync } from 'mqtt';
 import { guardConnections, type ServerMaker } from '../src/http/connection-guard.ts';
 import { openTls } from '../src/tls/index.ts';
 import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { type GatewayProcess, Installation, type ReadyLine } from './support/gateway-process.ts';
 import { connectionsTo, isHeld } from './support/process-usage.ts';
 import { createTestAuthority } from './support/tls-ca.ts';
 
@@ -38,6 +39,16 @@ async function statusOn(socket: Socket): Promise<string> {
   return bytes.toString('latin1', 9, 12);
 }
 
+function countEach(values: string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+const webSocketRequest =
+  'GET /mqtt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n';
+
 test('Many authenticated clients behind one address keep their connections, whoever else connects', async (t) => {
   const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '20' });
   const count = 1000;
@@ -53,7 +64,7 @@ test('Many authenticated clients behind one address keep their connections, whoe
   for (let left = 100; left > 0; left -= 1) await once(open(t, gateway.api), 'connect');
   await eventually(
     'the connections without a key are down to the limit',
-    5000,
+    15_000,
     () => connectionsTo(Number(new URL(gateway.api).port)),
     (open) => open === clients.length + 20,
   );
@@ -78,6 +89,61 @@ test('Of too many connections without a key the oldest is closed, so that a new 
       [false, false],
     );
   }
+});
+
+test('1,500 clients behind one address that connect at the same moment, each with its key, are all answered', async (t) => {
+  const gateway = await serve(t, {});
+  const statuses = await Promise.all(
+    Array.from({ length: 1500 }, async () => {
+      const socket = open(t, gateway.api);
+      await once(socket, 'connect');
+      socket.write(post(gateway.key));
+      return Promise.race([statusOn(socket), once(socket, 'close').then(() => 'closed')]);
+    }),
+  );
+  assert.deepEqual(countEach(statuses), { '200': 1500 });
+});
+
+test('Devices that open a WebSocket at the same moment all sign in, and are no longer counted then', async (t) => {
+  const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '3' });
+  const port = Number(new URL(gateway.line.console).port);
+  const { id: username, mqtt } = (gateway.line.firstRun as NonNullable<ReadyLine['firstRun']>).device;
+  const url = `ws://127.0.0.1:${port}/mqtt`;
+  const devices = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      connectAsync(url, { username, password: mqtt.password, clientId: `client-${index}`, reconnectPeriod: 0 }),
+    ),
+  );
+  t.after(() => Promise.all(devices.map((device) => device.endAsync(true))));
+  const silent = Array.from({ length: 10 }, () => open(t, gateway.line.console, webSocketRequest));
+  assert.deepEqual(countEach(await Promise.all(silent.map(statusOn))), { '101': 10 });
+  await eventually(
+    'the WebSockets that did not sign in are down to the limit',
+    15_000,
+    () => connectionsTo(port),
+    (open) => open <= devices.length + 3,
+  );
+  assert.deepEqual(countEach(devices.map(({ connected }) => String(connected))), { true: 8 });
+  assert.match(gateway.log, /"reason":"too_many_connections"/);
+});
+
+test('However fast connections without a key come, one address has only four times the limit for a moment', async (t) => {
+  const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '10' });
+  const port = Number(new URL(gateway.api).port);
+  const sockets = Array.from({ length: 200 }, () => open(t, gateway.api));
+  await Promise.all(sockets.map((socket) => once(socket.resume(), 'connect')));
+  await eventually(
+    'only those of the last moment are open',
+    15_000,
+    () => connectionsTo(port),
+    (open) => open <= 40,
+  );
+  await eventually(
+    'they are down to the limit',
+    15_000,
+    () => connectionsTo(port),
+    (open) => open === 10,
+  );
 });
 
 test('Connections of a trusted proxy are not counted', async (t) => {

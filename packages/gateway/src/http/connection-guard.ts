@@ -1,7 +1,7 @@
 // Bounds what one connection and one address can cost, on every HTTP listener:
 // - Of the requests that a client sends ahead on one connection a few are handled at once, and none while it does not read.
 // - A client that does not read its responses is disconnected.
-// - An address has a limited number of connections that have not authenticated; the oldest makes room.
+// - An address has a limited number of connections that have not authenticated: those that had time to do so are closed.
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -43,6 +43,10 @@ const maxUnsentBytes = 16 * 1024;
 /** Requests of one connection that wait beside them, each about 3 kB; a client that sends more ahead is disconnected. */
 const maxWaiting = 32;
 
+/** Sweeps after which a connection had time to send its key, and by how much newer ones may exceed the limit until then. */
+const sweepsToAuthenticate = 3;
+const newcomersFactor = 4;
+
 interface Waiting {
   request: IncomingMessage;
   response: ServerResponse;
@@ -59,6 +63,8 @@ interface Connection {
   /** How many bytes the system had taken when it last took enough, and when that was. */
   taken: number;
   takenAt: number;
+  /** Rather than a time: however long the process was held up, what came meanwhile is read between two of them. */
+  sweeps: number;
   /** The unauthenticated connections of its address; null once it has authenticated, or where it is not counted. */
   crowd: Set<Connection> | null;
 }
@@ -100,7 +106,7 @@ class ConnectionGuard {
       connection.socket = socket;
       connections.set(socket, connection);
     });
-    const sweep = setInterval(() => this.#disconnectStalled(performance.now()), sweepEveryMs).unref();
+    const sweep = setInterval(() => this.#sweep(performance.now()), sweepEveryMs).unref();
     server.once('close', () => clearInterval(sweep));
     return server;
   }
@@ -115,6 +121,7 @@ class ConnectionGuard {
       waiting: [],
       taken: 0,
       takenAt: performance.now(),
+      sweeps: 0,
       crowd: null,
     };
     connections.set(plain, connection);
@@ -133,10 +140,22 @@ class ConnectionGuard {
     const crowd = this.#crowds.get(unit) ?? new Set();
     this.#crowds.set(unit, crowd.add(connection));
     connection.crowd = crowd;
-    if (crowd.size <= limit) return;
-    // Whoever has a key has used it long before that many others came: so nobody is kept out by a neighbour.
+    if (crowd.size <= limit * newcomersFactor) return;
+    // Whoever has a key has used it before that many others came: so nobody is kept out by a neighbour.
     const [oldest] = crowd as Set<Connection>;
-    if (oldest !== undefined) this.#disconnect(oldest, 'too_many_connections');
+    const makesRoom = crowd.values().find(isIdle) ?? oldest;
+    if (makesRoom !== undefined) this.#disconnect(makesRoom, 'too_many_connections');
+  }
+
+  /** Down to the limit, the oldest first. Many clients that connect at once, each with its key, are not cut off. */
+  #thinOut(crowd: ReadonlySet<Connection>): void {
+    let surplus = crowd.size - this.#options.unauthenticatedPerAddress;
+    for (const connection of crowd) {
+      if (surplus <= 0 || connection.sweeps < sweepsToAuthenticate) return;
+      if (!isIdle(connection)) continue;
+      this.#disconnect(connection, 'too_many_connections');
+      surplus -= 1;
+    }
   }
 
   #leaveCrowd(connection: Connection): void {
@@ -178,14 +197,16 @@ class ConnectionGuard {
     }
   }
 
-  #disconnectStalled(now: number): void {
+  #sweep(now: number): void {
     for (const connection of this.#open) {
+      connection.sweeps += 1;
       const { queued, sent } = progressOf(connection.plain);
       if (queued === 0 || sent - connection.taken >= minBytes) {
         connection.taken = sent;
         connection.takenAt = now;
       } else if (now - connection.takenAt >= stallMs) this.#disconnect(connection, 'unread_response');
     }
+    for (const crowd of this.#crowds.values()) this.#thinOut(crowd);
   }
 
   #disconnect(connection: Connection, reason: DisconnectReason): void {
@@ -193,8 +214,13 @@ class ConnectionGuard {
     connection.socket.destroy();
     // A handshake under way has no socket of its own yet.
     connection.plain.destroy();
+    this.#leaveCrowd(connection);
     this.#options.onDisconnected?.({ reason, address: connection.address });
   }
+}
+
+function isIdle({ running, waiting }: Connection): boolean {
+  return running === 0 && waiting.length === 0;
 }
 
 /** One that waits while nothing runs is begun in any case. */
