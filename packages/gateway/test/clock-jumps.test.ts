@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { eventually } from './support/eventually.ts';
-import { fakeClockObstacle, JumpingClock } from './support/fake-clock.ts';
+import { fakeClockObstacle, JumpingClock, withClockOff } from './support/fake-clock.ts';
 import { Installation } from './support/gateway-process.ts';
 import { notify } from './support/requests.ts';
 import { canRun } from './support/requires.ts';
@@ -55,3 +55,35 @@ for (const by of ['+2d', '-2d']) {
     assert.doesNotMatch(gateway.log.slice(asked), /given up/);
   });
 }
+
+test('What is accepted after a restart with the clock set back goes out behind what waits', {
+  timeout: 240_000,
+}, async (t) => {
+  if (!canRun(t, fakeClockObstacle())) return;
+  const mail = await startMailServer();
+  t.after(() => mail.kill());
+  const installation = await Installation.create({
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    TOCSIN_EMAIL_TIMEOUT_MS: '2000',
+  });
+  t.after(() => installation.remove());
+  const gateway = await installation.serve();
+  const { key } = gateway;
+  const { owner } = gateway.line.firstRun as { owner: string };
+  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  await mail.kill();
+  for (const title of ['one', 'two']) await notify(gateway, { title, sendMqtt: false });
+  await gateway.stop();
+  const { api } = await installation.serve(withClockOff('-1h'));
+  for (const title of ['three', 'four']) await notify({ api, key }, { title, sendMqtt: false });
+  await mail.start();
+  await eventually(
+    'all mails arrive',
+    120_000,
+    () => mail.mails.length,
+    (count) => count === 4,
+  );
+  const titles = mail.mails.map(({ raw }) => /^Subject: .*?(\w+)\r$/m.exec(raw)?.[1]);
+  assert.deepEqual(titles, ['one', 'two', 'three', 'four']);
+});

@@ -163,6 +163,14 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(claimed?.notificationId, id);
     });
 
+    test('knows the newest notification of which something waits', async () => {
+      assert.equal(await store.newestWaiting(), null);
+      await fail({});
+      const [newest] = await fail({});
+      await fail({ state: 'dead', nextAt: null, endedAt: time });
+      assert.equal(await store.newestWaiting(), newest?.notificationId);
+    });
+
     test('what dead processes held is free and due now, for a process that is alone', async () => {
       await fail({});
       await claimOne();

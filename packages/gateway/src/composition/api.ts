@@ -21,11 +21,14 @@ export async function openApi(foundation: Foundation, channels: Channels): Promi
   const { config, log, opened, followUp } = foundation;
   opened.defer(watchDescriptors(log.descriptorsExhausted), 'descriptor watch');
   await followUp.queues.watch();
-  const api = opened.adopt(createApi(foundation, channels), drain, 'requests');
+  // What waits is sent in the order of ids: new ones go behind it, also if the clock was set back before the start.
+  const after = await foundation.store.newestWaiting().catch(log.redeliveryFailed);
+  const newId = createUuidV7Source(Date.now, randomUUID, after ?? null);
+  const api = opened.adopt(createApi(foundation, channels, newId), drain, 'requests');
   return listen(api, config.host, config.port, 'TOCSIN_PORT');
 }
 
-function createApi(foundation: Foundation, channels: Channels): Server {
+function createApi(foundation: Foundation, channels: Channels, newId: () => string): Server {
   const { config, log, opened, store, storeHealth, followUp, observability } = foundation;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
@@ -46,7 +49,7 @@ function createApi(foundation: Foundation, channels: Channels): Server {
       channels: observeChannels(channels, 'first', deliveryObserver),
       followUp,
       responseBudgetMs: config.responseBudgetMs,
-      newId: createUuidV7Source(Date.now, randomUUID),
+      newId,
       now: Date.now,
       onStoreFailure: log.storeFailed,
     }),

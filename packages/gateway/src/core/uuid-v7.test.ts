@@ -32,4 +32,14 @@ suite('Ids', () => {
       assert.ok(firstIdAt(1000) <= id && id < firstIdAt(1001));
     }
   });
+
+  test('go on after an id from before the start, unless its clock was a day or more ahead', () => {
+    const before = createUuidV7Source(() => 1_800_000_000_000, randomUUID)();
+    const next = createUuidV7Source(() => 1_800_000_000_000 - 3_600_000, randomUUID, before);
+    const [first, second] = [next(), next()];
+    assert.ok(before < first && first < second, `${before} ${first} ${second}`);
+    const now = 1_800_000_000_000 - 90_000_000;
+    const right = createUuidV7Source(() => now, randomUUID, before)();
+    assert.equal(right.slice(0, 13), firstIdAt(now).slice(0, 13));
+  });
 });

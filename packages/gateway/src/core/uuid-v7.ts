@@ -3,9 +3,10 @@ const dayMs = 86_400_000;
 /**
  * Ids that grow with time (RFC 9562, version 7), strictly within one process: rows are appended to the index instead of
  * scattered over it, and the order of ids is the order of acceptance. Node's randomUUIDv7 is random within a millisecond.
+ * `after`: an id from before the start; the first is greater, also if the clock was set back meanwhile.
  */
-export function createUuidV7Source(now: () => number, randomUuid: () => string): () => string {
-  let lastMs = 0;
+export function createUuidV7Source(now: () => number, randomUuid: () => string, after?: string | null): () => string {
+  let lastMs = after == null ? 0 : Number.parseInt(after.slice(0, 8) + after.slice(9, 13), 16) + 1;
   let sequence = 0;
   return () => {
     const ms = now();

@@ -428,6 +428,12 @@ export function createDeliveryStore(database: Database, keyring: Keyring): Deliv
         }));
       },
 
+      async newestWaiting() {
+        const waiting = build.selectFrom('deliveries').where('next_at', 'is not', null);
+        const [row] = await database.read(waiting.select((eb) => eb.fn.max('notification_id').as('newest')).compile());
+        return row?.newest ?? null;
+      },
+
       async countWaiting(ownerId) {
         const [row] = await database.read(
           build

@@ -150,6 +150,8 @@ export interface DeliveryStore {
   /** All targets for which that is so. */
   listQueues(now: number): Promise<LaneName[]>;
 
+  /** The newest notification of which something waits; null when nothing does. */
+  newestWaiting(): Promise<string | null>;
   countWaiting(ownerId: string): Promise<number>;
   waitingTotals(): Promise<WaitingTotals>;
   listDeliveries(filter: DeliveryFilter): Promise<Delivery[]>;
