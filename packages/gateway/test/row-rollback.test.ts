@@ -590,6 +590,53 @@ for (const [name, create] of Object.entries(backends)) {
       }
     });
 
+    test('with one refused owner the commands show the others, and what to do', async (t) => {
+      if (!isThere(t)) return;
+      const own = await create();
+      const installation = await Installation.create(own.environment);
+      const gateway = await installation.serve();
+      const rows = name === 'SQLite' ? RawRows.ofFile(installation.dataDir) : await own.raw();
+      t.after(async () => {
+        await rows.close();
+        await installation.remove();
+        await own.remove();
+      });
+      const first = gateway.line.firstRun?.owner as string;
+      const { id: refused } = await installation.json('owner', 'create', '--name', 'Refused', '--role', 'operator');
+      const { id: key } = await installation.json('key', 'create', '--owner', refused as string);
+      const before = await rows.keep();
+      await installation.json('owner', 'set', refused as string, '--role', 'owner');
+      await rows.putBack(before, [`owners ${refused}`]);
+
+      const list = await installation.run(['owner', 'list']);
+      assert.equal(list.exitCode, 1);
+      assert.match(list.stdout, new RegExp(`^${first} `, 'm'));
+      assert.match(list.stdout, new RegExp(`^${refused} +REFUSED`, 'm'));
+      const words = new RegExp(`rows of 1 owner, .*${refused}.*tocsin doctor`);
+      assert.match(list.stderr, words);
+      const json = await installation.run(['owner', 'list', '--json']);
+      assert.equal(json.exitCode, 1);
+      assert.deepEqual(JSON.parse(json.stdout).at(-1), { id: refused, refused: true });
+      const keys = await installation.run(['key', 'list', '--owner', refused as string]);
+      assert.equal(keys.exitCode, 1);
+      assert.ok(keys.stdout.includes(key as string));
+      assert.match(keys.stderr, words);
+      const deliveries = await installation.run(['delivery', 'list']);
+      assert.equal(deliveries.exitCode, 1);
+      assert.match(deliveries.stderr, words);
+      // The only owner that can be read is not taken for the only one that there is.
+      const unclear = await installation.run(['key', 'create']);
+      assert.equal(unclear.exitCode, 1);
+      assert.match(unclear.stderr, words);
+      assert.equal((await installation.run(['key', 'create', '--owner', first])).exitCode, 0);
+      const doctor = await installation.run(['doctor']);
+      assert.equal(doctor.exitCode, 1);
+      assert.ok(doctor.stdout.includes(`owners ${refused}`));
+
+      assert.match((await installation.run(['doctor', '--trust-rows'])).stdout, /rows accepted as they are/);
+      assert.equal((await installation.run(['owner', 'list'])).exitCode, 0);
+    });
+
     test('a server refuses them with 401, logs one line each, and doctor names them', async (t) => {
       if (!isThere(t)) return;
       const own = await create();

@@ -86,14 +86,36 @@ export async function withStore<T>(
 
 export async function resolveOwner(store: Store, id: string | undefined, option = '--owner '): Promise<Owner> {
   if (id !== undefined) return (await store.findOwner(id)) ?? notFound('owner', id);
-  const owners = await store.listOwners();
+  const { owners, refused } = await listReadableOwners(store);
   const [only, ...others] = owners;
+  // One of several owners is never chosen only because the others cannot be read.
+  if (refused.length > 0) {
+    throw new Problem(
+      `Give ${option}ID: the rows of some owners are refused, so it is not clear who is meant.\n${refusedOwners(refused)}`,
+    );
+  }
   if (only === undefined) throw new Problem("There is no owner yet. Create one: 'tocsin owner create --name NAME'.");
   if (others.length > 0) {
     const list = owners.slice(0, 20).map((owner) => `  ${option}${owner.id}  ${printable(owner.name)}`);
     throw new UsageError(`There are several owners; say which:\n${list.join('\n')}`);
   }
   return only;
+}
+
+/** The owners whose rows are in force and decrypt, and the ids of the others. */
+export async function listReadableOwners(store: Store): Promise<{ owners: Owner[]; refused: string[] }> {
+  const refused: string[] = [];
+  const owners = await store.listOwners((id) => refused.push(id));
+  return { owners, refused };
+}
+
+/** What to do about owners whose rows are refused. */
+export function refusedOwners(ids: readonly string[]): string {
+  const list = ids.slice(0, 20).join(', ') + (ids.length > 20 ? ', …' : '');
+  return (
+    `Refused are the rows of ${counted(ids.length, 'owner')}, which were damaged or put back to an earlier state: ` +
+    `${list}. See 'tocsin doctor', and "Rows that are refused" in docs/operators.md.`
+  );
 }
 
 /** A name or label that is given as an option, without white space at its ends; undefined: not given. */

@@ -7,6 +7,8 @@ import {
   type Command,
   type CommandGroup,
   isoTime,
+  listReadableOwners,
+  refusedOwners,
   resolveOwner,
   table,
   UsageError,
@@ -45,11 +47,12 @@ export const deliveryCommands: CommandGroup = {
         const limit = readLimit(args);
         // One more than is shown tells whether there are more.
         const filter: Filter = { ...readFilter(args), limit: limit + 1 };
-        const { owners, found } = await withStore(environment, async (store) => {
-          const owners = await ownersMeant(store, args.text('owner'));
+        const { owners, refused, found } = await withStore(environment, async (store) => {
+          const { owners, refused } = await ownersMeant(store, args.text('owner'));
           const found = await collect(store, owners, filter);
           return {
             owners,
+            refused,
             found: filter.notificationId === undefined ? found : await withQueues(store, owners, found, filter),
           };
         });
@@ -60,6 +63,7 @@ export const deliveryCommands: CommandGroup = {
             describe(deliveries, owners.length > 1, whenEmpty(args)),
             ...(found.length > limit ? ['', `${limit} shown; ${moreThan(limit)}.`] : []),
           ].join('\n'),
+          ...(refused.length > 0 && { warnings: [refusedOwners(refused)], exitCode: 1 }),
         };
       },
     },
@@ -102,15 +106,15 @@ function change(what: {
         throw new UsageError("Give the ID that 'tocsin delivery list' shows, or --all.");
       const count = await withStore(environment, async (store) => {
         if (id === '') return applyToDead(store, await resolveOwner(store, args.text('owner')), what.apply);
-        return what.apply(store, [await find(store, await ownersMeant(store, args.text('owner')), id)]);
+        return what.apply(store, [await find(store, (await ownersMeant(store, args.text('owner'))).owners, id)]);
       });
       return { json: { count }, text: count > 0 ? what.done(count) : id === '' ? what.noneOfAll : what.noneOfId };
     },
   };
 }
 
-async function ownersMeant(store: Store, id: string | undefined): Promise<Owner[]> {
-  return id === undefined ? store.listOwners() : [await resolveOwner(store, id)];
+async function ownersMeant(store: Store, id: string | undefined): Promise<{ owners: Owner[]; refused: string[] }> {
+  return id === undefined ? listReadableOwners(store) : { owners: [await resolveOwner(store, id)], refused: [] };
 }
 
 /** Newest first, over all of the owners. */

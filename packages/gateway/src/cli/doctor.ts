@@ -14,7 +14,7 @@ import { isThere } from '../store/data-folder.ts';
 import { databaseFileName, masterKeyFileName, openStore } from '../store/open-store.ts';
 import { readCertificate } from '../tls/certificate.ts';
 import { askOwnServer } from '../tls/own-server.ts';
-import type { Command } from './command.ts';
+import { type Command, listReadableOwners, refusedOwners } from './command.ts';
 import { withChannels } from './test-sends.ts';
 
 interface Finding {
@@ -142,7 +142,9 @@ async function examineStore(config: Config, deep: boolean, trustRows: boolean): 
       const trusted = trustRows ? await store.trustRows() : null;
       const damage = deep ? await store.verify() : await store.findRolledBackRows();
       if (damage.length > 0) return damage.map((message) => ({ check, state: 'failed', message }));
-      const owners = (await store.listOwners()).length;
+      const { owners: readable, refused } = await listReadableOwners(store);
+      if (refused.length > 0) return [{ check, state: 'failed', message: refusedOwners(refused) }];
+      const owners = readable.length;
       const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
       const accepted = trusted === null ? '' : `; ${trusted} rows accepted as they are`;
       return [
@@ -212,7 +214,7 @@ async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
     { check: 'email', message: config.email && smtpTlsWarning(config.email.url, isLegacy) },
     { check: 'console', message: hostWarning(config.publicAddresses, isLegacy) },
   ];
-  for (const owner of (await store.listOwners()).filter(({ role }) => role === 'operator')) {
+  for (const owner of (await listReadableOwners(store)).owners.filter(({ role }) => role === 'operator')) {
     if (!needsVerifiedPasskey(owner, await store.listPasskeys(owner.id))) continue;
     const message = `no passkey of the operator ${printable(owner.name)} (${owner.id}) is known to ask for a PIN, a fingerprint or a face: add one that does in Settings`;
     warnings.push({ check: 'console', message });

@@ -8,9 +8,11 @@ import {
   type Arguments,
   type CommandGroup,
   isoTime,
+  listReadableOwners,
   notFound,
   ownerOption,
   readName,
+  refusedOwners,
   resolveOwner,
   table,
   UsageError,
@@ -74,12 +76,17 @@ export const keyCommands: CommandGroup = {
       run: (args, environment) =>
         withStore(environment, async (store) => {
           const damaged: string[] = [];
-          const { id } = await resolveOwner(store, args.text('owner'));
+          // Also where the row of the owner is refused: the operator has to see which keys there are.
+          const given = args.text('owner');
+          const { refused } = await listReadableOwners(store);
+          const isRefused = given !== undefined && refused.includes(given);
+          const id = isRefused ? given : (await resolveOwner(store, given)).id;
           const keys = await store.listKeys(id, (keyId) => damaged.push(keyId));
           const warnings = damaged.map(
             (keyId) => `Key ${keyId} is damaged and not accepted: see 'tocsin doctor --deep'.`,
           );
-          return { json: keys.map(toJson), text: describe(keys), warnings };
+          if (isRefused) warnings.push(refusedOwners([id]));
+          return { json: keys.map(toJson), text: describe(keys), warnings, exitCode: isRefused ? 1 : 0 };
         }),
     },
     revoke: {

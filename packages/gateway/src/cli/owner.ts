@@ -11,9 +11,11 @@ import {
   type Arguments,
   type CommandGroup,
   isoTime,
+  listReadableOwners,
   notFound,
   type Option,
   readName,
+  refusedOwners,
   resolveOwner,
   table,
   UsageError,
@@ -53,8 +55,13 @@ export const ownerCommands: CommandGroup = {
       summary: 'List all owners',
       run: (_args, environment) =>
         withStore(environment, async (store) => {
-          const owners = await store.listOwners();
-          return { json: owners.map(toJson), text: describe(owners) };
+          const { owners, refused } = await listReadableOwners(store);
+          const isRefused = refused.length > 0;
+          return {
+            json: [...owners.map(toJson), ...refused.map((id) => ({ id, refused: true }))],
+            text: describe(owners, refused),
+            ...(isRefused && { warnings: [refusedOwners(refused)], exitCode: 1 }),
+          };
         }),
     },
     show: {
@@ -208,17 +215,20 @@ function describeUse(use: QuotaUse, quota: QuotaUse): string {
   return `Stored in the last day: ${of(use.rows, quota.rows, 'notifications')}, ${of(use.bytes, quota.bytes, 'bytes')}.`;
 }
 
-function describe(owners: Owner[]): string {
+function describe(owners: Owner[], refused: readonly string[] = []): string {
   return table(
     ['ID', 'NAME', 'EMAIL', 'ALERTS', 'ROLE', 'CREATED'],
-    owners.map(({ id, name, email, emailAlerts, role, createdAt }) => [
-      id,
-      name,
-      email ?? '-',
-      emailAlerts ? 'on' : 'off',
-      role,
-      isoTime(createdAt),
-    ]),
+    [
+      ...owners.map(({ id, name, email, emailAlerts, role, createdAt }) => [
+        id,
+        name,
+        email ?? '-',
+        emailAlerts ? 'on' : 'off',
+        role,
+        isoTime(createdAt),
+      ]),
+      ...refused.map((id) => [id, 'REFUSED', '-', '-', '-', '-']),
+    ],
     "No owners yet. Create one: 'tocsin owner create --name NAME'.",
   );
 }
