@@ -48,15 +48,11 @@ suite('The daily quota', () => {
     assert.equal(await gateway.stop(), 0);
 
     const again = await installation.serve();
-    await eventually(
-      'the restarted server knows what was stored',
-      5000,
-      () => notify(again.api, key, { title: 'x' }),
-      ({ status }) => status === 429,
-    );
+    const atOnce = await Promise.all(Array.from({ length: 20 }, () => notify(again.api, key, { title: 'x' })));
+    assert.deepEqual([...new Set(atOnce.map(({ status }) => status))], [429]);
     assert.equal(await again.stop(), 0);
     const shown = (await storedToday(installation, gateway)) as { rows: number; quota: object };
-    assert.ok(shown.rows >= 3, `${shown.rows}`);
+    assert.equal(shown.rows, 3);
     assert.deepEqual(shown.quota, { rows: 3, bytes: 1_073_741_824 });
   });
 

@@ -19,6 +19,8 @@ import {
 /** A fresh, empty store, and a way to open the same one again, as another process would. */
 export interface StoreFixture {
   open(): Promise<Store>;
+  /** Changes the database behind the back of the store. */
+  runSql(text: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -624,6 +626,17 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       ]);
       assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 3, bytes: 5_000_000_000 });
       assert.deepEqual(await store.readQuotaUse('own_bob'), { rows: 0, bytes: 0 });
+    });
+
+    test('keeps what was counted by a clock that ran ahead, for one window from now', async () => {
+      const count = async (windowMs: number) => {
+        const [standing] = await store.countRequests([{ ownerId: 'own_ann', keyId: 'quota_rows', windowMs, count: 1 }]);
+        return standing;
+      };
+      await count(60_000);
+      await fixture.runSql(`update request_counts set resets_at = resets_at + ${7 * dayMs}`);
+      assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 1, bytes: 0 });
+      assert.deepEqual(await count(60_000), { used: 2, msLeft: 60_000 });
     });
 
     test('counts from nothing once a window is over, and forgets the counts of an owner with the owner', async () => {

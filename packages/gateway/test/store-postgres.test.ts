@@ -29,6 +29,9 @@ if (obstacle !== null) {
     const databaseUrl = await server.createDatabase();
     return {
       open: () => openStore({ dataDir, databaseUrl, masterKey: null }, 'create'),
+      runSql: async (text: string) => {
+        await server.query(databaseUrl, text);
+      },
       remove: async () => {
         await server.dropDatabase(databaseUrl);
         await rm(dataDir, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../src/store/open-store.ts';
 import { runStoreContract } from './store-contract.ts';
 import { runDeliveryContract } from './store-contract-deliveries.ts';
@@ -11,6 +12,11 @@ async function createFixture() {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   return {
     open: () => openStore({ dataDir, masterKey: null }, 'create'),
+    runSql: async (text: string) => {
+      const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { timeout: 2000 });
+      db.exec(text);
+      db.close();
+    },
     remove: () => rm(dataDir, { recursive: true, force: true }),
   };
 }

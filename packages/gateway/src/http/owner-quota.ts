@@ -1,5 +1,6 @@
-// How much one owner may store in a day. It is counted in memory, and added up in the store once a second, so that no
-// request waits for it: processes on the same store can together exceed a quota by what they accept in about a second.
+// How much one owner may store in a day. It is counted in memory, and added up in the store once a second, so that only the
+// first request of an owner waits for it: processes on the same store can together exceed a quota by what they accept in about a second.
+import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept } from '../gateway/accept.ts';
 import { type LimitStore, quotaIds, type Standing } from '../gateway/ports/limits.ts';
@@ -19,6 +20,8 @@ export interface OwnerQuotaParts {
 
 const windowMs = 24 * 60 * 60 * 1000;
 const addUpEveryMs = 1000;
+/** How long a request waits to hear what was counted before. */
+const openWithinMs = 1000;
 /** Of owners in one transaction. */
 const batchSize = 200;
 
@@ -34,6 +37,8 @@ interface Account {
   resetsAt: number | null;
   /** By this process since then. */
   pending: Use;
+  /** While the store is asked for the first time. */
+  opening: Promise<void> | null;
 }
 
 export class OwnerQuota {
@@ -50,6 +55,7 @@ export class OwnerQuota {
   /** Counts what is stored for the first time; a request that is over the quota is refused. */
   around(accept: Accept, bytes: number): Accept {
     return async (accepting) => {
+      await this.#open(accepting.ownerId);
       const release = this.#reserve(accepting.ownerId, bytes);
       try {
         const accepted = await accept(accepting);
@@ -69,6 +75,22 @@ export class OwnerQuota {
     await this.#addUp();
   }
 
+  /** What was counted before a restart, or by others. Where the store does not say, the request goes on without. */
+  async #open(ownerId: string): Promise<void> {
+    const { limits } = this.#parts;
+    const account = this.#accountOf(ownerId);
+    if (account.resetsAt !== null || (limits.rows === 0 && limits.bytes === 0)) return;
+    this.#changed.add(ownerId);
+    if (account.opening === null) {
+      this.#adding = this.#adding.then(() => this.#addUp());
+      const late = delay(openWithinMs, undefined, { ref: false });
+      account.opening = Promise.race([this.#adding, late]).finally(() => {
+        account.opening = null;
+      });
+    }
+    await account.opening;
+  }
+
   #reserve(ownerId: string, bytes: number): () => void {
     const account = this.#accountOf(ownerId);
     const { limits } = this.#parts;
@@ -82,8 +104,7 @@ export class OwnerQuota {
       account.pending.rows += sign;
       account.pending.bytes += sign * bytes;
       this.#changed.add(ownerId);
-      // What other processes counted is asked for at once, and then every second.
-      this.#schedule(account.resetsAt === null ? 0 : addUpEveryMs);
+      this.#schedule(addUpEveryMs);
     };
     add(1);
     return () => add(-1);
@@ -92,7 +113,7 @@ export class OwnerQuota {
   #accountOf(ownerId: string): Account {
     let account = this.#accounts.get(ownerId);
     if (account === undefined) {
-      account = { known: { rows: 0, bytes: 0 }, resetsAt: null, pending: { rows: 0, bytes: 0 } };
+      account = { known: { rows: 0, bytes: 0 }, resetsAt: null, pending: { rows: 0, bytes: 0 }, opening: null };
       this.#accounts.set(ownerId, account);
     }
     if (account.resetsAt !== null && account.resetsAt <= performance.now()) {

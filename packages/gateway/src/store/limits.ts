@@ -11,9 +11,10 @@ export function createLimitStore({
   write,
 }: Pick<Database, 'build' | 'dialect' | 'read' | 'write'>): LimitStore {
   const now = databaseClock[dialect];
-  // One that ends further ahead than a window lasts was begun by a clock that ran ahead.
-  const isOver = sql<boolean>`(request_counts.resets_at <= ${now}
-    or request_counts.resets_at > ${now} + request_counts.window_ms)`;
+  const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
+  // One that ends further ahead than a window lasts was begun by a clock that ran ahead: what was used stays used, for
+  // one window from now.
+  const endsTooLate = sql<boolean>`request_counts.resets_at > ${now} + request_counts.window_ms`;
 
   const countOne = ({ ownerId, keyId, windowMs, count }: RequestCount): CompiledQuery =>
     build
@@ -28,7 +29,7 @@ export function createLimitStore({
       .onConflict((conflict) =>
         conflict.columns(['owner_id', 'key_id', 'window_ms']).doUpdateSet({
           used: sql<number>`case when ${isOver} then excluded.used else request_counts.used + excluded.used end`,
-          resets_at: sql<number>`case when ${isOver} then excluded.resets_at else request_counts.resets_at end`,
+          resets_at: sql<number>`case when ${isOver} or ${endsTooLate} then excluded.resets_at else request_counts.resets_at end`,
         }),
       )
       .returning(['used', sql<number>`resets_at - ${now}`.as('ms_left')])
