@@ -420,6 +420,39 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
+    test('a head that was put back with the rows of one owner is named', async (t) => {
+      if (!isThere(t)) return;
+      const { from, changed } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
+      await withStore((store) => addSession(store, bob, 'ses_b'));
+      await raw.putBack(from, changed);
+      await withStore(async (store) => {
+        assert.match((await store.findRolledBackRows()).join('\n'), /row_versions head: it is older/);
+        // As SECURITY.md says, the other owner is the one who is refused.
+        assert.equal((await store.findKey('digest 1'))?.revokedAt, null);
+        assert.equal(await store.findSession('token of ses_b', Date.now()), null);
+      });
+    });
+
+    test('no server that runs refuses a row while the operator accepts rows as they are', async (t) => {
+      if (!isThere(t)) return;
+      await withStore(async (server, refused) => {
+        const command = await backend.open();
+        let isDone = false;
+        const accepting = (async () => {
+          for (let turn = 0; turn < 5; turn += 1) await command.trustRows();
+        })().finally(() => {
+          isDone = true;
+        });
+        for (let turn = 0; !isDone; turn += 1) {
+          assert.ok(await server.findKey('digest 1'));
+          if (turn % 20 === 0) await addSession(server, bob, `ses_${turn}`);
+        }
+        await accepting;
+        await command.close();
+        assert.deepEqual([refused, await server.verify()], [[], []]);
+      });
+    });
+
     test('rows of the version before are taken over, and protected from then on', async (t) => {
       if (!isThere(t)) return;
       await raw.close();

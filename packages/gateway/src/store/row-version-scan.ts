@@ -6,6 +6,7 @@ import { ConstraintViolated, type Database } from './database.ts';
 import type { Keyring } from './keyring.ts';
 import {
   childName,
+  headRolledBack,
   keyOf,
   RowsRolledBack,
   type RowVersions,
@@ -87,10 +88,31 @@ export function createTakeOverUpkeep(database: Database, keyring: Keyring, versi
 
 /** Takes the rows as they are for those in force, on the word of the operator. */
 export async function trustRows(database: Database, keyring: Keyring, versions: RowVersions): Promise<number> {
-  await database.write([database.build.deleteFrom('row_versions').compile()]);
-  const rows = await Array.fromAsync(versionedRows(database, keyring));
-  await takeOverAll(database, keyring, versions, rows, {});
-  return rows.length;
+  for (;;) {
+    let count = 0;
+    try {
+      await versions.replaceAll(async (version) => {
+        const rows = await Array.fromAsync(versionedRows(database, keyring));
+        count = rows.length;
+        const owners = new Map<string, Record<string, number>>();
+        const queries: CompiledQuery[] = [];
+        for (const [ownerId, ownRows] of Map.groupBy(rows, (row) => row.ownerId)) {
+          const children = versionsOf(ownRows);
+          const update = await markOwner(database, keyring, ownerId, ownRows, version);
+          if (update !== null) {
+            queries.push(update);
+            children[childName('owners', ownerId)] = version;
+          }
+          owners.set(ownerId, children);
+        }
+        return { owners, queries };
+      });
+      return count;
+    } catch (error) {
+      // A server wrote first: look again.
+      if (!(error instanceof ConstraintViolated)) throw error;
+    }
+  }
 }
 
 /** What is not in force, or missing; empty when all is well. */
@@ -107,15 +129,21 @@ async function look(database: Database, keyring: Keyring, versions: RowVersions)
   if (head === 'none' || head === 'damaged') return [lost];
   const isTrusted = isTrusting(head);
   const { owners, problems } = await versions.readOwners();
+  let newest = 0;
   const missing = new Set([...owners.values()].flatMap(({ children }) => Object.keys(children)));
   for await (const { table, name, ownerId, id, value } of versionedRows(database, keyring)) {
     const child = childName(table, id);
     missing.delete(child);
     if (value === null) continue;
     const { rowVersion = 0 } = value;
+    newest = Math.max(newest, rowVersion);
     if (owners.get(ownerId)?.children[child] === rowVersion || (rowVersion === 0 && isTrusted)) continue;
     problems.push(`${name}: ${rolledBack}`);
   }
+  // Read after the rows: what is written meanwhile moves it.
+  const after = await versions.readHead();
+  const isHeadOlder = typeof after === 'object' && newest > after.version;
+  if (isHeadOlder && !problems.includes(headRolledBack)) problems.push(headRolledBack);
   if (!isTrusted) for (const name of missing) problems.push(`${name.replace('/', ' ')}: missing: it was removed`);
   return problems;
 }

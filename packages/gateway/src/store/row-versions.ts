@@ -212,6 +212,40 @@ export class RowVersions {
     return this.#nodesAfter(commit).get(headId) as VersionNode;
   }
 
+  /**
+   * Makes the given versions those in force in place of all nodes, in one transaction: servers that run find the earlier
+   * ones or these. Rejects with ConstraintViolated where another write comes first.
+   */
+  async replaceAll(
+    make: (version: number) => Promise<{
+      owners: ReadonlyMap<string, Record<string, number>>;
+      queries: readonly CompiledQuery[];
+    }>,
+  ): Promise<void> {
+    const { build } = this.#database;
+    const found = (await this.#readNodes([headId])).get(headId);
+    const version = nextVersion(found?.node ?? emptyNode);
+    const { owners, queries } = await make(version);
+    const isHead = sql`select 1 from row_versions where id = ${headId}`;
+    const unchanged =
+      found === undefined
+        ? [this.#mustHold(sql`not exists (${isHead})`)]
+        : // The update locks the row against other nodes.
+          [
+            this.#putHead(found.sealed, found.sealed),
+            this.#mustHold(sql`exists (${isHead} and sealed = ${found.sealed})`),
+          ];
+    const removal = build.deleteFrom('row_versions').compile();
+    await this.#commit({
+      head: { node: emptyNode, sealed: null },
+      buckets: new Map([...owners.keys()].map((id) => [bucketOf(id), emptyNode])),
+      owners: new Map([...owners].map(([id, children]) => [id, { version, children }])),
+      removed: [],
+      version,
+      rows: () => ({ queries: [...unchanged, removal, ...queries] }),
+    });
+  }
+
   /** `none`: nothing was ever written here. `damaged`: nodes are there, but no head that decrypts. */
   async readHead(): Promise<VersionNode | 'none' | 'damaged'> {
     const head = (await this.#readNodes([headId])).get(headId);
@@ -234,7 +268,10 @@ export class RowVersions {
     }
     const listed = [...nodes].filter(([id]) => id.startsWith(bucketPrefix)).flatMap(([, { node }]) => keys(node));
     for (const id of listed) if (!nodes.has(id)) problems.push(`row_versions ${id}: missing`);
-    for (const id of keys(nodes.get(headId)?.node)) if (!nodes.has(id)) problems.push(`row_versions ${id}: missing`);
+    const head = nodes.get(headId)?.node;
+    const isHeadOlder = !!head && nodes.values().some(({ node }) => (node?.version ?? 0) > head.version);
+    if (isHeadOlder) problems.push(headRolledBack);
+    for (const id of keys(head)) if (!nodes.has(id)) problems.push(`row_versions ${id}: missing`);
     return { owners, problems };
   }
 
@@ -380,11 +417,15 @@ export class RowVersions {
       // In the order of their ids, as a rotation of the master key goes through them: neither waits for the other in turn.
       const ids = [...nodes.keys()].sort();
       const sealedHead = sealNode(master, headId, nodes.get(headId) as VersionNode);
-      const updates = ids.map((id) =>
-        id === headId
-          ? this.#putHead(sealedHead, commit.head.sealed)
-          : this.#put(id, sealNode(master, id, nodes.get(id) as VersionNode)),
-      );
+      const put = (some: readonly string[]): CompiledQuery[] =>
+        batches(some).map((batch) =>
+          this.#put(batch.map((id) => ({ id, sealed: sealNode(master, id, nodes.get(id) as VersionNode) }))),
+        );
+      const updates = [
+        ...put(ids.filter((id) => id < headId)),
+        this.#putHead(sealedHead, commit.head.sealed),
+        ...put(ids.filter((id) => id > headId)),
+      ];
       const removals = commit.removed.map((id) => build.deleteFrom('row_versions').where('id', '=', id).compile());
       return [
         ...queries,
@@ -415,11 +456,11 @@ export class RowVersions {
     return nodes.set(headId, { ...head.node, version, children: withChanges(head.node.children, changedBuckets) });
   }
 
-  #put(id: string, sealed: Uint8Array): CompiledQuery {
+  #put(nodes: readonly { id: string; sealed: Uint8Array }[]): CompiledQuery {
     return this.#database.build
       .insertInto('row_versions')
-      .values({ id, sealed })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet({ sealed }))
+      .values(nodes)
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(({ ref }) => ({ sealed: ref('excluded.sealed') })))
       .compile();
   }
 
@@ -488,6 +529,10 @@ const emptyNode: VersionNode = { version: 0, children: {} };
 export const rolledBack =
   'it is not the state in force: an earlier one was put back, or it was added or removed from outside';
 
+export const headRolledBack =
+  'row_versions head: it is older than other rows and versions, so an earlier state of it was put back; what was written ' +
+  'since is refused';
+
 export function nodePlace(id: string): Place {
   return { table: 'row_versions', ownerId: '', rowId: id, column: 'sealed' };
 }
@@ -536,6 +581,13 @@ function withChanges(
 ): Record<string, number> {
   const all = Object.entries({ ...children, ...changes });
   return Object.fromEntries(all.filter((entry): entry is [string, number] => entry[1] !== null));
+}
+
+/** For statements of a bounded size. */
+function batches<T>(all: readonly T[], size = 500): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  );
 }
 
 function sealNode(master: SealingKey, id: string, node: VersionNode): Buffer {
