@@ -127,6 +127,17 @@ test('Devices that open a WebSocket at the same moment all sign in, and are no l
   assert.match(gateway.log, /"reason":"too_many_connections"/);
 });
 
+test('Of many pings on a WebSocket a hundred are answered at most, and then it is closed', async (t) => {
+  const gateway = await serve(t, {});
+  const socket = open(t, gateway.line.console);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.write(`${webSocketRequest}${'\x89\x80\0\0\0\0'.repeat(500)}`, 'latin1');
+  await once(socket, 'close');
+  const pongs = Buffer.concat(chunks).toString('latin1').split('\x8a\0').length - 1;
+  assert.ok(pongs <= 100, `${pongs} pongs`);
+});
+
 test('However fast connections without a key come, one address has only four times the limit for a moment', async (t) => {
   const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '10' });
   const port = Number(new URL(gateway.api).port);
