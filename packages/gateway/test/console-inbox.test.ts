@@ -238,7 +238,8 @@ suite('The inbox', () => {
       );
       return { email: deliveries[0] as DeliveryEntry, mqtt: deliveries[1] as DeliveryEntry };
     };
-    const { email, mqtt } = await look();
+    const isRecorded = ({ email: { state } }: Awaited<ReturnType<typeof look>>): boolean => state !== 'sending';
+    const { email, mqtt } = await eventually('the first attempt is recorded', 5000, look, isRecorded);
     assert.deepEqual([email.state, email.retries, email.nextAt], ['rejected', 0, null]);
     assert.match(email.error ?? '', /550/);
     assert.ok(!email.error?.includes(serverText));
