@@ -55,7 +55,9 @@ export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database 
     verify: () => reader.ask({ kind: 'verify' }),
     examine: (signal) => examineFile(file, signal),
     checkpoint: async () => {
-      await writer.ask({ kind: 'wipe' });
+      const giveUpAt = performance.now() + deadlineMs;
+      // A look for damage, or a backup, may be reading the log.
+      while (!(await writer.ask({ kind: 'wipe' })) && performance.now() < giveUpAt) await delay(50);
     },
     wipe: async () => {
       const giveUpAt = performance.now() + deadlineMs;
