@@ -143,8 +143,14 @@ suite('The inbox', () => {
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.keyboard.press('/');
-    await page.waitForFunction(() => document.activeElement?.getAttribute('type') === 'search');
+    const isSearching = () => page.evaluate(() => document.activeElement?.getAttribute('type') === 'search');
+    // The shortcuts work again a moment after the dialog is gone.
+    const search = async () => {
+      if (!(await isSearching())) await page.keyboard.press('/');
+      return isSearching();
+    };
+    await eventually('the search box has the focus', 10_000, search, Boolean);
+    await page.getByRole('searchbox').fill('');
     await page.keyboard.type('jzu#');
     assert.equal(await page.getByRole('searchbox').inputValue(), 'jzu#', 'typing is typing');
   });

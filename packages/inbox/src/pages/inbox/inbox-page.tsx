@@ -113,7 +113,11 @@ export function InboxPage({ id }: { id: string | null }) {
     toggleRead: withCurrent((entry) => setRead(entry, !entry.isRead)),
     remove: withCurrent(remove),
     undo: () => void undo(),
-    search: () => document.getElementById(searchBoxId)?.focus(),
+    search: () => {
+      // A row that is still to be drawn would take the focus away from what is typed.
+      focusNext.current = null;
+      document.getElementById(searchBoxId)?.focus();
+    },
     close: () => {
       if (id !== null) backToList();
       else if (here !== '') setFilters(noFilters, false);
