@@ -32,7 +32,7 @@ export class Queues {
   readonly #all = new Map<string, Queue>();
   /** Those that refused a message, and were not below the limit since. */
   readonly #refusing = new Set<Queue>();
-  /** Those of which the log has been told. */
+  /** Queues whose limit has been logged. */
   readonly #reported = new Set<Queue>();
   readonly #dropping = new Map<Queue, Promise<number>>();
 
@@ -164,7 +164,7 @@ export class Queues {
   }
 
   #removed(queue: Queue): void {
-    // Not at once: whoever waits brings many.
+    // Only once there is room for many: each wake-up retries everything that waits.
     if (queue.length > this.#parts.limit.length * 0.9 || !this.#refusing.delete(queue)) return;
     this.#parts.onRoom();
   }
