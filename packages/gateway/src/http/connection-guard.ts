@@ -1,5 +1,6 @@
 // Bounds what one connection and one address can cost, on every HTTP listener:
 // - Of the requests that a client sends ahead on one connection a few are handled at once, and none while it does not read.
+// - Before it has authenticated it is one at a time, and such connections take turns, so that those with a key go first.
 // - A client that does not read its responses is disconnected.
 // - An address has a limited number of connections that have not authenticated: those that had time to do so are closed.
 import {
@@ -36,12 +37,15 @@ const stallMs = 15_000;
 const minBytes = 8 * 1024;
 const sweepEveryMs = 1000;
 
-/** Requests of one connection that are handled at the same time, and unsent bytes beyond which no other is begun. */
+/** Requests of one authenticated connection that are handled at the same time, and unsent bytes beyond which no other is begun. */
 const maxRunning = 8;
 const maxUnsentBytes = 16 * 1024;
 
 /** Requests of one connection that wait beside them, each about 3 kB; a client that sends more ahead is disconnected. */
-const maxWaiting = 32;
+const maxWaiting = 12;
+
+/** Requests sent ahead on connections that have not authenticated, of all of them together, begun in one turn of the event loop. */
+const turnsAtOnce = 8;
 
 /** Sweeps after which a connection had time to send its key, and by how much newer ones may exceed the limit until then. */
 const sweepsToAuthenticate = 3;
@@ -57,6 +61,7 @@ interface Connection {
   socket: Socket;
   readonly plain: Socket;
   readonly address: string;
+  isAuthenticated: boolean;
   /** Responses that are not sent yet. */
   running: number;
   waiting: Waiting[];
@@ -75,6 +80,7 @@ const connections = new WeakMap<Socket, Connection>();
 export function markAuthenticated({ socket }: Pick<IncomingMessage, 'socket'>): void {
   const connection = connections.get(socket);
   if (connection === undefined) return;
+  connection.isAuthenticated = true;
   connection.crowd?.delete(connection);
   connection.crowd = null;
 }
@@ -89,6 +95,7 @@ class ConnectionGuard {
   readonly #listener: RequestListener;
   readonly #open = new Set<Connection>();
   readonly #crowds = new Map<string, Set<Connection>>();
+  readonly #turns = new Set<Connection>();
 
   constructor(options: ConnectionGuardOptions, listener: RequestListener) {
     this.#options = options;
@@ -117,6 +124,7 @@ class ConnectionGuard {
       socket: plain,
       plain,
       address,
+      isAuthenticated: false,
       running: 0,
       waiting: [],
       taken: 0,
@@ -129,6 +137,7 @@ class ConnectionGuard {
     plain.once('close', () => {
       this.#open.delete(connection);
       this.#leaveCrowd(connection);
+      this.#turns.delete(connection);
       connection.waiting = [];
     });
     const { unauthenticatedPerAddress: limit, trustedProxies } = this.#options;
@@ -159,7 +168,8 @@ class ConnectionGuard {
   }
 
   #leaveCrowd(connection: Connection): void {
-    markAuthenticated(connection);
+    connection.crowd?.delete(connection);
+    connection.crowd = null;
     const unit = limitUnit(connection.address);
     if (this.#crowds.get(unit)?.size === 0) this.#crowds.delete(unit);
   }
@@ -184,11 +194,28 @@ class ConnectionGuard {
     connection.running += 1;
     response.once('close', () => {
       connection.running -= 1;
-      // In a later turn of the event loop, so that a long queue does not hold up other connections.
-      if (connection.waiting.length > 0) setImmediate(() => this.#startWaiting(connection));
+      if (connection.waiting.length > 0) this.#continueLater(connection);
     });
     if (breaksAfterUpgrade(request)) response.shouldKeepAlive = false;
     this.#listener(request, response);
+  }
+
+  /** In a later turn of the event loop, so that a long queue does not hold up other connections. */
+  #continueLater(connection: Connection): void {
+    if (connection.isAuthenticated) {
+      setImmediate(() => this.#startWaiting(connection));
+      return;
+    }
+    if (this.#turns.size === 0) setImmediate(() => this.#takeTurns());
+    this.#turns.add(connection);
+  }
+
+  #takeTurns(): void {
+    for (const connection of this.#turns.values().take(turnsAtOnce)) {
+      this.#turns.delete(connection);
+      this.#startWaiting(connection);
+    }
+    if (this.#turns.size > 0) setImmediate(() => this.#takeTurns());
   }
 
   #startWaiting(connection: Connection): void {
@@ -224,9 +251,9 @@ function isIdle({ running, waiting }: Connection): boolean {
 }
 
 /** One that waits while nothing runs is begun in any case. */
-function hasRoom({ plain, socket, running }: Connection): boolean {
+function hasRoom({ plain, socket, running, isAuthenticated }: Connection): boolean {
   if (plain.destroyed) return false;
-  return running === 0 || (running < maxRunning && socket.writableLength <= maxUnsentBytes);
+  return running === 0 || (isAuthenticated && running < maxRunning && socket.writableLength <= maxUnsentBytes);
 }
 
 /**
