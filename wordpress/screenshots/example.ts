@@ -1,15 +1,11 @@
-// An ordinary week of a small site, for the pictures in the documentation.
+// Example data for the screenshots: a small site that is connected to a gateway and has sent a few events.
 import type { GatewayProcess } from '../../packages/gateway/test/support/gateway-process.ts';
 import type { WordPressSite } from '../test/support/wordpress-site.ts';
 
-const switchedOn = [
-  'post_published',
-  'comment_pending',
-  'user_registered',
-  'failed_logins',
-  'fatal_error',
-  'mail_failed',
-];
+/** The address that the screenshots show. Requests to it are routed to the gateway of this run. */
+const exampleUrl = 'https://tocsin.example.com/';
+
+const enabled = ['post_published', 'comment_pending', 'user_registered', 'failed_logins', 'fatal_error', 'mail_failed'];
 
 const events = [
   { template: 'user_registered', title: 'New user: garden-club', minutesAgo: 3120, payload: { role: 'subscriber' } },
@@ -22,8 +18,8 @@ const events = [
   },
   {
     template: 'failed_logins',
-    title: '10 failed logins within 5 minutes',
-    body: 'The last one was for the user name "admin".',
+    title: '10 failed logins within ten minutes',
+    body: 'Last user name: admin',
     severity: 'warning',
     minutesAgo: 410,
     payload: { user_name: 'admin', count: 10 },
@@ -45,15 +41,22 @@ const events = [
   },
 ];
 
-/** Events that were sent, one that was given up, and one that waits. */
-export async function fillLog(site: WordPressSite, gateway: GatewayProcess): Promise<void> {
-  await site.php(
+/** Connects the site, enables templates, and queues and sends the example events. */
+export async function fillSite(site: WordPressSite, gateway: GatewayProcess): Promise<void> {
+  // The key is bound to the origin it is saved for, so the example address must be the one in use, not only the one shown.
+  site.write(
+    'mu-plugins/route.php',
+    `<?php add_filter( 'pre_http_request', fn( $response, $args, $url ) => '${exampleUrl}' === $url ? wp_remote_request( '${gateway.api}', $args ) : $response, 2, 3 );`,
+  );
+  const run = await site.php<{ sent: number }>(
     `update_option( 'blogname', 'The little shop' );
     $companion = Tocsin_Companion::get_instance();
-    $companion->settings()->save_url( $input['url'] );
-    $companion->settings()->save_key( $input['key'] );
+    $problems = $companion->settings()->save_connection( $input['url'], $input['key'], false );
+    if ( array() !== $problems ) {
+      throw new RuntimeException( implode( ' ', $problems ) );
+    }
     foreach ( $companion->templates()->visible() as $template ) {
-      if ( in_array( $template->id(), $input['on'], true ) ) {
+      if ( in_array( $template->id(), $input['enabled'], true ) ) {
         $companion->settings()->save_template( $template->id(), true );
       }
     }
@@ -70,6 +73,7 @@ export async function fillLog(site: WordPressSite, gateway: GatewayProcess): Pro
     }
     $companion->queue()->flush();
     return $companion->runner()->run();`,
-    { url: gateway.api, key: gateway.key, on: switchedOn, events },
+    { url: exampleUrl, key: gateway.key, enabled, events },
   );
+  if (run.sent !== events.length) throw new Error(`${run.sent} of ${events.length} example events were sent.`);
 }

@@ -1,14 +1,14 @@
-// Takes the pictures of the screens in wp-admin for the documentation: node wordpress/screenshots/take.ts
+// Takes the screenshots of the screens in wp-admin for the documentation: node wordpress/screenshots/take.ts
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Installation } from '../../packages/gateway/test/support/gateway-process.ts';
 import { AdminBrowser } from '../test/support/admin-browser.ts';
 import { WordPressSite } from '../test/support/wordpress-site.ts';
-import { fillLog } from './example.ts';
+import { fillSite } from './example.ts';
 
 const folder = fileURLToPath(new URL('../../docs/images/', import.meta.url));
-const atEnd: (() => unknown)[] = [];
-const t = { after: (run: () => unknown) => atEnd.unshift(run) };
+const cleanUps: (() => unknown)[] = [];
+const t = { after: (cleanUp: () => unknown) => cleanUps.unshift(cleanUp) };
 
 await mkdir(folder, { recursive: true });
 const installation = await Installation.create();
@@ -20,14 +20,12 @@ try {
   t.after(() => browser.close());
   const gateway = await installation.serve();
   await site.serve();
-  await fillLog(site, gateway);
+  await fillSite(site, gateway);
   const page = await browser.newPage(t, site, { viewport: { width: 1280, height: 800 } });
 
   await page.goto('/wp-admin/admin.php?page=tocsin');
   await page.getByRole('button', { name: 'Send monitoring check' }).click();
   await page.getByText('The gateway accepted the monitoring check.').waitFor();
-  await page.getByLabel('Gateway address').fill('https://tocsin.example.com');
-  await page.getByLabel('Gateway address').blur();
   await page.getByRole('button', { name: 'Dismiss this notice.' }).waitFor();
   await page.screenshot({ path: `${folder}wordpress-connection.png` });
 
@@ -39,5 +37,5 @@ try {
   await page.locator('#the-list summary').nth(1).click();
   await page.screenshot({ path: `${folder}wordpress-log.png` });
 } finally {
-  for (const end of atEnd) await end();
+  for (const cleanUp of cleanUps) await cleanUp();
 }
