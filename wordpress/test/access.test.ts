@@ -143,7 +143,7 @@ suite('Access to the screens', () => {
       if (path !== screens[0]) assert.ok(ours.includes('&lt;script&gt;alert(1)'), `${path} shows it as text`);
     }
     const templates = await (await admin.get(screens[1] ?? '')).text();
-    assert.match(templates, /\d+ more templates appear when their plugins are active: .*woocommerce \(\d+\)/);
+    assert.match(templates, /\d+ more templates are shown when their plugins are active: .*woocommerce \(\d+\)/);
     assert.ok(!templates.includes('>Hidden<'));
   });
 
@@ -173,7 +173,7 @@ suite('Access to the screens', () => {
       const html = await (await (await fixed.login()).get(screens[0] ?? '')).text();
       assert.match(html, /value="http:\/\/gateway\.example\.com\/"[^>]* readonly/);
       assert.match(html, /Set by <code>TOCSIN_KEY<\/code> in <code>wp-config\.php<\/code>/);
-      assert.match(html, /Key and messages travel to gateway\.example\.com unencrypted/);
+      assert.match(html, /The API key and the notifications are sent to gateway\.example\.com unencrypted/);
       assert.ok(!html.includes(key) && !html.includes('Save connection'));
     },
   );
@@ -190,8 +190,11 @@ suite('Access to the screens', () => {
     await broken.serve();
     const html = await (await (await broken.login()).get(screens[0] ?? '')).text();
     assert.match(html, /wp-config\.php<\/code>; change it there\. <strong>The gateway address must begin with https/);
-    assert.match(html, /notice-error[^>]*><p><strong>The stored API key cannot be read any more/);
-    assert.match(await broken.wp('tocsin', 'status'), /cannot be read: the secret keys in wp-config\.php have changed/);
+    assert.match(html, /notice-error[^>]*><p><strong>The stored API key cannot be decrypted/);
+    assert.match(
+      await broken.wp('tocsin', 'status'),
+      /cannot be decrypted: the secret keys in wp-config\.php have changed/,
+    );
     const { stderr } = await broken.tryWp('tocsin', 'check');
     assert.match(stderr, /The gateway address must begin with https/);
   });

@@ -50,17 +50,17 @@ suite('wp tocsin', () => {
     assert.equal(await state(), 'off');
     assert.match(await wp('templates', 'on', 'shop'), /is on/);
     assert.equal(await state(), 'on');
-    assert.match(await refusal('templates', 'on', 'no-such'), /no template "no-such"/);
+    assert.match(await refusal('templates', 'on', 'no-such'), /Template "no-such" not found/);
 
     await connected.site.php(`do_action( 'shop_order', 17 ); return 1;`);
     const [event] = await json('queue', 'list', '--state=waiting');
     assert.deepEqual([event.title, event.state], ['Order 17', 'waiting']);
-    assert.match(await wp('queue', 'run'), /1 sent, 0 not accepted, 0 given up/);
+    assert.match(await wp('queue', 'run'), /1 sent, 0 not accepted, 0 expired/);
     assert.match(await wp('queue', 'resend', String(event.id)), /due now/);
     assert.match(await wp('queue', 'run'), /1 sent/);
     assert.equal((await titles()).filter((title) => title === 'Order 17').length, 2);
-    assert.match(await refusal('queue', 'resend', '987'), /no event 987/);
-    assert.match(await wp('queue', 'prune'), /0 old entries/);
+    assert.match(await refusal('queue', 'resend', '987'), /Event 987 not found/);
+    assert.match(await wp('queue', 'prune'), /0 old events/);
     await wp('templates', 'off', 'shop');
     assert.equal(await state(), 'off');
   });

@@ -178,7 +178,7 @@ suite('The origin of an API key', () => {
     await site.serve();
     assert.match(
       await submit(admin, 'tocsin_save_connection', { url: stranger.url, key: otherKey }),
-      /Connection saved\..*It is sent to http:\/\/127\.0\.0\.1:\d+ only/s,
+      /Connection saved\..*It is sent only to http:\/\/127\.0\.0\.1:\d+/s,
     );
     await sendInEveryWay(site, admin);
     const { authenticated, signed } = stranger.uses(otherKey);
@@ -210,7 +210,7 @@ suite('The origin of an API key', () => {
     await site.serve();
     const admin = await site.login();
     await expectKeyToWork(site);
-    assert.ok((await (await admin.get(screen)).text()).includes(`It is sent to ${gateway.url} only`));
+    assert.ok((await (await admin.get(screen)).text()).includes(`It is sent only to ${gateway.url}`));
     await site.wp('option', 'update', 'tocsin_url', stranger.url);
     // The version that the page of all options shows can be edited there: an upgrade does not bind a second time.
     await site.wp('option', 'update', 'tocsin_db_version', '1');
@@ -229,7 +229,7 @@ suite('The origin of an API key', () => {
       await expectKeyToWork(site);
       const html = await (await admin.get(screen)).text();
       assert.ok(
-        html.includes(`is sent to ${gateway.url} only`) && html.includes(`define( &#039;TOCSIN_URL&#039;`),
+        html.includes(`is sent only to ${gateway.url}`) && html.includes(`define( &#039;TOCSIN_URL&#039;`),
         html,
       );
       assert.ok(!html.includes('Save connection'));

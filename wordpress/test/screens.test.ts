@@ -68,7 +68,7 @@ suite('The screens of the companion', () => {
       await page.getByLabel('API key').fill(key);
       await page.getByRole('button', { name: 'Save connection' }).click();
       await page.getByText('Connection saved.').waitFor();
-      await page.getByText(/A key has been stored since/).waitFor();
+      await page.getByText(/Key stored on/).waitFor();
       assert.equal(await page.getByLabel('API key').inputValue(), '');
 
       await page.getByRole('button', { name: 'Send monitoring check' }).click();
@@ -91,9 +91,9 @@ suite('The screens of the companion', () => {
 
   inBrowser('a check that fails says why, and what to do', async (page) => {
     const expected: [url: string, key: string, words: RegExp][] = [
-      [gateway.api, `svc_${'x'.repeat(38)}`, /does not know this API key/],
-      [site.url, key, /is not a Tocsin gateway/],
-      ['http://127.0.0.1:9', key, /could not be reached/],
+      [gateway.api, `svc_${'x'.repeat(38)}`, /Invalid API key/],
+      [site.url, key, /does not look like a Tocsin gateway/],
+      ['http://127.0.0.1:9', key, /The gateway is unreachable/],
     ];
     for (const [url, secret, words] of expected) {
       await connect(url, secret);
@@ -110,7 +110,7 @@ suite('The screens of the companion', () => {
     await page.getByLabel('Gateway address').fill('http://gateway.example.com');
     await page.getByLabel('API key').fill(key);
     await page.getByRole('button', { name: 'Save connection' }).click();
-    await page.getByText('Key and messages travel to gateway.example.com unencrypted.').waitFor();
+    await page.getByText('The API key and the notifications are sent to gateway.example.com unencrypted.').waitFor();
   });
 
   inBrowser(
@@ -163,7 +163,7 @@ suite('The screens of the companion', () => {
       );
       await template.getByRole('textbox', { name: 'Title' }).fill('A sample of {post.title}');
       await template.getByRole('button', { name: 'Save and send an example' }).click();
-      await page.getByText('an example of').waitFor();
+      await page.getByText('An example of').waitFor();
       await site.php(runQueue);
       const [example] = await eventually(
         'the example arrives',
@@ -175,7 +175,7 @@ suite('The screens of the companion', () => {
 
       await template.getByText('Text and severity').click();
       await template.getByRole('button', { name: 'Reset to default' }).click();
-      await page.getByText('has its default text again.').waitFor();
+      await page.getByText('was reset to its default text.').waitFor();
       await template.getByText('Text and severity').click();
       assert.equal(await template.getByRole('textbox', { name: 'Title' }).inputValue(), standard);
     },
@@ -194,8 +194,8 @@ suite('The screens of the companion', () => {
       );
       await page.goto(screen('-log'));
       const row = page.getByRole('row').filter({ hasText: 'Ding' });
-      await row.getByText(/^Waiting: next try in \d+ seconds?$/).waitFor();
-      await row.getByText(/could not be reached/).waitFor();
+      await row.getByText(/^Waiting: next attempt in \d+ seconds?$/).waitFor();
+      await row.getByText(/The gateway is unreachable/).waitFor();
       await expectAccessible(page, '#tocsin');
       await page.goto(screen());
       await page.getByRole('link', { name: '1 Waiting' }).click();

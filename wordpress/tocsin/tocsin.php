@@ -1,7 +1,7 @@
 <?php
 /**
  * Plugin Name:       Tocsin
- * Description:       Tells your phone, mail and devices what happens on this site, through your own Tocsin gateway.
+ * Description:       Sends events of this site to your phone, email and devices, through your own Tocsin gateway.
  * Version:           0.1.0
  * Requires at least: 6.2
  * Requires PHP:      7.4

@@ -229,7 +229,7 @@ final class Test_Arguments extends Tocsin_Test_Case {
 		$begin = microtime( true );
 		$said  = $this->describe( array( 'big' => $big ) );
 		$this->assertLessThan( 0.01, microtime( true ) - $begin );
-		$this->assertSame( '999950 more left out', end( $said['big'] ) );
+		$this->assertSame( '999950 more omitted', end( $said['big'] ) );
 	}
 
 	public function test_large_deep_and_endless_things_end(): void {
@@ -262,7 +262,7 @@ final class Test_Arguments extends Tocsin_Test_Case {
 		);
 		$this->assertStringNotContainsString( 'bottom', wp_json_encode( $said['deep'] ) );
 		$this->assertCount( 51, $said['wide'] );
-		$this->assertSame( '… 4950 more left out', end( $said['wide'] ) );
+		$this->assertSame( '… 4950 more omitted', end( $said['wide'] ) );
 		$this->assertLessThan( 64 * 1024, strlen( wp_json_encode( $said ) ) );
 		$this->assertLessThan( 0.05, $spent );
 	}

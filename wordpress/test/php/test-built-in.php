@@ -107,7 +107,7 @@ final class Test_Built_In extends Tocsin_Test_Case {
 				do_action( 'wp_login', 'ada', get_userdata( $id ) );
 			}
 		);
-		$this->assertSame( array( 'New user: ada', 'ada is now administrator', 'ada has a new password', 'Administrator ada logged in' ), array_column( $rings, 'title' ) );
+		$this->assertSame( array( 'New user: ada', 'ada is now administrator', 'ada reset their password', 'Administrator ada logged in' ), array_column( $rings, 'title' ) );
 		$this->assertSame( "ada (ada@example.com)\nRole: author", $rings[0]['body'] );
 		$this->assertDoesNotMatchRegularExpression( '/secret-\d|\$P\$|\$wp\$|\$2y\$/', wp_json_encode( $rings, JSON_UNESCAPED_SLASHES ) );
 	}
@@ -124,7 +124,7 @@ final class Test_Built_In extends Tocsin_Test_Case {
 		$this->assertSame( array(), $this->rings_of( $fail( 9, 'admin' ) ) );
 		$rings = $this->rings_of( $fail( 30, 'admin' ) );
 		$this->assertSame( array( '10 failed logins within ten minutes' ), array_column( $rings, 'title' ) );
-		$this->assertStringContainsString( 'Last tried user: admin', $rings[0]['body'] );
+		$this->assertStringContainsString( 'Last user name: admin', $rings[0]['body'] );
 		$this->assertStringNotContainsString( 'guess-', wp_json_encode( $rings ) );
 
 		// An hour later somebody types a password where the name belongs.
@@ -170,7 +170,7 @@ final class Test_Built_In extends Tocsin_Test_Case {
 		$rings = $this->rings_of(
 			static fn() => do_action( 'wp_mail_failed', new WP_Error( 'wp_mail_failed', 'Could not connect', array( 'to' => array( 'ada@example.com' ), 'subject' => 'Password reset', 'message' => 'Click https://example.com/?key=abc' ) ) )
 		);
-		$this->assertSame( array( 'E-mail not sent: Password reset', "To: ada@example.com\nCould not connect" ), array( $rings[0]['title'], $rings[0]['body'] ) );
+		$this->assertSame( array( 'Email not sent: Password reset', "To: ada@example.com\nCould not connect" ), array( $rings[0]['title'], $rings[0]['body'] ) );
 		$this->assertStringNotContainsString( 'Click', wp_json_encode( $rings ) );
 	}
 

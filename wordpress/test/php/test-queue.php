@@ -199,7 +199,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$event = $this->queue->find( $id );
 		$wait  = ( $event['next_at'] - Tocsin_Queue::now() ) / 1000;
 		$this->assertTrue( $wait > $seconds - 2 && $wait <= $seconds * 1.2, "$wait seconds" );
-		$this->assertSame( array( 'waiting', $failures, 500, 'The gateway answered 500: Internal error' ), array( $event['state'], $event['attempts'], $event['status'], $event['last_error'] ) );
+		$this->assertSame( array( 'waiting', $failures, 500, 'The gateway responded with status 500: Internal error' ), array( $event['state'], $event['attempts'], $event['status'], $event['last_error'] ) );
 		$this->assertSame( array(), $this->queue->claim( 1 ) );
 	}
 
@@ -220,20 +220,20 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->queue->claim( 1 );
 		$this->queue->settle( $id, self::result( 400, array( 'ok' => false, 'error' => 'Invalid request body', 'code' => 'invalid_body' ) ) );
 		$event = $this->queue->find( $id );
-		$this->assertSame( array( 'dead', 400, 'The gateway answered 400: Invalid request body' ), array( $event['state'], $event['status'], $event['last_error'] ) );
+		$this->assertSame( array( 'dead', 400, 'The gateway responded with status 400: Invalid request body' ), array( $event['state'], $event['status'], $event['last_error'] ) );
 	}
 
 	public function test_after_a_day_it_is_given_up_and_says_why(): void {
 		$ids = $this->add( 'old', 'young', 'in flight' );
 		$now = Tocsin_Queue::now();
 		$this->assertEqualsWithDelta( $now + 86400000, $this->queue->find( $ids['old'] )['give_up_at'], 2000 );
-		self::set( $ids['old'], "give_up_at = $now, last_error = 'No answer.'" );
+		self::set( $ids['old'], "give_up_at = $now, last_error = 'No response.'" );
 		self::set( $ids['in flight'], "give_up_at = $now, lease_until = $now + 9000" );
 		usleep( 2000 );
 		$this->assertSame( 1, $this->queue->give_up() );
 		$this->assertStringNotContainsString( 'UPDATE', implode( self::statements( fn() => $this->queue->give_up() ) ), 'nothing to lock for' );
 		$event = $this->queue->find( $ids['old'] );
-		$this->assertSame( array( 'dead', 'Given up: the gateway did not accept it within 24 hours. No answer.' ), array( $event['state'], $event['last_error'] ) );
+		$this->assertSame( array( 'dead', 'Expired: the gateway did not accept it within 24 hours. No response.' ), array( $event['state'], $event['last_error'] ) );
 		$this->assertSame( array( 'young' ), self::titles( $this->queue->claim( 10 ) ) );
 	}
 

@@ -206,7 +206,7 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->pass( 86401 );
 		$this->assertSame( 2, $this->runner->run()['given_up'] );
 		$this->assertSame( array( 'a' ), $this->asked() );
-		$this->assertStringContainsString( 'Given up', $this->queue->list()[0]['last_error'] );
+		$this->assertStringContainsString( 'Expired', $this->queue->list()[0]['last_error'] );
 		$this->assertStringContainsString( 'Connection refused', $this->queue->list()[0]['last_error'] );
 	}
 

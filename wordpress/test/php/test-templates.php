@@ -77,7 +77,7 @@ final class Test_Templates extends Tocsin_Test_Case {
 
 	public function test_a_template_cannot_listen_to_every_hook_there_is(): void {
 		$wrongs = $this->wrongs_of( fn() => $this->assertFalse( $this->templates->register( $this->template( array( 'hook_name' => 'all' ) ) ) ) );
-		$this->assertStringContainsString( 'hook_name must be one hook', $wrongs[0] );
+		$this->assertStringContainsString( 'hook_name must be a single hook', $wrongs[0] );
 	}
 
 	public function test_a_filter_is_heard_with_the_value_that_all_others_left(): void {

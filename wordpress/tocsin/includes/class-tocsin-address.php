@@ -47,7 +47,7 @@ final class Tocsin_Address {
 	 * What an address must be, for people.
 	 */
 	public static function rule(): string {
-		return __( 'The gateway address must begin with https:// or http:// and hold no user name, password or question mark.', 'tocsin' );
+		return __( 'The gateway address must begin with https:// or http:// and contain no user name, password or query string.', 'tocsin' );
 	}
 
 	/**

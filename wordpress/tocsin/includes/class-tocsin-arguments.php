@@ -106,7 +106,7 @@ final class Tocsin_Arguments {
 		}
 		if ( $left > 0 ) {
 			/* translators: %d: a number of entries. */
-			$note = sprintf( __( '%d more left out', 'tocsin' ), $left );
+			$note = sprintf( __( '%d more omitted', 'tocsin' ), $left );
 			if ( $is_list ) {
 				$described[] = self::MORE . ' ' . $note;
 			} else {

@@ -10,7 +10,7 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Checks the connection, sends, and looks after the queue and the templates.
+ * Checks the connection, sends notifications, and manages the queue and the templates.
  */
 class Tocsin_CLI {
 
@@ -31,7 +31,7 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * Sends a monitoring check to the gateway and says whether it was accepted.
+	 * Sends a monitoring check to the gateway and prints the result.
 	 *
 	 * ## EXAMPLES
 	 *
@@ -45,12 +45,12 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * Shows the connection, what waits, and when the next run is.
+	 * Shows the connection, the queue and the next scheduled run.
 	 *
 	 * ## OPTIONS
 	 *
 	 * [--format=<format>]
-	 * : How to show it.
+	 * : Output format.
 	 * ---
 	 * default: table
 	 * options:
@@ -76,7 +76,7 @@ class Tocsin_CLI {
 			'next_event'   => self::time( $counts['next_at'] ),
 			'next_run'     => self::time( null === $next ? null : $next * 1000 ),
 			'outage_since' => self::time( null === $outage ? null : $outage['since'] ),
-			'wp_cron'      => defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON ? 'disabled: let a system cron run "wp cron event run --due-now"' : 'on',
+			'wp_cron'      => defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON ? 'disabled: run "wp cron event run --due-now" from the system cron' : 'on',
 		);
 		if ( 'json' === $assoc['format'] ) {
 			WP_CLI::line( (string) wp_json_encode( $status ) );
@@ -93,18 +93,18 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * Sends a notification at once and waits for the answer.
+	 * Sends a notification immediately and waits for the response.
 	 *
 	 * ## OPTIONS
 	 *
 	 * --title=<title>
-	 * : Its title.
+	 * : Title of the notification.
 	 *
 	 * [--body=<body>]
-	 * : Its text.
+	 * : Text of the notification.
 	 *
 	 * [--severity=<severity>]
-	 * : How grave it is.
+	 * : Severity of the notification.
 	 * ---
 	 * options:
 	 *   - info
@@ -136,12 +136,12 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * Looks after the queue.
+	 * Manages the queue.
 	 *
 	 * ## OPTIONS
 	 *
 	 * <action>
-	 * : list shows events, newest first; run sends what is due; resend sends one again; prune removes old entries.
+	 * : list shows events, newest first; run sends due events; resend sends one event again; prune deletes old events.
 	 * ---
 	 * options:
 	 *   - list
@@ -151,7 +151,7 @@ class Tocsin_CLI {
 	 * ---
 	 *
 	 * [<id>]
-	 * : The event, for resend.
+	 * : Event id, for resend.
 	 *
 	 * [--state=<state>]
 	 * : Only events in this state, for list.
@@ -163,13 +163,13 @@ class Tocsin_CLI {
 	 * ---
 	 *
 	 * [--limit=<limit>]
-	 * : At most so many, for list.
+	 * : Maximum number of events, for list.
 	 * ---
 	 * default: 20
 	 * ---
 	 *
 	 * [--format=<format>]
-	 * : How to show the list.
+	 * : Output format, for list.
 	 * ---
 	 * default: table
 	 * options:
@@ -195,23 +195,23 @@ class Tocsin_CLI {
 				$this->run();
 				return;
 			case 'prune':
-				WP_CLI::success( sprintf( '%d old entries removed.', $queue->prune() ) );
+				WP_CLI::success( sprintf( '%d old events deleted.', $queue->prune() ) );
 				return;
 		}
 		$id = (int) ( $args[1] ?? 0 );
 		if ( ! $queue->resend( $id ) ) {
-			WP_CLI::error( sprintf( 'There is no event %d. "wp tocsin queue list" shows them.', $id ) );
+			WP_CLI::error( sprintf( 'Event %d not found. List events with "wp tocsin queue list".', $id ) );
 		}
-		WP_CLI::success( sprintf( 'Event %d is due now and is sent by the site, or by "wp tocsin queue run".', $id ) );
+		WP_CLI::success( sprintf( 'Event %d is due now. The site sends it on its next run, or run "wp tocsin queue run".', $id ) );
 	}
 
 	/**
-	 * Shows templates and switches them on and off.
+	 * Lists, enables and disables templates.
 	 *
 	 * ## OPTIONS
 	 *
 	 * <action>
-	 * : list shows them; on and off switch one.
+	 * : list shows the templates; on enables one; off disables one.
 	 * ---
 	 * options:
 	 *   - list
@@ -220,10 +220,10 @@ class Tocsin_CLI {
 	 * ---
 	 *
 	 * [<id>]
-	 * : The template, for on and off.
+	 * : Template id, for on and off.
 	 *
 	 * [--format=<format>]
-	 * : How to show the list.
+	 * : Output format, for list.
 	 * ---
 	 * default: table
 	 * options:
@@ -252,7 +252,7 @@ class Tocsin_CLI {
 		}
 		$id = (string) ( $args[1] ?? '' );
 		if ( ! $settings->save_template( $id, 'on' === $args[0], $settings->texts( $id ) ) ) {
-			WP_CLI::error( sprintf( 'There is no template "%s". "wp tocsin templates list" shows them.', $id ) );
+			WP_CLI::error( sprintf( 'Template "%s" not found. List templates with "wp tocsin templates list".', $id ) );
 		}
 		WP_CLI::success( sprintf( 'Template %s is %s.', $id, $args[0] ) );
 	}
@@ -264,7 +264,7 @@ class Tocsin_CLI {
 	 */
 	private static function key_in_words( Tocsin_Settings $settings ): string {
 		if ( $settings->is_key_lost() ) {
-			return 'cannot be read: the secret keys in wp-config.php have changed, so enter it again';
+			return 'cannot be decrypted: the secret keys in wp-config.php have changed, enter the key again';
 		}
 		if ( ! $settings->has_key() ) {
 			return 'not set';
@@ -278,11 +278,11 @@ class Tocsin_CLI {
 	private function run(): void {
 		$done = $this->companion->runner()->run();
 		if ( 'busy' === $done['reason'] ) {
-			WP_CLI::error( 'Another process is sending at the moment. Try again in a minute.' );
+			WP_CLI::error( 'Another process is sending events. Try again in a minute.' );
 		}
-		$said = sprintf( '%d sent, %d not accepted, %d given up.', $done['sent'], $done['failed'], $done['given_up'] );
+		$said = sprintf( '%d sent, %d not accepted, %d expired.', $done['sent'], $done['failed'], $done['given_up'] );
 		if ( 'gateway' === $done['reason'] ) {
-			WP_CLI::error( $said . ' The gateway does not take anything at the moment; "wp tocsin queue list --state=waiting --format=json" says why.' );
+			WP_CLI::error( $said . ' The gateway is not accepting events. See the errors with "wp tocsin queue list --state=waiting --format=json".' );
 		}
 		WP_CLI::success( $said );
 	}

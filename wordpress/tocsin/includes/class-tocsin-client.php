@@ -88,7 +88,7 @@ final class Tocsin_Client {
 		}
 		$body = wp_json_encode( $notification, JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES );
 		if ( false === $body ) {
-			return Tocsin_Result::failure( __( 'The notification cannot be written as JSON.', 'tocsin' ) );
+			return Tocsin_Result::failure( __( 'The notification cannot be encoded as JSON.', 'tocsin' ) );
 		}
 		$timestamp = sprintf( '%.0f', floor( microtime( true ) * 1000 ) );
 		$home      = self::home();
@@ -132,8 +132,8 @@ final class Tocsin_Client {
 		try {
 			return Tocsin_Result::from_response( Tocsin_Listener::quietly( static fn() => wp_remote_post( $url, $args ) ) );
 		} catch ( Throwable $problem ) {
-			/* translators: %s: a kind of error. */
-			return Tocsin_Result::failure( sprintf( __( 'Another plugin broke the request (%s).', 'tocsin' ), Tocsin_Things::kind( $problem ) ) );
+			/* translators: %s: class name of an error. */
+			return Tocsin_Result::failure( sprintf( __( 'Another plugin interrupted the request (%s).', 'tocsin' ), Tocsin_Things::kind( $problem ) ) );
 		} finally {
 			remove_filter( 'http_request_args', $keep, PHP_INT_MAX );
 		}

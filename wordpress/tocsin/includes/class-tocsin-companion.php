@@ -117,11 +117,11 @@ final class Tocsin_Companion {
 	public function send_monitoring_check(): bool {
 		$event = array(
 			'title'    => Tocsin_Text::title(
-				/* translators: placeholder for the name of the site, filled in later. */
+				/* translators: {site_name} is a placeholder and must stay as it is. */
 				__( 'Monitoring check from {site_name}', 'tocsin' ),
 				array()
 			),
-			'body'     => __( 'This site can reach Tocsin.', 'tocsin' ),
+			'body'     => __( 'This site can reach the Tocsin gateway.', 'tocsin' ),
 			'severity' => 'info',
 			'category' => 'info',
 			'payload'  => array(

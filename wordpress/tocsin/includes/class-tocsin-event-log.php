@@ -180,7 +180,7 @@ abstract class Tocsin_Event_Log {
 		global $wpdb;
 		$changed = $wpdb->query( $sql ); // phpcs:ignore WordPress.DB
 		if ( false === $changed ) {
-			throw new RuntimeException( 'the database did not write' );
+			throw new RuntimeException( 'The database rejected the update.' );
 		}
 		return $changed;
 	}

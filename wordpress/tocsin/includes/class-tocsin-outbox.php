@@ -209,7 +209,7 @@ class Tocsin_Outbox {
 	 * @param Throwable $error  Why.
 	 */
 	private static function log( int $events, Throwable $error ): void {
-		error_log( sprintf( 'Tocsin: %d events could not be queued and are lost (%s in %s:%d). Deactivate and activate the plugin if its table is missing.', $events, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
+		error_log( sprintf( 'Tocsin: %d events could not be queued and are lost (%s in %s:%d). If the table is missing, deactivate and reactivate the plugin.', $events, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
 	}
 
 	/**

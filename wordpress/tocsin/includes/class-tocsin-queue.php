@@ -111,7 +111,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 			$this->count_refused( $refused );
 		}
 		if ( $rows && false === $wpdb->query( "INSERT IGNORE INTO $table (idempotency_key, template_id, title, body, severity, category, payload, next_at, created_at, give_up_at) VALUES " . implode( ', ', $rows ) ) ) { // phpcs:ignore WordPress.DB
-			throw new RuntimeException( 'the database refused them' );
+			throw new RuntimeException( 'The database rejected the events.' );
 		}
 		if ( $rows ) {
 			$this->soonest[ get_current_blog_id() ] = $next_at;
@@ -239,7 +239,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		global $wpdb;
 		$table  = self::table();
 		$now    = self::now();
-		$reason = __( 'Given up: the gateway did not accept it within 24 hours.', 'tocsin' ) . ' ';
+		$reason = __( 'Expired: the gateway did not accept it within 24 hours.', 'tocsin' ) . ' ';
 		$old    = $wpdb->prepare( "state = 'waiting' AND give_up_at <= %d AND lease_until < %d", $now, $now );
 		// An UPDATE locks every row that it looks at, and pages would wait for it.
 		if ( ! $wpdb->get_var( "SELECT 1 FROM $table WHERE $old LIMIT 1" ) ) { // phpcs:ignore WordPress.DB
@@ -290,6 +290,6 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 */
 	private function count_refused( int $events ): void {
 		update_option( 'tocsin_refused', (int) get_option( 'tocsin_refused', 0 ) + $events, false );
-		error_log( sprintf( 'Tocsin: %d events were not queued, because too many wait already. Is the gateway reachable? See Tocsin > Log.', $events ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
+		error_log( sprintf( 'Tocsin: %d events were dropped because the queue is full. Check that the gateway is reachable. See Tocsin > Log.', $events ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
 	}
 }

@@ -77,8 +77,8 @@ final class Tocsin_Result {
 	 */
 	public static function from_response( $response ): self {
 		if ( is_wp_error( $response ) ) {
-			/* translators: %s: what went wrong, in the words of the network. */
-			return self::failure( sprintf( __( 'The gateway could not be reached: %s', 'tocsin' ), $response->get_error_message() ) . self::hint( $response->get_error_message() ) );
+			/* translators: %s: error message of the HTTP library. */
+			return self::failure( sprintf( __( 'The gateway is unreachable: %s', 'tocsin' ), $response->get_error_message() ) . self::hint( $response->get_error_message() ) );
 		}
 		$status = (int) wp_remote_retrieve_response_code( $response );
 		$answer = json_decode( wp_remote_retrieve_body( $response ), true, 32 );
@@ -92,7 +92,7 @@ final class Tocsin_Result {
 	 * @param string $problem What went wrong.
 	 */
 	private static function hint( string $problem ): string {
-		return false === stripos( $problem, 'wrong version number' ) ? '' : ' ' . __( 'The gateway seems to speak no https there: the address may have to begin with http://.', 'tocsin' );
+		return false === stripos( $problem, 'wrong version number' ) ? '' : ' ' . __( 'The gateway does not seem to support HTTPS at this address. Try http:// instead.', 'tocsin' );
 	}
 
 	/**
@@ -125,30 +125,30 @@ final class Tocsin_Result {
 	 */
 	private static function explain( int $status, array $answer ): string {
 		if ( $status >= 200 && $status < 300 && true === ( $answer['ok'] ?? null ) ) {
-			return __( 'The gateway took it.', 'tocsin' );
+			return __( 'The gateway accepted the notification.', 'tocsin' );
 		}
 		$said = is_string( $answer['error'] ?? null ) ? mb_substr( $answer['error'], 0, 200 ) : '';
 		switch ( self::code( $answer ) ) {
 			case 'invalid_api_key':
 			case 'authorization_required':
-				return __( 'The gateway does not know this API key. Enter a key that is valid and not revoked.', 'tocsin' );
+				return __( 'Invalid API key. Enter a key that exists on the gateway and is neither expired nor revoked.', 'tocsin' );
 			case 'key_type_not_allowed':
-				return __( 'This API key is of a type that cannot send. Enter one of the type public_client or internal_service.', 'tocsin' );
+				return __( 'Keys of this type cannot send notifications. Enter a key of the type public_client or internal_service.', 'tocsin' );
 			case 'origin_not_allowed':
 				/* translators: %s: the site's host. */
-				return sprintf( __( 'The API key is not allowed for this site. Make a new key that has %s among its allowed domains, or none.', 'tocsin' ), Tocsin_Client::source() );
+				return sprintf( __( 'The API key does not allow this site. Create a new key with %s among its allowed domains, or without allowed domains.', 'tocsin' ), Tocsin_Client::source() );
 			case 'invalid_signature':
-				return __( 'The gateway refused the signature. Check that the clocks of this server and of the gateway are right, to within five minutes.', 'tocsin' );
+				return __( 'The gateway rejected the signature. The clocks of this server and of the gateway must agree to within five minutes.', 'tocsin' );
 			case 'rate_limited':
-				return __( 'The gateway asks to slow down.', 'tocsin' );
+				return __( 'Rate limit of the gateway exceeded.', 'tocsin' );
 		}
 		if ( '' === $said ) {
 			/* translators: %d: HTTP status. */
-			return sprintf( __( 'What answered at this address (status %d) is not a Tocsin gateway. Check the address.', 'tocsin' ), $status );
+			return sprintf( __( 'Unexpected response (status %d): this does not look like a Tocsin gateway. Check the address.', 'tocsin' ), $status );
 		}
-		/* translators: 1: HTTP status, 2: the gateway's words. */
-		$words = sprintf( __( 'The gateway answered %1$d: %2$s', 'tocsin' ), $status, $said );
-		return 404 === $status ? $words . ' ' . __( 'Is this the address of the API? That of the inbox is another, and a path is rarely needed.', 'tocsin' ) : $words;
+		/* translators: 1: HTTP status, 2: error message of the gateway. */
+		$words = sprintf( __( 'The gateway responded with status %1$d: %2$s', 'tocsin' ), $status, $said );
+		return 404 === $status ? $words . ' ' . __( 'Check that this is the address of the API, not of the inbox. A path is rarely needed.', 'tocsin' ) : $words;
 	}
 
 	/**

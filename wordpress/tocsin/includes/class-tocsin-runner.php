@@ -95,7 +95,7 @@ class Tocsin_Runner {
 		try {
 			Tocsin_Listener::quietly( fn() => $this->start() );
 		} catch ( Throwable $error ) {
-			self::log( 'Sending could not be started; the next scheduled run will send', $error );
+			self::log( 'Sending could not be started; events are sent by the next scheduled run', $error );
 		}
 	}
 

@@ -88,7 +88,7 @@ final class Tocsin_Settings {
 			return self::url_constant_words();
 		}
 		if ( '' !== $clean && ! Tocsin_Address::may_reach( $clean ) ) {
-			return __( 'This address lies inside the network of the server, or has an unusual port. On a network of sites only a network administrator may enter it.', 'tocsin' );
+			return __( 'This address is inside the network of the server or has a non-standard port. On a multisite network, only a network administrator can enter it.', 'tocsin' );
 		}
 		return '';
 	}
@@ -181,7 +181,7 @@ final class Tocsin_Settings {
 			return self::url_constant_words();
 		}
 		if ( '' === $url ) {
-			return __( 'The address of the gateway is not set.', 'tocsin' );
+			return __( 'The gateway address is not set.', 'tocsin' );
 		}
 		if ( ! $this->has_key() || $this->is_key_constant() ) {
 			return __( 'The API key is not set.', 'tocsin' );
@@ -207,7 +207,7 @@ final class Tocsin_Settings {
 	 * What to do about a key that is_key_lost(), for people.
 	 */
 	public static function lost_key_words(): string {
-		return __( 'The stored API key cannot be read any more, because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
+		return __( 'The stored API key cannot be decrypted because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
 	}
 
 	/**
@@ -216,7 +216,7 @@ final class Tocsin_Settings {
 	public static function url_constant_words(): string {
 		return sprintf(
 			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
-			__( '%1$s is set in %2$s, so the address must be set there as well. Add this line to it, with the address of your gateway: %3$s', 'tocsin' ),
+			__( '%1$s is set in %2$s, so the address must be set there as well. Add this line with the address of your gateway: %3$s', 'tocsin' ),
 			'TOCSIN_KEY',
 			'wp-config.php',
 			self::URL_LINE
@@ -229,7 +229,7 @@ final class Tocsin_Settings {
 	public static function older_address_words(): string {
 		return sprintf(
 			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
-			__( '%1$s in %2$s was already sent to this address when the plugin was updated, so it stays in use. To use another address, add it to %2$s: %3$s', 'tocsin' ),
+			__( '%1$s in %2$s was already used with this address when the plugin was updated, so it remains in use. To use another address, add it to %2$s: %3$s', 'tocsin' ),
 			'TOCSIN_KEY',
 			'wp-config.php',
 			self::URL_LINE
@@ -250,7 +250,7 @@ final class Tocsin_Settings {
 	 * What to do about a key without an address, for people.
 	 */
 	private static function address_first_words(): string {
-		return __( 'Enter the address of the gateway together with the API key: a key is sent only to the server that it was entered for.', 'tocsin' );
+		return __( 'Enter the gateway address together with the API key. A key is sent only to the server that it was entered for.', 'tocsin' );
 	}
 
 	/**
@@ -302,7 +302,7 @@ final class Tocsin_Settings {
 	 * @param string $key The key.
 	 */
 	private static function key_problem( string $key ): string {
-		return preg_match( '/^svc_[\x21-\x7e]{1,251}$/D', $key ) ? '' : __( 'The API key must begin with svc_ and hold no spaces. Copy it again from where it was made.', 'tocsin' );
+		return preg_match( '/^svc_[\x21-\x7e]{1,251}$/D', $key ) ? '' : __( 'The API key must begin with svc_ and contain no spaces. Copy it again from the gateway.', 'tocsin' );
 	}
 
 	/**

@@ -34,7 +34,7 @@ final class Tocsin_Template_Check {
 		}
 		$hook = self::text( $given, 'hook_name', true );
 		if ( 'all' === $hook ) {
-			throw new InvalidArgumentException( 'hook_name must be one hook; WordPress calls "all" for every hook there is.' );
+			throw new InvalidArgumentException( 'hook_name must be a single hook; WordPress fires "all" for every hook.' );
 		}
 		$title = self::text( $given, 'title', true );
 		$meta  = $given['hook_meta'] ?? array();
@@ -48,7 +48,7 @@ final class Tocsin_Template_Check {
 			$id = $hook . ( '' === $scenario ? '' : '/' . $scenario );
 		}
 		if ( strlen( $id ) > 190 ) {
-			throw new InvalidArgumentException( 'id must be at most 190 bytes long; give the template a short id of its own.' );
+			throw new InvalidArgumentException( 'id must be at most 190 bytes long; set a shorter id.' );
 		}
 		return array(
 			'id'              => $id,
@@ -99,11 +99,11 @@ final class Tocsin_Template_Check {
 	private static function text( array $from, string $field, bool $needed = false, string $fallback = '', string $prefix = '' ): string {
 		$value = $from[ $field ] ?? '';
 		if ( ! is_string( $value ) ) {
-			throw new InvalidArgumentException( $prefix . $field . ' must be a text, not ' . self::kind( $value ) . '.' );
+			throw new InvalidArgumentException( $prefix . $field . ' must be a string, not ' . self::kind( $value ) . '.' );
 		}
 		$value = trim( $value );
 		if ( '' === $value && $needed ) {
-			throw new InvalidArgumentException( $prefix . $field . ' is missing; it must be a text that is not empty.' );
+			throw new InvalidArgumentException( $prefix . $field . ' is required and must be a non-empty string.' );
 		}
 		return '' === $value ? $fallback : $value;
 	}
@@ -152,7 +152,7 @@ final class Tocsin_Template_Check {
 	private static function callback( array $from, string $field ): ?callable {
 		$value = $from[ $field ] ?? null;
 		if ( null !== $value && ! is_callable( $value ) ) {
-			throw new InvalidArgumentException( $field . ' must be something that can be called, not ' . self::kind( $value ) . '.' );
+			throw new InvalidArgumentException( $field . ' must be callable, not ' . self::kind( $value ) . '.' );
 		}
 		return $value;
 	}
@@ -166,18 +166,18 @@ final class Tocsin_Template_Check {
 	private static function arg_names_of( array $meta ): array {
 		$names = $meta['arg_names'] ?? array();
 		if ( ! is_array( $names ) ) {
-			throw new InvalidArgumentException( 'hook_meta.arg_names must be an array of texts, not ' . self::kind( $names ) . '.' );
+			throw new InvalidArgumentException( 'hook_meta.arg_names must be an array of strings, not ' . self::kind( $names ) . '.' );
 		}
 		foreach ( $names as $name ) {
 			if ( ! is_string( $name ) || '' === trim( $name ) ) {
-				throw new InvalidArgumentException( 'hook_meta.arg_names must hold texts that are not empty, not ' . self::kind( $name ) . '.' );
+				throw new InvalidArgumentException( 'hook_meta.arg_names must contain non-empty strings, not ' . self::kind( $name ) . '.' );
 			}
 		}
 		if ( count( array_unique( $names ) ) !== count( $names ) ) {
-			throw new InvalidArgumentException( 'hook_meta.arg_names must not hold the same name twice.' );
+			throw new InvalidArgumentException( 'hook_meta.arg_names must be unique.' );
 		}
 		if ( count( $names ) > self::MAX_ARITY ) {
-			throw new InvalidArgumentException( 'hook_meta.arg_names must hold at most ' . self::MAX_ARITY . ' names.' );
+			throw new InvalidArgumentException( 'hook_meta.arg_names must contain at most ' . self::MAX_ARITY . ' names.' );
 		}
 		return array_values( $names );
 	}
@@ -192,7 +192,7 @@ final class Tocsin_Template_Check {
 	private static function arity_of( array $meta, int $fallback ): int {
 		$arity = $meta['payload_arity'] ?? $fallback;
 		if ( ! is_int( $arity ) || $arity < 0 || $arity > self::MAX_ARITY ) {
-			throw new InvalidArgumentException( 'hook_meta.payload_arity must be a whole number from 0 to ' . self::MAX_ARITY . ', not ' . self::kind( $arity ) . '.' );
+			throw new InvalidArgumentException( 'hook_meta.payload_arity must be an integer from 0 to ' . self::MAX_ARITY . ', not ' . self::kind( $arity ) . '.' );
 		}
 		return $arity;
 	}

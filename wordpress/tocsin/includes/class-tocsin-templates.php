@@ -118,15 +118,15 @@ final class Tocsin_Templates {
 			$template = Tocsin_Template::from_array( $given );
 			$known    = $this->templates[ $template->id() ] ?? null;
 			if ( null !== $known && ! $known->equals( $template ) ) {
-				throw new InvalidArgumentException( 'id "' . $template->id() . '" is taken by the template "' . $known->title() . '"; give this one an id of its own.' );
+				throw new InvalidArgumentException( 'id "' . $template->id() . '" is already used by the template "' . $known->title() . '"; set a unique id.' );
 			}
 		} catch ( InvalidArgumentException $problem ) {
 			$which = is_array( $given ) && is_string( $given['title'] ?? null ) && '' !== $given['title'] ? ' "' . $given['title'] . '"' : '';
-			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template' . $which . ' refused: ' . $problem->getMessage() ), '0.1.0' );
+			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template' . $which . ' rejected: ' . $problem->getMessage() ), '0.1.0' );
 			return false;
 		}
 		foreach ( Tocsin_Template_Check::unknown_fields( $given ) as $field ) {
-			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template "' . $template->title() . '": ' . $field . ' is no field of a template and is ignored.' ), '0.1.0' );
+			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template "' . $template->title() . '": ' . $field . ' is not a known field and is ignored.' ), '0.1.0' );
 		}
 		if ( null === $known ) {
 			$this->templates[ $template->id() ] = $template;

@@ -65,10 +65,10 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		if ( $this->companion->settings()->is_key_lost() ) {
 			Tocsin_Admin_Notices::show( 'error', Tocsin_Settings::lost_key_words(), array(), false );
 		} elseif ( $this->companion->settings()->has_key() && '' !== $this->companion->settings()->obstacle() ) {
-			Tocsin_Admin_Notices::show( 'error', __( 'Nothing is sent.', 'tocsin' ), array( $this->companion->settings()->obstacle() ), false );
+			Tocsin_Admin_Notices::show( 'error', __( 'Events are not sent.', 'tocsin' ), array( $this->companion->settings()->obstacle() ), false );
 		}
 		$this->warn_of_plain_http();
-		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin tells your phone, mailbox or devices what happens on this site. It needs the address of your gateway and a key made there.', 'tocsin' ) . '</p>';
+		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin sends notifications about events on this site to your phone, email and devices. It needs the address of your gateway and an API key created there.', 'tocsin' ) . '</p>';
 		echo '<div class="tocsin-columns"><div class="tocsin-main">';
 		$this->render_form();
 		$this->render_check();
@@ -97,7 +97,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		} elseif ( $settings->is_key_constant() ) {
 			echo esc_html( '' === $settings->obstacle() ? Tocsin_Settings::older_address_words() : Tocsin_Settings::url_constant_words() );
 		} else {
-			esc_html_e( 'The one in the curl line that the gateway shows with a new key. Not the address of its inbox.', 'tocsin' );
+			esc_html_e( 'The address in the curl command that the gateway shows with a new key, not the address of its inbox.', 'tocsin' );
 		}
 		echo '</p></td></tr>';
 		echo '<tr><th scope="row"><label for="tocsin-key">' . esc_html__( 'API key', 'tocsin' ) . '</label></th><td>';
@@ -128,7 +128,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		);
 		echo '<p class="description" id="tocsin-key-help">';
 		if ( ! $is_stored ) {
-			esc_html_e( 'Begins with svc_. It is kept encrypted and is not shown again.', 'tocsin' );
+			esc_html_e( 'Begins with svc_. The key is stored encrypted and not shown again.', 'tocsin' );
 			echo '</p>';
 			return;
 		}
@@ -137,8 +137,8 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo esc_html(
 			$since > 0
 				/* translators: %s: date and time. */
-				? sprintf( __( 'A key has been stored since %s. It is kept encrypted and is not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
-				: __( 'A key is stored. It is kept encrypted and is not shown again.', 'tocsin' )
+				? sprintf( __( 'Key stored on %s. It is encrypted and not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
+				: __( 'A key is stored. It is encrypted and not shown again.', 'tocsin' )
 		);
 		echo ' ' . esc_html( $this->destination() ) . '</p>';
 		echo '<p><label for="tocsin-remove-key"><input type="checkbox" id="tocsin-remove-key" name="remove_key" value="1"> ' . esc_html__( 'Remove the stored key', 'tocsin' ) . '</label></p>';
@@ -154,9 +154,9 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		}
 		$words = $settings->is_key_constant()
 			/* translators: %s: scheme, host and port of an address. */
-			? __( 'It is sent to %s only.', 'tocsin' )
+			? __( 'It is sent only to %s.', 'tocsin' )
 			/* translators: %s: scheme, host and port of an address. */
-			: __( 'It is sent to %s only. For another server, enter the key again.', 'tocsin' );
+			: __( 'It is sent only to %s. To use another server, enter the key again.', 'tocsin' );
 		return sprintf( $words, $settings->key_origin() );
 	}
 
@@ -166,11 +166,11 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	private function render_check(): void {
 		$settings = $this->companion->settings();
 		$is_ready = '' === $settings->obstacle();
-		echo '<h2>' . esc_html__( 'Try it', 'tocsin' ) . '</h2>';
+		echo '<h2>' . esc_html__( 'Monitoring check', 'tocsin' ) . '</h2>';
 		Tocsin_Admin::open_form( self::CHECK );
 		echo '<p id="tocsin-check-help">' . esc_html(
 			$is_ready
-				? __( 'Sends one real notification with the saved address and key, and says what became of it.', 'tocsin' )
+				? __( 'Sends one real notification with the saved address and key, and shows its delivery status.', 'tocsin' )
 				: __( 'Save an address and a key first.', 'tocsin' )
 		) . '</p>';
 		submit_button(
@@ -229,8 +229,8 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		Tocsin_Admin_Notices::show(
 			'warning',
 			/* translators: %s: host name of the gateway. */
-			sprintf( __( 'Key and messages travel to %s unencrypted.', 'tocsin' ), $host ),
-			array( __( 'The address begins with http. Give the gateway a certificate and use https.', 'tocsin' ) ),
+			sprintf( __( 'The API key and the notifications are sent to %s unencrypted.', 'tocsin' ), $host ),
+			array( __( 'The address begins with http://. Set up a certificate for the gateway and use https://.', 'tocsin' ) ),
 			false
 		);
 	}

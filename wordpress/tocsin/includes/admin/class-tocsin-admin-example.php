@@ -104,7 +104,7 @@ final class Tocsin_Admin_Example {
 		if ( 1 === preg_match( '/(^|_)(id|number|count|quantity|stock)$/', $last ) ) {
 			return '42';
 		}
-		/* translators: %s: what would stand here, such as "post title". */
+		/* translators: %s: name of a placeholder, such as "post title". */
 		return sprintf( __( '[%s]', 'tocsin' ), str_replace( array( '.', '_', '-' ), ' ', $name ) );
 	}
 }

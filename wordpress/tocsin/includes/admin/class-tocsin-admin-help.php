@@ -24,25 +24,25 @@ final class Tocsin_Admin_Help {
 			'connection' => array(
 				'title'   => __( 'Connection', 'tocsin' ),
 				'content' => self::paragraphs(
-					__( 'Make a key in the inbox of your Tocsin gateway, on the page "Keys", of the type "Public client". Paste it here, with the address from the curl line that is shown along with it, save, and send a monitoring check.', 'tocsin' ),
-					__( 'The key is kept encrypted with the salts of this site and is never shown again. When the salts in wp-config.php change, paste it once more.', 'tocsin' ),
+					__( 'Create a key of the type "Public client" on the page "Keys" in the inbox of your Tocsin gateway. Paste it here together with the address from the curl command shown with it, save, and send a monitoring check.', 'tocsin' ),
+					__( 'The key is stored encrypted with the salts of this site and is never shown again. If the salts in wp-config.php change, enter the key again.', 'tocsin' ),
 					__( 'The key is sent only to the server that it was entered for. If the scheme, host or port of the address changes, enter the key again.', 'tocsin' ),
-					__( 'The constants TOCSIN_URL and TOCSIN_KEY in wp-config.php win over what is saved here. A key from there is sent only to an address from there.', 'tocsin' )
+					__( 'The constants TOCSIN_URL and TOCSIN_KEY in wp-config.php override the settings saved here. A key from wp-config.php is sent only to an address from wp-config.php.', 'tocsin' )
 				),
 			),
 			'templates'  => array(
 				'title'   => __( 'Templates', 'tocsin' ),
 				'content' => self::paragraphs(
-					__( 'A template waits for one event of WordPress or of a plugin. Switch it on, and each such event becomes a notification.', 'tocsin' ),
-					__( 'Words in braces, such as {site_name}, are replaced by what the event is about. A placeholder without a value becomes empty.', 'tocsin' ),
-					__( 'Templates of a plugin appear while that plugin is active. Their settings are kept while it is not.', 'tocsin' )
+					__( 'A template listens to one hook of WordPress or of a plugin. While it is enabled, each event becomes a notification.', 'tocsin' ),
+					__( 'Placeholders in braces, such as {site_name}, are replaced by values of the event. A placeholder without a value is removed.', 'tocsin' ),
+					__( 'Templates of a plugin are shown only while that plugin is active. Their settings are kept while it is inactive.', 'tocsin' )
 				),
 			),
 			'log'        => array(
 				'title'   => __( 'Log', 'tocsin' ),
 				'content' => self::paragraphs(
-					__( 'Every event is written down first and sent after the page has been delivered, so that no visitor waits for the gateway.', 'tocsin' ),
-					__( 'What could not be sent is tried again, at first after seconds, later after hours. After 24 hours it is given up; "Send again" starts over.', 'tocsin' )
+					__( 'Events are queued first and sent after the page has been delivered, so visitors never wait for the gateway.', 'tocsin' ),
+					__( 'Events that could not be sent are retried for 24 hours, with delays from seconds to hours. After that they are marked as failed. "Send again" restarts the retries.', 'tocsin' )
 				),
 			),
 		);

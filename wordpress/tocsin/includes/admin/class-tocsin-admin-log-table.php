@@ -156,7 +156,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 			esc_html_e( 'No event matches.', 'tocsin' );
 			return;
 		}
-		esc_html_e( 'No events yet. They appear here as soon as a template that is switched on sees one; monitoring checks do not.', 'tocsin' );
+		esc_html_e( 'No events yet. Events of enabled templates appear here; monitoring checks do not.', 'tocsin' );
 	}
 
 	/**
@@ -227,8 +227,8 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 			$next  = (int) ceil( (float) $item['next_at'] / 1000 );
 			$words = $next > time()
 				/* translators: %s: when, such as "in 2 minutes". */
-				? sprintf( __( 'Waiting: next try %s', 'tocsin' ), Tocsin_Admin_Words::when( $next ) )
-				: __( 'Waiting: next try now', 'tocsin' );
+				? sprintf( __( 'Waiting: next attempt %s', 'tocsin' ), Tocsin_Admin_Words::when( $next ) )
+				: __( 'Waiting: next attempt now', 'tocsin' );
 		}
 		$html = sprintf( '<span class="tocsin-state is-%s">%s</span>', esc_attr( sanitize_html_class( $state ) ), esc_html( $words ) );
 		if ( 'sent' !== $state && '' !== (string) $item['last_error'] ) {
@@ -257,7 +257,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 		$status = (int) ( $item['status'] ?? 0 );
 		return $status > 0
 			? esc_html( (string) $status )
-			: '<span aria-hidden="true">—</span><span class="screen-reader-text">' . esc_html__( 'No answer', 'tocsin' ) . '</span>';
+			: '<span aria-hidden="true">—</span><span class="screen-reader-text">' . esc_html__( 'No response', 'tocsin' ) . '</span>';
 	}
 
 	/**

@@ -63,7 +63,7 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 		return array(
 			'sent'    => __( 'Sent', 'tocsin' ),
 			'waiting' => __( 'Waiting', 'tocsin' ),
-			'dead'    => __( 'Given up', 'tocsin' ),
+			'dead'    => __( 'Failed', 'tocsin' ),
 		);
 	}
 
@@ -135,7 +135,7 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 		// phpcs:enable
 		$ids = array_map( 'intval', array_filter( $events, 'is_scalar' ) );
 		if ( array() === $ids ) {
-			Tocsin_Admin_Notices::add( 'warning', __( 'Select the events that are to be sent again first.', 'tocsin' ) );
+			Tocsin_Admin_Notices::add( 'warning', __( 'Select the events to send again first.', 'tocsin' ) );
 			return;
 		}
 		$count = 0;
@@ -143,7 +143,7 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 			$count += $this->companion->queue()->resend( $id ) ? 1 : 0;
 		}
 		if ( 0 === $count ) {
-			Tocsin_Admin_Notices::add( 'error', __( 'There is no such event any more.', 'tocsin' ) );
+			Tocsin_Admin_Notices::add( 'error', __( 'Event not found. It may have been deleted.', 'tocsin' ) );
 			return;
 		}
 		Tocsin_Admin_Notices::add(

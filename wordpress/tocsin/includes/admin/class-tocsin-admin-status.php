@@ -57,18 +57,18 @@ final class Tocsin_Admin_Status {
 		echo '</ul><dl>';
 		self::fact( __( 'Next attempt', 'tocsin' ), self::next_in_words( $next ) );
 		self::fact( __( 'Sending', 'tocsin' ), self::first_way() );
-		self::fact( __( 'Trying again', 'tocsin' ), self::later_way() );
+		self::fact( __( 'Retries', 'tocsin' ), self::later_way() );
 		if ( (int) ( $counts['refused'] ?? 0 ) > 0 ) {
 			/* translators: %d: number of events. */
-			self::fact( __( 'Queue full', 'tocsin' ), sprintf( _n( '%d event was not taken', '%d events were not taken', (int) $counts['refused'], 'tocsin' ), (int) $counts['refused'] ) );
+			self::fact( __( 'Queue full', 'tocsin' ), sprintf( _n( '%d event was dropped', '%d events were dropped', (int) $counts['refused'], 'tocsin' ), (int) $counts['refused'] ) );
 		}
-		self::fact( __( 'Switched on', 'tocsin' ), $this->switched_on() );
+		self::fact( __( 'Enabled', 'tocsin' ), $this->switched_on() );
 		echo '</dl></section>';
 		if ( null !== $next && time() - $next > self::LATE ) {
 			Tocsin_Admin_Notices::show(
 				'warning',
-				__( 'Events are due, but nothing sends them.', 'tocsin' ),
-				array( __( 'WordPress cannot call itself, and WP-Cron does not run. Let a cron job of the server call wp-cron.php every minute, or run "wp tocsin queue run".', 'tocsin' ) ),
+				__( 'Due events are not being sent.', 'tocsin' ),
+				array( __( 'The loopback request fails and WP-Cron does not run. Set up a system cron job that requests wp-cron.php every minute, or run "wp tocsin queue run".', 'tocsin' ) ),
 				false
 			);
 		}
@@ -91,7 +91,7 @@ final class Tocsin_Admin_Status {
 	 */
 	private static function next_in_words( ?int $next ): string {
 		if ( null === $next ) {
-			return __( 'nothing waits', 'tocsin' );
+			return __( 'queue is empty', 'tocsin' );
 		}
 		return $next > time() ? Tocsin_Admin_Words::when( $next ) : __( 'now', 'tocsin' );
 	}
@@ -101,8 +101,8 @@ final class Tocsin_Admin_Status {
 	 */
 	private static function first_way(): string {
 		return function_exists( 'fastcgi_finish_request' ) || function_exists( 'litespeed_finish_request' )
-			? __( 'right after the page is delivered', 'tocsin' )
-			: __( 'right after the page, by a call of this site to itself', 'tocsin' );
+			? __( 'immediately after the page is delivered', 'tocsin' )
+			: __( 'immediately after the page, by a loopback request', 'tocsin' );
 	}
 
 	/**
@@ -113,8 +113,8 @@ final class Tocsin_Admin_Status {
 			return __( 'by Action Scheduler', 'tocsin' );
 		}
 		return defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON
-			? __( 'by the cron job of the server (DISABLE_WP_CRON is set)', 'tocsin' )
-			: __( 'by WP-Cron, when somebody visits the site', 'tocsin' );
+			? __( 'by a system cron job (DISABLE_WP_CRON is set)', 'tocsin' )
+			: __( 'by WP-Cron, when the site is visited', 'tocsin' );
 	}
 
 	/**

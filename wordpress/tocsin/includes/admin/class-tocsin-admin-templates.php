@@ -59,9 +59,9 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	 */
 	public function render(): void {
 		$groups = $this->by_scenario();
-		echo '<p class="tocsin-intro">' . esc_html__( 'Switch on what you want to be told about. The text of each can be changed.', 'tocsin' ) . '</p>';
+		echo '<p class="tocsin-intro">' . esc_html__( 'Enable the notifications you want. You can edit the text of each.', 'tocsin' ) . '</p>';
 		if ( array() === $groups ) {
-			Tocsin_Admin_Notices::show( 'info', __( 'There are no templates yet.', 'tocsin' ), array( __( 'Plugins add them with tocsin_register_template().', 'tocsin' ) ), false );
+			Tocsin_Admin_Notices::show( 'info', __( 'There are no templates yet.', 'tocsin' ), array( __( 'Plugins register templates with tocsin_register_template().', 'tocsin' ) ), false );
 			$this->render_hidden();
 			return;
 		}
@@ -113,7 +113,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 			$this->save_one( $template, $values['on'], $key === $reset ? $template->default_texts() : $values['texts'] );
 			if ( $key === $reset ) {
 				/* translators: %s: title of a template. */
-				Tocsin_Admin_Notices::add( 'success', sprintf( __( '"%s" has its default text again.', 'tocsin' ), $template->title() ) );
+				Tocsin_Admin_Notices::add( 'success', sprintf( __( '"%s" was reset to its default text.', 'tocsin' ), $template->title() ) );
 			}
 			if ( $key === $sample ) {
 				$this->send_example( $template );
@@ -126,8 +126,8 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 			Tocsin_Admin_Notices::add(
 				'warning',
 				/* translators: %d: number of templates. */
-				sprintf( _n( '%d template did not arrive and was left as it is.', '%d templates did not arrive and were left as they are.', $skipped, 'tocsin' ), $skipped ),
-				array( __( 'If this happens again, raise max_input_vars in the settings of PHP.', 'tocsin' ) )
+				sprintf( _n( '%d template was missing from the form and was not changed.', '%d templates were missing from the form and were not changed.', $skipped, 'tocsin' ), $skipped ),
+				array( __( 'If this happens again, increase max_input_vars in the PHP configuration.', 'tocsin' ) )
 			);
 		}
 	}
@@ -156,8 +156,8 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 		Tocsin_Admin_Notices::add(
 			'success',
 			/* translators: %s: title of a template. */
-			sprintf( __( 'Saved, and an example of "%s" is on its way.', 'tocsin' ), $template->title() ),
-			array( __( 'It goes the way of a real event; the log shows what becomes of it.', 'tocsin' ) )
+			sprintf( __( 'Saved. An example of "%s" is being sent.', 'tocsin' ), $template->title() ),
+			array( __( 'It is queued like a real event. The log shows its status.', 'tocsin' ) )
 		);
 	}
 
@@ -198,7 +198,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 		echo '<p class="description">' . esc_html(
 			sprintf(
 				/* translators: 1: number of templates, 2: list of plugins with the number of templates for each. */
-				_n( '%1$d more template appears when its plugin is active: %2$s.', '%1$d more templates appear when their plugins are active: %2$s.', $total, 'tocsin' ),
+				_n( '%1$d more template is shown when its plugin is active: %2$s.', '%1$d more templates are shown when their plugins are active: %2$s.', $total, 'tocsin' ),
 				$total,
 				implode( ', ', $parts )
 			)

@@ -22,15 +22,15 @@ final class Tocsin_Admin_Words {
 	 */
 	public static function channels( array $answer ): array {
 		$lines = array(
-			/* translators: %s: what happened, such as "rang on 2 devices". */
+			/* translators: %s: delivery status, such as "sent to 2 devices". */
 			sprintf( __( 'Push: %s', 'tocsin' ), self::push( $answer ) ),
-			/* translators: %s: what happened, such as "sent". */
-			sprintf( __( 'E-mail: %s', 'tocsin' ), self::email( $answer ) ),
-			/* translators: %s: what happened, such as "published to 2 devices". */
+			/* translators: %s: delivery status, such as "sent". */
+			sprintf( __( 'Email: %s', 'tocsin' ), self::email( $answer ) ),
+			/* translators: %s: delivery status, such as "published to 2 devices". */
 			sprintf( __( 'MQTT: %s', 'tocsin' ), self::mqtt( $answer ) ),
 		);
 		if ( false === ( $answer['stored'] ?? true ) ) {
-			$lines[] = __( 'The gateway could not store it; its log says why.', 'tocsin' );
+			$lines[] = __( 'The gateway could not store the notification. See the log of the gateway.', 'tocsin' );
 		}
 		return $lines;
 	}
@@ -42,7 +42,7 @@ final class Tocsin_Admin_Words {
 	 */
 	private static function push( array $answer ): string {
 		if ( false === ( $answer['pushEnabled'] ?? true ) ) {
-			return __( 'switched off', 'tocsin' );
+			return __( 'disabled', 'tocsin' );
 		}
 		$count = (int) ( $answer['pushAttempted'] ?? 0 );
 		if ( true === ( $answer['pushSent'] ?? false ) ) {
@@ -50,8 +50,8 @@ final class Tocsin_Admin_Words {
 			return sprintf( _n( 'sent to %d device', 'sent to %d devices', $count, 'tocsin' ), $count );
 		}
 		return 0 === $count
-			? __( 'no device is set up for it', 'tocsin' )
-			: __( 'failed; the gateway shows why with the notification', 'tocsin' );
+			? __( 'no device subscribed', 'tocsin' )
+			: __( 'failed; see the notification in the inbox', 'tocsin' );
 	}
 
 	/**
@@ -61,11 +61,11 @@ final class Tocsin_Admin_Words {
 	 */
 	private static function email( array $answer ): string {
 		if ( false === ( $answer['emailEnabled'] ?? false ) ) {
-			return __( 'switched off', 'tocsin' );
+			return __( 'disabled', 'tocsin' );
 		}
 		return true === ( $answer['emailSent'] ?? false )
 			? __( 'sent', 'tocsin' )
-			: __( 'not sent; the gateway shows why with the notification', 'tocsin' );
+			: __( 'not sent; see the notification in the inbox', 'tocsin' );
 	}
 
 	/**
@@ -75,7 +75,7 @@ final class Tocsin_Admin_Words {
 	 */
 	private static function mqtt( array $answer ): string {
 		if ( false === ( $answer['mqttEnabled'] ?? true ) ) {
-			return __( 'switched off', 'tocsin' );
+			return __( 'disabled', 'tocsin' );
 		}
 		if ( true === ( $answer['mqttSkipped'] ?? false ) ) {
 			return __( 'no active device', 'tocsin' );

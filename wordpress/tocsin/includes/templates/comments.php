@@ -20,7 +20,7 @@ $tocsin_arrives_as = static function ( string $approved ): callable {
 };
 
 $tocsin_comment_hook = array(
-	'label'         => __( 'A comment is stored', 'tocsin' ),
+	'label'         => __( 'Comment inserted', 'tocsin' ),
 	'type'          => 'action',
 	'arg_names'     => array( 'comment_id', 'comment' ),
 	'payload_arity' => 2,
@@ -31,7 +31,7 @@ return array(
 		'id'            => 'comment_new',
 		'icon'          => 'dashicons-admin-comments',
 		'title'         => __( 'New comment', 'tocsin' ),
-		'description'   => __( 'A comment appears on the site at once, without moderation.', 'tocsin' ),
+		'description'   => __( 'A comment is published without moderation.', 'tocsin' ),
 		'scenario_name' => __( 'Comments', 'tocsin' ),
 		'hook_name'     => 'wp_insert_comment',
 		'hook_meta'     => $tocsin_comment_hook,
@@ -43,8 +43,8 @@ return array(
 	array(
 		'id'            => 'comment_pending',
 		'icon'          => 'dashicons-format-status',
-		'title'         => __( 'Comment waits for moderation', 'tocsin' ),
-		'description'   => __( 'A comment has to be approved before it appears. Spam does not count.', 'tocsin' ),
+		'title'         => __( 'Comment pending moderation', 'tocsin' ),
+		'description'   => __( 'A comment must be approved before it is published. Spam is ignored.', 'tocsin' ),
 		'scenario_name' => __( 'Comments', 'tocsin' ),
 		'hook_name'     => 'wp_insert_comment',
 		'hook_meta'     => $tocsin_comment_hook,

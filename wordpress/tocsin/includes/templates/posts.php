@@ -21,7 +21,7 @@ $tocsin_becomes = static function ( string $status ): callable {
 };
 
 $tocsin_status_hook = array(
-	'label'         => __( 'A post changes its status', 'tocsin' ),
+	'label'         => __( 'Post status changed', 'tocsin' ),
 	'type'          => 'action',
 	'arg_names'     => array( 'new_status', 'old_status', 'post' ),
 	'payload_arity' => 3,
@@ -32,7 +32,7 @@ return array(
 		'id'            => 'post_published',
 		'icon'          => 'dashicons-admin-post',
 		'title'         => __( 'Post published', 'tocsin' ),
-		'description'   => __( 'A post, page or other public content appears on the site.', 'tocsin' ),
+		'description'   => __( 'A post, page or other public content is published.', 'tocsin' ),
 		'scenario_name' => __( 'Content', 'tocsin' ),
 		'hook_name'     => 'transition_post_status',
 		'hook_meta'     => $tocsin_status_hook,
@@ -44,8 +44,8 @@ return array(
 	array(
 		'id'            => 'post_pending',
 		'icon'          => 'dashicons-welcome-write-blog',
-		'title'         => __( 'Post waits for review', 'tocsin' ),
-		'description'   => __( 'Somebody submits content that an editor has to look at.', 'tocsin' ),
+		'title'         => __( 'Post pending review', 'tocsin' ),
+		'description'   => __( 'An author submits content for review.', 'tocsin' ),
 		'scenario_name' => __( 'Content', 'tocsin' ),
 		'hook_name'     => 'transition_post_status',
 		'hook_meta'     => $tocsin_status_hook,
