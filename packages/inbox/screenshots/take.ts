@@ -41,7 +41,7 @@ try {
       await context.addCookies([...owner.cookies].map(([name, value]) => ({ name, value, url: site.origin })));
       for (const [name, path, ready] of [
         ['inbox', '/', [newest.title]],
-        ['detail', `/inbox/${id}`, [newest.data.host, 'Nightly sync finished', 'Mail']],
+        ['detail', `/inbox/${id}`, [newest.data.host, 'Nightly sync finished', 'Email']],
         ['devices', '/devices', ['Kitchen display']],
         ['keys', '/keys', ['Uptime monitor']],
       ] as const) {

@@ -146,7 +146,7 @@ suite('A notification that is opened', () => {
   site.test('that is not there says so', async (t) => {
     const page = await site.newPage(t, { signedIn: true, expectedErrors: /status of 404/ });
     await page.goto('/inbox/01900000-0000-7000-8000-000000000000');
-    await page.getByRole('heading', { name: 'This notification is not there' }).waitFor();
+    await page.getByRole('heading', { name: 'Notification not found' }).waitFor();
   });
 
   site.test('tells what became of it at each target, and tries again when asked', async (t) => {
@@ -155,8 +155,8 @@ suite('A notification that is opened', () => {
     mail.faults.rcpt = 451;
     await site.post({ title: 'Undelivered', body: 'x', sendEmail: true });
     const page = await open(t, 'Undelivered');
-    const delivery = page.locator('.inbox-deliveries > li').filter({ hasText: 'Mail · ann@example.com' });
-    await delivery.filter({ hasText: /waiting, next (at|any moment)/ }).waitFor();
+    const delivery = page.locator('.inbox-deliveries > li').filter({ hasText: 'Email · ann@example.com' });
+    await delivery.filter({ hasText: /waiting, next attempt (at|shortly)/ }).waitFor();
     // Without waiting a day for it.
     await withStore(site.installation.dataDir, async (store) => {
       const [waiting] = await store.listDeliveries({ ownerId, limit: 1 });
@@ -165,11 +165,11 @@ suite('A notification that is opened', () => {
       await store.updateDeliveries([{ ...waiting, state: 'dead', attempts: 9, nextAt: null, endedAt }]);
     });
     await page.reload();
-    await delivery.filter({ hasText: /given up after 9 further tries: ./ }).waitFor();
+    await delivery.filter({ hasText: /failed permanently after 9 retries: ./ }).waitFor();
     await expectAccessible(page);
     delete mail.faults.rcpt;
-    await delivery.getByRole('button', { name: 'Try again: Mail · ann@example.com' }).click();
-    await delivery.filter({ hasText: /sent after \d+ further tr/ }).waitFor();
+    await delivery.getByRole('button', { name: 'Retry: Email · ann@example.com' }).click();
+    await delivery.filter({ hasText: /sent after \d+ retr/ }).waitFor();
     assert.equal(mail.mails.length, 1);
     assert.equal(await delivery.getByRole('button').count(), 0);
   });

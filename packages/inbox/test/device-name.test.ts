@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { deviceName } from '../src/push/device-name.ts';
-import { ring } from '../src/text/en/ring.ts';
+import { push } from '../src/text/en/push.ts';
 
 const known: [string, string][] = [
   [
@@ -29,7 +29,7 @@ suite('A device that rings', () => {
   for (const [userAgent, name] of known) {
     test(`is called ${name}`, () => {
       const { browser, system } = deviceName(userAgent);
-      assert.equal(ring.deviceName(browser, system), name);
+      assert.equal(push.deviceName(browser, system), name);
     });
   }
 });

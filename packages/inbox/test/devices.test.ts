@@ -111,7 +111,7 @@ suite('The devices page', () => {
     await item(page, 'Siren').getByText('Active', { exact: true }).waitFor();
     await eventually('a success', 3000, send, ({ status }) => status === 200);
 
-    await page.getByRole('button', { name: 'More for Siren' }).click();
+    await page.getByRole('button', { name: 'More actions for Siren' }).click();
     await page.getByRole('button', { name: 'Switch off: Siren' }).click();
     await item(page, 'Siren').getByText('Switched off', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Switch on: Siren' }).click();
@@ -124,9 +124,9 @@ suite('The devices page', () => {
     await addDevice(page, 'Lamp');
     const [before, place] = await shownSettings(page);
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('button', { name: 'More for Lamp' }).click();
+    await page.getByRole('button', { name: 'More actions for Lamp' }).click();
     await page.getByRole('button', { name: 'New password: Lamp' }).click();
-    await page.getByRole('button', { name: 'Make a new password' }).click();
+    await page.getByRole('button', { name: 'Create a new password' }).click();
     await page.getByRole('heading', { name: 'Connect Lamp' }).waitFor();
     const [after] = await shownSettings(page);
     assert.notEqual(after?.Password, before?.Password);
@@ -156,9 +156,9 @@ suite('The devices page', () => {
     assert.equal(JSON.parse(received[0]?.text ?? '').title, 'Test from Tocsin');
 
     await page.getByRole('button', { name: 'Send a test to Old phone' }).click();
-    await item(page, 'Old phone').getByText('It was not sent.').waitFor();
-    await item(page, 'Old phone').getByText('No longer rings').waitFor();
-    await item(page, 'Old phone').getByText('Its push service says that it is gone').waitFor();
+    await item(page, 'Old phone').getByText('The test was not sent.').waitFor();
+    await item(page, 'Old phone').getByText('Disabled').waitFor();
+    await item(page, 'Old phone').getByText('the browser was reset').waitFor();
     await page.getByRole('button', { name: 'Remove Old phone' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await item(page, 'Old phone').waitFor({ state: 'detached' });
@@ -182,7 +182,7 @@ suite('The devices page', () => {
       const page = await inbox.newPage(t, { signedIn: true, viewport: phone, colorScheme });
       await page.goto('/devices');
       await page
-        .getByRole('button', { name: /^More for/ })
+        .getByRole('button', { name: /^More actions for/ })
         .first()
         .click();
       await expectAccessible(page);

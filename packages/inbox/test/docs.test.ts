@@ -53,7 +53,7 @@ suite('The API page', () => {
     await page.getByText('Push: off for this request.').waitFor();
     await page.getByText('Status 200').waitFor();
     const expected = { title: `It's a try`, severity: 'warning', dataKeys: ['host'] };
-    const answer = JSON.parse(await page.getByRole('region', { name: 'the answer' }).innerText());
+    const answer = JSON.parse(await page.getByRole('region', { name: 'the response' }).innerText());
     assert.partialDeepStrictEqual(answer, { ok: true, pushEnabled: false, payloadPreview: expected });
     const { stdout } = await execute('bash', ['-c', await curl(page)]);
     assert.partialDeepStrictEqual(JSON.parse(stdout), { ok: true, pushEnabled: false, payloadPreview: expected });
@@ -64,7 +64,7 @@ suite('The API page', () => {
     await page.goto('/docs');
     await page.getByRole('textbox', { name: 'Key' }).fill('svc_nobody');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('It was refused (401): Invalid API key.').waitFor();
+    await page.getByText('The request was rejected (401): Invalid API key.').waitFor();
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]));
     assert.ok(!kept.includes('svc_nobody'));
     await page.reload();
@@ -98,5 +98,5 @@ interface Components {
 }
 
 function curl(page: Page): Promise<string> {
-  return page.getByRole('region', { name: 'the curl line' }).innerText();
+  return page.getByRole('region', { name: 'the curl command' }).innerText();
 }

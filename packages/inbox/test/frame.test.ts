@@ -10,7 +10,7 @@ suite('The frame around the pages', () => {
     const page = await inbox.newPage(t, { signedIn: true, viewport: phone });
     for (const address of ['/nowhere', '/inbox/7/8', '/owners/7']) {
       await page.goto(address);
-      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     }
     await expectAccessible(page);
     await expectNoSidewaysScroll(page);
@@ -42,7 +42,7 @@ suite('The frame around the pages', () => {
     await page.goto('/');
     const navigation = page.getByRole('navigation', { name: 'Main' });
     await navigation.getByRole('link', { name: 'Keys' }).click();
-    await page.getByRole('heading', { name: 'This page broke' }).waitFor();
+    await page.getByRole('heading', { name: 'This page could not be displayed' }).waitFor();
     await page.getByRole('button', { name: 'Reload' }).waitFor();
     await navigation.getByRole('link', { name: 'Devices' }).click();
     await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor();

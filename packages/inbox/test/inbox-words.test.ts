@@ -134,7 +134,7 @@ suite('Deliveries', () => {
     assert.equal(words({ channel: 'push', name: 'Pixel 8' }), 'Push · Pixel 8: sent');
     assert.equal(
       words({ channel: 'push', name: 'Pixel 8', retries: 1, error: 'busy' }),
-      'Push · Pixel 8: sent after 1 further try',
+      'Push · Pixel 8: sent after 1 retry',
     );
     assert.equal(
       words({
@@ -145,21 +145,21 @@ suite('Deliveries', () => {
         nextAt: 2000,
         error: 'mail server unreachable',
       }),
-      'Mail: tried again 2 times, next at 14:05: mail server unreachable [retry]',
+      'Email: retried 2 times, next attempt at 14:05: mail server unreachable [retry]',
     );
     assert.equal(
       words({ state: 'waiting', nextAt: 900, error: 'refused' }),
-      'MQTT · Kitchen: waiting, next any moment: refused [retry]',
+      'MQTT · Kitchen: waiting, next attempt shortly: refused [retry]',
     );
     assert.equal(
       words({ state: 'dead', retries: 9, error: 'timed out' }),
-      'MQTT · Kitchen: given up after 9 further tries: timed out [retry]',
+      'MQTT · Kitchen: failed permanently after 9 retries: timed out [retry]',
     );
-    assert.equal(words({ state: 'gone', name: null }), 'MQTT · no longer registered: the target is gone');
-    assert.equal(words({ state: 'rejected', error: 'too large' }), 'MQTT · Kitchen: refused: too large');
-    assert.equal(words({ state: 'sending' }), 'MQTT · Kitchen: being sent');
+    assert.equal(words({ state: 'gone', name: null }), 'MQTT · no longer registered: the target no longer exists');
+    assert.equal(words({ state: 'rejected', error: 'too large' }), 'MQTT · Kitchen: rejected: too large');
+    assert.equal(words({ state: 'sending' }), 'MQTT · Kitchen: sending');
     assert.equal(words({ state: 'sent' }), 'MQTT · Kitchen: accepted by the broker');
-    assert.equal(words({ state: 'queued' }), 'MQTT · Kitchen: queued, not acknowledged by the device yet');
+    assert.equal(words({ state: 'queued' }), 'MQTT · Kitchen: queued, not yet acknowledged by the device');
     assert.equal(words({ state: 'delivered', endedAt: 900 }), 'MQTT · Kitchen: delivered at 14:05');
   });
 });

@@ -40,7 +40,7 @@ suite('The inbox', () => {
       (await page.getByRole('region', { name: 'the command' }).textContent()) ?? '',
       /^curl http.*Bearer svc_/s,
     );
-    assert.equal(await page.getByRole('link', { name: 'Make a key' }).getAttribute('href'), '/keys');
+    assert.equal(await page.getByRole('link', { name: 'Create a key' }).getAttribute('href'), '/keys');
     await expectAccessible(page);
   });
 
@@ -170,11 +170,11 @@ suite('The inbox', () => {
     await page.keyboard.press('Enter');
     await row(page, 'Old 26').waitFor({ state: 'attached' });
     await row(page, 'Old 26').scrollIntoViewIfNeeded();
-    await page.getByText('That is everything.').waitFor();
+    await page.getByText('No older notifications.').waitFor();
     const all = await titles(page);
     assert.equal(new Set(all).size, 6 + 120 - 1, 'each once, without the damaged one');
     assert.equal(all.at(-1), 'Old 0');
-    await page.getByText('One notification here cannot be opened').waitFor();
+    await page.getByText('One notification cannot be decrypted').waitFor();
     const days = await page.locator('.inbox-day h2').allTextContents();
     assert.equal(days.length, 2);
     assert.match(days[1] ?? '', /day$/);
@@ -218,7 +218,7 @@ suite('The inbox', () => {
     // Whatever serves the page offline has to be there first.
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
     await page.context().setOffline(true);
-    await page.getByText('Showing what was loaded last').waitFor();
+    await page.getByText('Showing the last loaded data').waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('#');
     await page.getByText('Tocsin cannot be reached.', { exact: true }).waitFor();
@@ -228,7 +228,7 @@ suite('The inbox', () => {
     await row(page, 'Key one').click();
     await page.getByRole('heading', { name: 'Key one' }).waitFor();
     await page.context().setOffline(false);
-    await page.getByText('Showing what was loaded last').waitFor({ state: 'detached' });
+    await page.getByText('Showing the last loaded data').waitFor({ state: 'detached' });
     await site.post({ title: 'Back again' });
     await row(page, 'Back again').waitFor();
   });

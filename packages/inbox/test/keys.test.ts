@@ -38,7 +38,7 @@ suite('The keys page', () => {
     await page.goto('/keys');
     assert.equal(await page.getByText(key).count(), 0);
     await page.getByRole('button', { name: `Revoke Ann's "backup" $HOME` }).click();
-    await page.getByRole('dialog').getByText('Callers that use it are refused within a second.').waitFor();
+    await page.getByRole('dialog').getByText('Requests with this key are rejected within a second.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('1 revoked key').click();
     await item(page, `Ann's "backup" $HOME`).getByText('Revoked').waitFor();
@@ -65,7 +65,7 @@ suite('The keys page', () => {
       await page.getByText('The key works: the notification was accepted.').waitFor();
       await page.getByText('MQTT: published to one device.').waitFor();
       await page.getByRole('button', { name: 'Done' }).click();
-      for (const fact of ['Signed requests only', 'At most 100 a minute', /^Public client .* Expires/]) {
+      for (const fact of ['Signed requests only', 'At most 100 per minute', /^Public client .* Expires/]) {
         await item(page, 'Signed').getByText(fact).waitFor();
       }
     },
@@ -133,10 +133,10 @@ suite('The keys page', () => {
     await page.getByRole('textbox', { name: 'Allowed domains' }).fill('example.com, *.shop.example');
     await create(page);
     await page.getByRole('button', { name: 'Send a test' }).click();
-    await page.getByText('It was refused (401): Origin is not allowed for this API key.').waitFor();
-    await page.getByText('This page is not of a domain that the key allows.').waitFor();
+    await page.getByText('The request was rejected (401): Origin is not allowed for this API key.').waitFor();
+    await page.getByText('The key does not allow the domain of this page.').waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
-    await item(page, 'For the shop').getByText('Only pages of example.com, *.shop.example').waitFor();
+    await item(page, 'For the shop').getByText('Only pages on example.com, *.shop.example').waitFor();
   });
 
   inbox.test('shows what is wrong at the field', async (t) => {
@@ -150,7 +150,7 @@ suite('The keys page', () => {
     await page.getByText('“not/a/domain” is not a domain.').waitFor();
     await page.getByRole('textbox', { name: 'Allowed domains' }).fill('example.com');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
-    await page.getByText('Choose a time in the future.').waitFor();
+    await page.getByText('Choose a future date and time.').waitFor();
     assert.equal(await page.getByLabel('Expires at').getAttribute('aria-invalid'), 'true');
   });
 

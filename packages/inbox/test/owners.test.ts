@@ -112,7 +112,7 @@ suite('The owners page', () => {
     const { id } = await inbox.installation.json('owner', 'create', '--name', 'Carl');
     const page = await inbox.newPage(t, { signedIn: await inbox.signIn(id ?? '') });
     await page.goto('/owners');
-    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Owners' }).count(), 0);
   });
 
@@ -137,7 +137,7 @@ suite('The owners page', () => {
 async function add(page: Page, name: string, email: string): Promise<void> {
   await page.getByRole('button', { name: 'Add an owner' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill(name);
-  await page.getByRole('textbox', { name: 'E-mail' }).fill(email);
+  await page.getByRole('textbox', { name: 'Email address' }).fill(email);
   await page.getByRole('button', { name: 'Add', exact: true }).click();
 }
 

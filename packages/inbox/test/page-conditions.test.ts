@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { passkeyObstacle } from '../src/passkeys.ts';
-import { formatLocale } from '../src/text/format-locale.ts';
+import { formatLocale } from '../src/text/locale.ts';
 
 suite('What is missing for passkeys', () => {
   const at = (address: string, isOffered = false): string | null =>

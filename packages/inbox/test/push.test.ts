@@ -119,8 +119,8 @@ suite('Ring this device', () => {
     );
     await page.goto('/devices');
     await controlled(page);
-    const panel = page.getByRole('region', { name: 'Ring this device' });
-    await panel.getByRole('button', { name: 'Ring this device' }).click();
+    const panel = page.getByRole('region', { name: 'Push notifications on this device' });
+    await panel.getByRole('button', { name: 'Enable' }).click();
     await panel.getByText('On', { exact: true }).waitFor();
     await expectAccessible(page);
     await expectNoSidewaysScroll(page);
@@ -161,7 +161,7 @@ suite('Ring this device', () => {
       (count) => count === before + 1,
     );
 
-    await panel.getByRole('button', { name: 'Stop ringing' }).click();
+    await panel.getByRole('button', { name: 'Disable' }).click();
     await panel.getByText('Off', { exact: true }).waitFor();
     const { body: left } = await client.get('/api/push-targets');
     assert.deepEqual(left, { pushTargets: [] });
@@ -175,8 +175,8 @@ suite('Ring this device', () => {
       Object.defineProperty(Notification, 'permission', { get: () => 'denied' });
     });
     await page.goto('/devices');
-    await page.getByText('This browser blocks notifications from this page.').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Ring this device' }).count(), 0);
+    await page.getByText('This browser blocks notifications from this site.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Enable' }).count(), 0);
     await expectAccessible(page);
   });
 });

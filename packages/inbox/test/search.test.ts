@@ -50,7 +50,7 @@ suite('Looking for notifications', () => {
     await found(page, ['Backup of Köln failed']);
     assert.deepEqual(await page.locator('.inbox-row mark').allTextContents(), ['Backup', 'Köln']);
     await page
-      .getByText(/Looked at 3,004, which is everything; 1 found/)
+      .getByText(/^Searched all 3,004 notifications; 1 match$/)
       .first()
       .waitFor();
     assert.match(page.url(), /\?q=backup\+koln$/);
@@ -119,7 +119,7 @@ suite('Looking for notifications', () => {
     );
     const first = await titles(page);
     await page
-      .getByText(/^Looked at [\d,]+, back to .*2026; 50 found$/)
+      .getByText(/^Searched [\d,]+ notifications back to .*2026; 50 matches$/)
       .first()
       .waitFor();
     await page.getByRole('button', { name: 'Search further back' }).click();
@@ -137,7 +137,7 @@ suite('Looking for notifications', () => {
     const cancel = progress.getByRole('button', { name: 'Cancel' });
     await cancel.click();
     await progress
-      .getByText(/^Stopped after [\d,]+; 0 found$/)
+      .getByText(/^Cancelled after [\d,]+ notifications; 0 matches$/)
       .first()
       .waitFor();
     assert.equal(await cancel.count(), 0);

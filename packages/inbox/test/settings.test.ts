@@ -29,7 +29,7 @@ suite('The settings', () => {
   inbox.test('keep quiet hours per channel, in the time zone of the browser unless told otherwise', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
     await settings(page);
-    const group = page.getByRole('group', { name: 'Mail' });
+    const group = page.getByRole('group', { name: 'Email' });
     await group.getByRole('switch').check();
     await group.getByLabel('From').fill('21:30');
     await group.getByLabel('Until').fill('21:30');
@@ -56,7 +56,7 @@ suite('The settings', () => {
       const group = page.getByRole('group', { name: 'MQTT' });
       await group.getByRole('switch').check();
       await group.getByLabel('From').fill('21:15');
-      await page.getByLabel('E-mail address').fill('unsaved@example.com');
+      await page.getByLabel('Email address').fill('unsaved@example.com');
       await page.getByLabel('Keep notifications').selectOption('30 days');
       await page.getByLabel('Name', { exact: true }).fill('Day watch');
       await page.getByLabel('Name', { exact: true }).press('Enter');
@@ -64,7 +64,7 @@ suite('The settings', () => {
       await saved.waitFor();
       await page.locator('.sidebar').getByText('Day watch').waitFor();
       assert.equal(await group.getByLabel('From').inputValue(), '21:15');
-      assert.equal(await page.getByLabel('E-mail address').inputValue(), 'unsaved@example.com');
+      assert.equal(await page.getByLabel('Email address').inputValue(), 'unsaved@example.com');
       assert.equal(await page.getByLabel('Keep notifications').inputValue(), '30');
 
       // What was saved before does not stand beside what is refused now.
@@ -77,7 +77,7 @@ suite('The settings', () => {
       await problem.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Save quiet hours' }).click();
       await saved.waitFor();
-      assert.equal(await page.getByLabel('E-mail address').inputValue(), 'unsaved@example.com');
+      assert.equal(await page.getByLabel('Email address').inputValue(), 'unsaved@example.com');
     },
   );
 
@@ -97,7 +97,7 @@ suite('The settings', () => {
       () => page.evaluate(() => history.go(-2)),
     ]) {
       await leave();
-      await dialog.getByText('not saved').waitFor();
+      await dialog.getByText('unsaved changes').waitFor();
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       assert.equal(new URL(page.url()).pathname, '/settings');
       assert.equal(await name.inputValue(), 'Not saved');
@@ -125,10 +125,10 @@ suite('The settings', () => {
   inbox.test('ask before less is kept, and say how long the service keeps at most', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await settings(page);
-    await page.getByText('keeps nothing longer than 90 days').waitFor();
+    await page.getByText('keeps notifications for at most 90 days').waitFor();
     await page.getByLabel('Keep notifications').selectOption('7 days');
     await page.locator('#history').getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep less' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Shorten' }).click();
     await page.getByText('Saved').waitFor();
     await page.reload();
     await page.getByLabel('Keep notifications').waitFor();
@@ -149,7 +149,7 @@ suite('The settings', () => {
     assert.match(await rows.filter({ hasText: 'This browser' }).innerText(), /Last seen: now/);
 
     await page.getByRole('button', { name: 'Sign out all others' }).click();
-    await page.getByText(/is signed out|are signed out/).waitFor();
+    await page.getByText(/was signed out|were signed out/).waitFor();
     await rows.nth(1).waitFor({ state: 'detached' });
     assert.equal(await rows.count(), 1);
 
@@ -173,7 +173,7 @@ suite('The settings', () => {
     await page.getByText(/Your phone cannot reach http:\/\/localhost/).waitFor();
     await page.getByRole('button', { name: 'Show a QR code' }).click();
     await page.getByRole('img', { name: 'QR code' }).waitFor();
-    await page.getByText(/Works for another [45]:\d\d/).waitFor();
+    await page.getByText(/Expires in [45]:\d\d/).waitFor();
   });
 
   inbox.test('keep the theme on this device', async (t) => {
@@ -209,7 +209,7 @@ suite('The settings', () => {
     ]) {
       const page = await inbox.newPage(t, { signedIn: true, viewport });
       await settings(page);
-      for (const channel of ['Push', 'Mail', 'MQTT']) {
+      for (const channel of ['Push', 'Email', 'MQTT']) {
         const group = page.getByRole('group', { name: channel });
         await group.getByRole('switch').check();
         await group.getByLabel('From').waitFor();

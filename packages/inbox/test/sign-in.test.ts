@@ -26,7 +26,7 @@ suite('The first sign-in', () => {
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
     await page.goto(link);
-    await page.getByText('You are signed in here all the same.').waitFor();
+    await page.getByText('You are already signed in here.').waitFor();
     await page.getByRole('link', { name: 'Back to the inbox' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   });
@@ -106,14 +106,14 @@ suite('Signing in with a team', () => {
       await page.goto('/');
       await page.getByRole('link', { name: 'Sign in with Team sign-in' }).waitFor();
       await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
-      await page.getByLabel('E-mail address').waitFor();
+      await page.getByLabel('Email address').waitFor();
       await expectAccessible(page);
       await expectNoSidewaysScroll(page);
     }
     const page = await inbox.newPage(t);
     await page.goto('/sign-in');
     await page.getByRole('link', { name: 'Sign in with Team sign-in' }).click();
-    await page.getByText('does not answer').waitFor();
+    await page.getByText('does not respond').waitFor();
     provider.open(inbox.origin);
     await inbox.installation.json('owner', 'create', '--name', 'Ann', '--email', 'ann@example.org');
   });
@@ -128,7 +128,7 @@ suite('Signing in with a team', () => {
   inbox.test('tells whom nobody here knows so', async (t) => {
     const page = await inbox.newPage(t, { otherHosts: providersHosts() });
     await signInAtProvider(page, 'eve');
-    await page.getByText('nobody here has that address').waitFor();
+    await page.getByText('no owner here has that email address').waitFor();
   });
 
   /** Its pages bring a font along. */
@@ -165,31 +165,31 @@ suite('Signing in with a team', () => {
   inbox.test('changes an address only when the mail to it was opened by its owner', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/settings#profile');
-    await page.getByLabel('E-mail address').fill('watch@example.org');
-    await page.getByLabel('E-mail address').press('Enter');
-    await page.getByText('A link is on its way to watch@example.org').waitFor();
+    await page.getByLabel('Email address').fill('watch@example.org');
+    await page.getByLabel('Email address').press('Enter');
+    await page.getByText('A confirmation link is on its way to watch@example.org').waitFor();
     const link = await mailedLink('watch@example.org');
     const stranger = await inbox.newPage(t);
     await stranger.goto(link);
     await stranger.getByRole('button', { name: 'Confirm' }).click();
     await stranger.getByRole('heading', { name: 'Sign in as First owner to confirm' }).waitFor();
     await page.goto(link);
-    await page.getByText('watch@example.org becomes the address of First owner').waitFor();
+    await page.getByText('watch@example.org becomes the email address of First owner').waitFor();
     await page.getByRole('button', { name: 'Confirm' }).click();
-    await page.getByText('watch@example.org is your address now.').waitFor();
+    await page.getByText('Your email address is now watch@example.org.').waitFor();
     await page.locator('.sidebar').getByText('watch@example.org').waitFor();
 
     await page.goto('/settings');
-    await page.getByRole('switch', { name: 'Mail me each notification' }).check();
+    await page.getByRole('switch', { name: 'Email me each notification' }).check();
     await page.getByText('Saved').waitFor();
-    await page.getByRole('button', { name: 'Send a test mail' }).click();
-    await page.getByText('The mail server took the test mail').waitFor();
+    await page.getByRole('button', { name: 'Send a test email' }).click();
+    await page.getByText('The SMTP server accepted the test email').waitFor();
   });
 
   async function askForLink(page: Page, address: string): Promise<void> {
     if (page.url() === 'about:blank') await page.goto('/sign-in');
-    await page.getByLabel('E-mail address').fill(address);
-    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await page.getByLabel('Email address').fill(address);
+    await page.getByRole('button', { name: 'Email me a link' }).click();
   }
 
   /** From the newest mail to that address, those about a sign-in aside. */

@@ -136,7 +136,7 @@ suite('What callers write', () => {
     const page = await open(t, '/');
     await page.locator('.inbox-row').first().waitFor();
     await page.locator('.inbox-scroller').evaluate((element) => element.scrollTo(0, element.scrollHeight));
-    await page.getByText('That is everything.').waitFor();
+    await page.getByText('No older notifications.').waitFor();
     assert.equal(await page.locator('.inbox-row').count(), payloads.length);
     await expectHarmless(page, 'list');
     // Newest first; every one of them, its data opened as far as it goes.

@@ -1,5 +1,6 @@
 // The one way to the console's API.
 import type { ConsoleError, ConsoleErrorCode } from '@tocsin/contract/console';
+import { text } from '../text/index.ts';
 
 /** What the console refused, or that it could not be reached. `message` is for people. */
 export class ApiError extends Error {
@@ -67,7 +68,7 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     tellReachable(false);
-    throw new ApiError('offline', 'Tocsin cannot be reached.');
+    throw new ApiError('offline', text.common.unreachableError);
   }
   tellReachable(true);
   if (response.ok) return response;

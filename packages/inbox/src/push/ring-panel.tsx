@@ -13,7 +13,7 @@ import { text } from '../text/index.ts';
 import { type DeviceSettings, deviceSettings, saveDeviceSettings } from './device-settings.ts';
 import { RingFailed, type RingState, ringState, turnOff, turnOn } from './ring.ts';
 
-const words = text.ring;
+const words = text.push;
 const obstacles = {
   insecure: words.insecure,
   unsupported: words.unsupported,
@@ -57,8 +57,8 @@ export function RingPanel({ onChange }: { onChange?: () => void }) {
           <p class="soft small">{words.about}</p>
         </div>
         {state?.kind === 'off' && (
-          <Button kind="primary" onClick={() => change(() => turnOn(service.webPushKey), words.turnedOn)}>
-            {words.turnOn}
+          <Button kind="primary" onClick={() => change(() => turnOn(service.webPushKey), words.enabled)}>
+            {words.enable}
           </Button>
         )}
       </div>
@@ -70,7 +70,7 @@ export function RingPanel({ onChange }: { onChange?: () => void }) {
       {state?.kind === 'on' && (
         <RingingDevice
           targetId={state.targetId}
-          onTurnOff={() => change(() => turnOff(state.targetId), words.turnedOff)}
+          onTurnOff={() => change(() => turnOff(state.targetId), words.disabled)}
         />
       )}
     </section>
@@ -111,7 +111,7 @@ function RingingDevice({ targetId, onTurnOff }: { targetId: string; onTurnOff: (
           {words.sendTest}
         </Button>
         <Button kind="quiet" onClick={onTurnOff}>
-          {words.turnOff}
+          {words.disable}
         </Button>
       </div>
     </>

@@ -29,12 +29,12 @@ export async function ringState(): Promise<RingState> {
 export async function turnOn(webPushKey: string): Promise<RingState> {
   if ((await Notification.requestPermission()) !== 'granted') {
     if (Notification.permission === 'denied') return { kind: 'blocked' };
-    throw new RingFailed(text.ring.denied);
+    throw new RingFailed(text.push.denied);
   }
   const subscription = await subscribe(webPushKey);
   const { browser, system } = deviceName(navigator.userAgent);
   const { id } = await post<PushTargetEntry>('/push-targets', {
-    label: text.ring.deviceName(browser, system),
+    label: text.push.deviceName(browser, system),
     subscription: subscription.toJSON(),
   } as NewWebPushTarget);
   return { kind: 'on', targetId: id };
@@ -64,7 +64,7 @@ async function subscribe(webPushKey: string): Promise<PushSubscription> {
     await (await pushManager.getSubscription())?.unsubscribe();
     return await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: fromBase64Url(webPushKey) });
   } catch (error) {
-    throw new RingFailed(text.ring.failed, { cause: error });
+    throw new RingFailed(text.push.failed, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Category, Severity } from '@tocsin/contract/fields';
 import { inWrittenOrder } from '../inbox/text-direction.ts';
 import type { DeviceSettings } from '../push/device-settings.ts';
-import { ring } from '../text/en/ring.ts';
+import { push } from '../text/en/push.ts';
 
 /** What the gateway sends. It may have left `data` out, and shortened the texts, to fit into a message. */
 interface PushMessage {
@@ -34,7 +34,7 @@ export function toShown(text: string | undefined, { isInfoSilent }: DeviceSettin
   const message = parse(text);
   // A browser takes the permission away from pages that show nothing.
   if (message === null) {
-    const { title, body } = ring.unreadable;
+    const { title, body } = push.unreadable;
     return { title, options: { ...look, body, tag: 'unreadable', data: { id: null } } };
   }
   const { id, title, body, data, severity, createdAt } = message;

@@ -3,7 +3,7 @@ import type { NewWebPushTarget } from '@tocsin/contract/console';
 import { deviceName } from '../push/device-name.ts';
 import { deviceSettings } from '../push/device-settings.ts';
 import type { OpenRequest } from '../push/open-request.ts';
-import { ring } from '../text/en/ring.ts';
+import { push } from '../text/en/push.ts';
 import { toShown } from './push-message.ts';
 import { worker } from './worker.ts';
 
@@ -42,7 +42,7 @@ export async function resubscribe(change: {
   if (subscription === null) return;
   const { browser, system } = deviceName(navigator.userAgent);
   const target: NewWebPushTarget = {
-    label: ring.deviceName(browser, system),
+    label: push.deviceName(browser, system),
     subscription: subscription.toJSON() as NewWebPushTarget['subscription'],
   };
   // Whoever is not signed in any more is told by the settings that this device does not ring.

@@ -51,7 +51,7 @@ export function mosquittoLine(settings: MqttSettings): string | null {
 /** An automation, as text for the editor: Home Assistant has its broker settings in a form, not in a file. */
 export function homeAssistantAutomation({ topic }: MqttSettings): string {
   return [
-    'alias: Notifications of Tocsin',
+    'alias: Tocsin notifications',
     'triggers:',
     '  - trigger: mqtt',
     `    topic: ${JSON.stringify(topic)}`,

@@ -67,7 +67,7 @@ function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange
           <p class="devices-facts small soft">
             <span>{words.pushProviders[target.provider]}</span>
             <span>
-              {words.pushSince} <Ago at={target.createdAt} />
+              {words.pushEnabled} <Ago at={target.createdAt} />
             </span>
           </p>
         </div>
@@ -92,8 +92,8 @@ function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange
       <TestLine outcome={test.outcome} />
       {isAsking && (
         <ConfirmDialog
-          title={words.removePushTitle}
-          message={words.removePushMessage(name)}
+          title={words.removePushTitle(name)}
+          message={words.removePushMessage}
           action={words.remove}
           onConfirm={removeIt}
           onClose={() => setAsking(false)}

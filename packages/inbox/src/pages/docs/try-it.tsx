@@ -111,9 +111,9 @@ export function TryIt({ apiUrl }: { apiUrl: string }) {
       {outcome?.answer != null && (
         <>
           <h3>
-            {words.answer} <span class="soft small">{words.status(outcome.answer.status)}</span>
+            {words.response} <span class="soft small">{words.status(outcome.answer.status)}</span>
           </h3>
-          <CodeBlock code={JSON.stringify(outcome.answer.answer, null, 2)} what={words.answerName} />
+          <CodeBlock code={JSON.stringify(outcome.answer.answer, null, 2)} what={words.responseName} />
         </>
       )}
       <h3>{words.curl}</h3>

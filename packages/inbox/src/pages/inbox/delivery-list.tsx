@@ -49,7 +49,7 @@ export function DeliveryList({ deliveries, isOffline, onRetry }: DeliveryListPro
                 disabled={isOffline}
                 onClick={() => onRetry(delivery)}
               >
-                {text.common.retry}
+                {text.inbox.retry}
               </Button>
             )}
           </li>

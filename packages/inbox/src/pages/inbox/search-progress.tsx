@@ -2,7 +2,6 @@ import { Button } from '../../components/button.tsx';
 import type { SearchState } from '../../inbox/search-stream.ts';
 import { locale, text } from '../../text/index.ts';
 
-const number = new Intl.NumberFormat(locale);
 const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
 
 /** How far a search is. Screen readers hear the end of it, not every step. */
@@ -27,11 +26,9 @@ export function SearchProgress({ search, onCancel }: { search: SearchState; onCa
 
 function searchWords({ phase, opened, matched, reachedAt, error }: SearchState): string {
   const words = text.inbox;
-  const looked = number.format(opened);
-  const found = number.format(matched);
   if (phase === 'failed') return words.searchFailed(error);
-  if (phase === 'complete') return words.searchEnd(looked, found);
-  if (phase === 'cancelled') return words.searchCancelled(looked, found);
+  if (phase === 'complete') return words.searchEnd(opened, matched);
+  if (phase === 'cancelled') return words.searchCancelled(opened, matched);
   if (reachedAt === null || opened === 0) return words.searching;
-  return words.progress(looked, day.format(reachedAt), found);
+  return words.progress(opened, day.format(reachedAt), matched);
 }

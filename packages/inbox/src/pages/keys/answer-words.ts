@@ -31,9 +31,9 @@ function acceptedInWords(answer: SuccessAnswer): AnswerWords {
 }
 
 function refusedInWords(status: number, { error, code, details = [] }: ErrorAnswer): AnswerWords {
-  const lines = details.map(({ field, problem }) => words.refusedDetail(field, problem));
-  if (code === 'origin_not_allowed') lines.push(words.refusedOrigin);
-  return { isGood: false, headline: words.refused(status, error), lines };
+  const lines = details.map(({ field, problem }) => words.rejectedDetail(field, problem));
+  if (code === 'origin_not_allowed') lines.push(words.rejectedOrigin);
+  return { isGood: false, headline: words.rejected(status, error), lines };
 }
 
 function pushInWords({ pushEnabled, pushSent, pushAttempted }: SuccessAnswer): string {

@@ -106,7 +106,7 @@ function javaScriptSnippet(key: SnippetKey): string {
     '    },',
     '    body,',
     '  });',
-    '  return { status: response.status, answer: await response.json() };',
+    '  return { status: response.status, body: await response.json() };',
     '}',
     '',
     'notify({',
@@ -172,7 +172,7 @@ function phpSnippet(key: SnippetKey): string {
 /** A step of a workflow. The key is a secret of the repository; nothing of the run is put into the script itself. */
 function gitHubSnippet({ apiUrl, requireSignature }: SnippetKey): string {
   return [
-    '- name: Tell Tocsin that it failed',
+    '- name: Notify Tocsin of the failure',
     '  if: failure()',
     '  shell: bash',
     '  env:',

@@ -48,7 +48,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
         />
         <TextField
           label={words.email}
-          hint={mail ? words.emailHintMail : words.emailHintNoMail}
+          hint={mail ? words.emailHint : words.emailHintNoSmtp}
           problem={problemOf(error, 'email')}
           type="email"
           value={email}

@@ -3,5 +3,5 @@ import { text } from '../../text/index.ts';
 
 export function browserInWords(userAgent: string): string {
   const { browser, system } = deviceName(userAgent);
-  return text.ring.deviceName(browser, system);
+  return text.push.deviceName(browser, system);
 }

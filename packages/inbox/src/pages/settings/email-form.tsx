@@ -38,7 +38,7 @@ export function EmailForm() {
           value={email}
           maxLength={254}
           autoComplete="email"
-          hint={service.mail ? words.emailHint : words.emailHintWithoutMail}
+          hint={service.mail ? words.emailHint : words.emailHintNoSmtp}
           problem={problemOf(error, 'email') ?? problemBeside(error, ['email'])}
           onInput={(value) => {
             draft.set(value);

@@ -88,6 +88,6 @@ function AddPasskey({ onAdded }: { onAdded: () => Promise<void> }) {
 }
 
 function whyNot(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'InvalidStateError') return words.isThere;
+  if (error instanceof DOMException && error.name === 'InvalidStateError') return words.exists;
   return error instanceof ApiError ? error.message : words.failed;
 }

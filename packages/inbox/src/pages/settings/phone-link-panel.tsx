@@ -19,7 +19,7 @@ export function PhoneLinkPanel() {
   const make = (): Promise<void> => post<PhoneLink>('/phone-link').then(setLink, showError);
   return (
     <>
-      {isOnlyHere(service.consoleUrl) && <Notice kind="warning">{words.onlyHere(service.consoleUrl)}</Notice>}
+      {isOnlyHere(service.consoleUrl) && <Notice kind="warning">{words.loopback(service.consoleUrl)}</Notice>}
       {link === null ? (
         <div>
           <Button icon="device" onClick={make}>

@@ -45,14 +45,14 @@ export function ProfileForms({ preferences, save }: { preferences: Preferences; 
       <div class="settings-group">
         <Switch
           label={words.emailAlerts}
-          hint={canMail ? words.emailAlertsHint : service.mail ? words.needsAddress : words.needsMailServer}
+          hint={canMail ? words.emailAlertsHint : service.mail ? words.needsAddress : words.needsSmtp}
           checked={preferences.emailAlerts}
           disabled={!canMail && !preferences.emailAlerts}
           onChange={(emailAlerts) => void save({ emailAlerts }).catch(showError)}
         />
         {canMail && (
           <Button small icon="send" onClick={() => sendTestMail().then(showToast, showError)}>
-            {words.testMail}
+            {words.testEmail}
           </Button>
         )}
       </div>

@@ -43,7 +43,7 @@ export function RetentionForm({ preferences, save }: { preferences: Preferences;
           value={String(days)}
           options={retentionChoices(service.retentionDays, present).map((choice) => ({
             value: String(choice),
-            label: choice === null ? words.asService(service.retentionDays) : words.days(choice),
+            label: choice === null ? words.serviceDefault(service.retentionDays) : words.days(choice),
           }))}
           hint={words.limit(service.retentionDays)}
           problem={problemOf(error, 'retentionDays') ?? problemBeside(error, ['retentionDays'])}

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { text } from '../../text/index.ts';
 
-export const sectionIds = ['profile', 'ringing', 'history', 'sign-in', 'phone', 'appearance', 'about'] as const;
+export const sectionIds = ['profile', 'notifications', 'history', 'sign-in', 'phone', 'appearance', 'about'] as const;
 
 interface SectionProps {
   id: (typeof sectionIds)[number];

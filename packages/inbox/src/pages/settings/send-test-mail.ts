@@ -6,6 +6,6 @@ import { text } from '../../text/index.ts';
 export async function sendTestMail(): Promise<string> {
   const { isSent, error } = await post<TestResult>('/preferences/test-mail');
   return isSent
-    ? text.settings.profile.testMailSent
-    : text.settings.profile.testMailFailed(error ?? text.common.failed);
+    ? text.settings.profile.testEmailSent
+    : text.settings.profile.testEmailFailed(error ?? text.common.failed);
 }

@@ -35,7 +35,7 @@ export function SessionList() {
         icon="globe"
         nameOf={({ userAgent, isThisOne }) => (
           <>
-            {browserInWords(userAgent)} {isThisOne && <span class="badge good">{words.thisOne}</span>}
+            {browserInWords(userAgent)} {isThisOne && <span class="badge good">{words.thisBrowser}</span>}
           </>
         )}
         detailOf={({ method, address, seenAt, isThisOne }) => (

@@ -40,7 +40,7 @@ export function SettingsPage() {
         <Section id="profile">
           <Card>{preferences === undefined ? waiting : <ProfileForms preferences={preferences} save={save} />}</Card>
         </Section>
-        <Section id="ringing" intro={words.ringing.intro}>
+        <Section id="notifications" intro={words.notifications.intro}>
           <RingPanel />
           <Card>{preferences === undefined ? waiting : <QuietHoursForm preferences={preferences} save={save} />}</Card>
         </Section>

@@ -6,7 +6,7 @@ import { Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { text } from '../../text/index.ts';
 
-const words = text.signIn.mail;
+const words = text.signIn.email;
 
 interface MailSignInProps {
   kind: 'primary' | 'plain';

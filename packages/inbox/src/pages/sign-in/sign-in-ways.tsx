@@ -51,7 +51,7 @@ export function SignInWays({ heading = words.heading, onSignedIn }: SignInWaysPr
       {options?.mail && <MailSignIn kind={hasOther ? 'plain' : 'primary'} onProblem={setProblem} />}
       {options !== null && (
         <div class="sign-in-server small soft">
-          <p>{options.mail || hasOther ? words.fromServer : words.noWays}</p>
+          <p>{options.mail || hasOther ? words.fromServer : words.linkOnly}</p>
           <code class="sign-in-command">{words.command}</code>
         </div>
       )}

@@ -1,60 +1,65 @@
-const plural = (count: number, one: string, many: string) =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+import { locale } from '../locale.ts';
+
+const number = new Intl.NumberFormat(locale);
+const plural = (count: number, one: string, many: string) => `${number.format(count)} ${count === 1 ? one : many}`;
+const notifications = (count: number) => plural(count, 'notification', 'notifications');
+const matches = (count: number) => plural(count, 'match', 'matches');
 
 export const inbox = {
   title: 'Inbox',
   unreadWord: 'unread',
-  list: 'Notifications',
   today: 'Today',
   yesterday: 'Yesterday',
   severity: { info: 'Info', warning: 'Warning', error: 'Error', critical: 'Critical', none: 'No severity' },
   category: { info: 'Info', task: 'Task', promo: 'Promo' },
   unreadMark: 'Unread',
   arrived: (title: string) => `New notification: ${title}`,
-  pill: (count: number) => `${count.toLocaleString('en')} new`,
+  pill: (count: number) => `${number.format(count)} new`,
   markAllRead: 'Mark all read',
   loadMore: 'Load more',
-  allLoaded: 'That is everything.',
+  allLoaded: 'No older notifications.',
   damaged: (count: number) =>
     count === 1
-      ? 'One notification here cannot be opened. It is damaged in the store; the operator can find out more.'
-      : `${count.toLocaleString('en')} notifications here cannot be opened. They are damaged in the store; the operator can find out more.`,
+      ? 'One notification cannot be decrypted. Its stored data is damaged; the operator can find out more.'
+      : `${notifications(count)} cannot be decrypted. Their stored data is damaged; the operator can find out more.`,
   skipped: (count: number) =>
     count === 1
       ? 'One notification took too long to search and was skipped. It may match.'
-      : `${count.toLocaleString('en')} notifications took too long to search and were skipped. They may match.`,
+      : `${notifications(count)} took too long to search and were skipped. They may match.`,
   loadFailed: 'The inbox could not be loaded.',
 
   search: 'Search notifications',
   searchPlaceholder: 'Search',
   clearSearch: 'Clear search',
   filters: 'Filters',
-  filterCount: (count: number) => `${count.toLocaleString('en')} chosen`,
+  filterCount: (count: number) => `${number.format(count)} active`,
   filterSeverity: 'Severity',
   filterCategory: 'Category',
   unreadOnly: 'Unread only',
   clearFilters: 'Clear filters',
   clearBoth: 'Clear search and filters',
-  searching: 'Searching …',
-  progress: (opened: string, backTo: string, found: string) => `Looked at ${opened}, back to ${backTo}; ${found} found`,
-  searchEnd: (opened: string, found: string) => `Looked at ${opened}, which is everything; ${found} found`,
-  searchCancelled: (opened: string, found: string) => `Stopped after ${opened}; ${found} found`,
-  searchFailed: (why: string) => `The search broke off: ${why}`,
+  searching: 'Searching…',
+  progress: (searched: number, backTo: string, matched: number) =>
+    `Searched ${notifications(searched)} back to ${backTo}; ${matches(matched)}`,
+  searchEnd: (searched: number, matched: number) => `Searched all ${notifications(searched)}; ${matches(matched)}`,
+  searchCancelled: (searched: number, matched: number) =>
+    `Cancelled after ${notifications(searched)}; ${matches(matched)}`,
+  searchFailed: (why: string) => `The search failed: ${why}`,
   searchLost: 'the connection was lost',
   cancelSearch: 'Cancel',
   furtherBack: 'Search further back',
 
   emptyTitle: 'No notifications yet',
-  empty: 'Whatever is sent to you shows up here the moment it arrives. Make a key, and send one from any terminal:',
+  empty: 'Notifications appear here as soon as they arrive. Create a key, and send one from any terminal:',
   emptyCode: 'the command',
-  emptyLink: 'Make a key',
+  emptyLink: 'Create a key',
   nothingFoundTitle: 'Nothing found',
   nothingFound: 'No matching notifications.',
   allReadTitle: 'All read',
-  allRead: 'There is nothing unread.',
+  allRead: 'There are no unread notifications.',
   hideHint: 'Hide this hint',
-  pickTitle: 'Nothing opened',
-  pick: 'Choose a notification to read it here.',
+  pickTitle: 'No notification selected',
+  pick: 'Select a notification to read it here.',
   pickKeys: 'Press ? for keyboard shortcuts',
 
   back: 'Back to the list',
@@ -67,13 +72,13 @@ export const inbox = {
   restored: 'Restored',
   allMarkedRead: 'All marked as read',
   unreadAgain: 'Unread marks restored',
-  cannotUndo: 'This cannot be undone any more: everything was marked as read again since then.',
+  cannotUndo: 'This can no longer be undone: all notifications have been marked as read again since then.',
   copyLink: 'link',
   asJson: 'as JSON',
-  goneTitle: 'This notification is not there',
-  gone: 'It was deleted, or it was never yours.',
+  goneTitle: 'Notification not found',
+  gone: 'It was deleted, or it belongs to another owner.',
   detailFailed: 'The notification could not be loaded.',
-  offlineDetail: 'This notification is not kept for reading offline.',
+  offlineDetail: 'This notification is not available offline.',
 
   data: 'Data',
   fields: (count: number) => plural(count, 'field', 'fields'),
@@ -84,33 +89,34 @@ export const inbox = {
   key: 'Key',
   value: 'Value',
   showMore: (hidden: number) => `Show more (${plural(hidden, 'character', 'characters')} left)`,
-  moreRows: (count: number) => `Show ${count.toLocaleString('en')} more`,
+  moreRows: (count: number) => `Show ${number.format(count)} more`,
 
   deliveries: 'Delivery',
-  noDeliveries: 'It was kept here and sent nowhere else.',
-  channel: { push: 'Push', email: 'Mail', mqtt: 'MQTT' },
+  noDeliveries: 'Stored in the inbox only; not sent over any channel.',
+  channel: { push: 'Push', email: 'Email', mqtt: 'MQTT' },
   channelAndName: (channel: string, name: string) => `${channel} · ${name}`,
   removedTarget: 'no longer registered',
   delivery: {
-    sending: 'being sent',
+    sending: 'sending',
     sent: 'sent',
     accepted: 'accepted by the broker',
-    queued: 'queued, not acknowledged by the device yet',
+    queued: 'queued, not yet acknowledged by the device',
     delivered: 'delivered',
     deliveredAt: (time: string) => `delivered at ${time}`,
-    sentLater: (retries: number) => `sent after ${plural(retries, 'further try', 'further tries')}`,
-    waiting: (retries: number) => (retries === 0 ? 'waiting' : `tried again ${plural(retries, 'time', 'times')}`),
-    nextAt: (state: string, time: string) => `${state}, next at ${time}`,
-    nextNow: (state: string) => `${state}, next any moment`,
-    dead: 'given up',
-    deadAfter: (retries: number) => `given up after ${plural(retries, 'further try', 'further tries')}`,
-    gone: 'the target is gone',
-    rejected: 'refused',
+    sentLater: (retries: number) => `sent after ${plural(retries, 'retry', 'retries')}`,
+    waiting: (retries: number) => (retries === 0 ? 'waiting' : `retried ${plural(retries, 'time', 'times')}`),
+    nextAt: (state: string, time: string) => `${state}, next attempt at ${time}`,
+    nextNow: (state: string) => `${state}, next attempt shortly`,
+    dead: 'failed permanently',
+    deadAfter: (retries: number) => `failed permanently after ${plural(retries, 'retry', 'retries')}`,
+    gone: 'the target no longer exists',
+    rejected: 'rejected',
     why: (state: string, error: string) => `${state}: ${error}`,
   },
-  retryOf: (target: string) => `Try again: ${target}`,
-  retrying: 'It is being tried again.',
-  nothingToRetry: 'There was nothing left to try again.',
+  retry: 'Retry',
+  retryOf: (target: string) => `Retry: ${target}`,
+  retrying: 'The delivery is being retried.',
+  nothingToRetry: 'There was nothing to retry.',
 
   shortcuts: 'Keyboard shortcuts',
   keys: {
@@ -121,7 +127,7 @@ export const inbox = {
     delete: 'Delete',
     undo: 'Undo the last deletion or “Mark all read”',
     search: 'Search',
-    close: 'Close, or leave the search',
-    help: 'This list',
+    close: 'Close, or clear search and filters',
+    help: 'Show this list',
   },
 };

@@ -3,7 +3,7 @@ export const settings = {
   sectionNavigation: 'Settings',
   sections: {
     profile: 'Profile',
-    ringing: 'Ringing',
+    notifications: 'Notifications',
     history: 'History',
     'sign-in': 'Sign-in',
     phone: 'Phone',
@@ -13,25 +13,25 @@ export const settings = {
   saved: 'Saved',
   profile: {
     name: 'Name',
-    email: 'E-mail address',
-    emailHint: 'A new address gets a mail with a link that confirms it.',
-    emailHintWithoutMail: 'This service has no mail server yet, so nothing is mailed to it.',
+    email: 'Email address',
+    emailHint: 'A new address receives an email with a confirmation link.',
+    emailHintNoSmtp: 'This service has no SMTP server yet, so it sends no email to this address.',
     confirmationSent: (email: string) =>
-      `A link is on its way to ${email}. The address changes when you open it, within a day.`,
-    emailAlerts: 'Mail me each notification',
-    emailAlertsHint: 'To your address above.',
+      `A confirmation link is on its way to ${email}. The address changes when you open it, within a day.`,
+    emailAlerts: 'Email me each notification',
+    emailAlertsHint: 'To the address above.',
     needsAddress: 'Enter an address first.',
-    needsMailServer: 'This service has no mail server. Whoever runs it sets TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.',
-    testMail: 'Send a test mail',
-    testMailSent: 'The mail server took the test mail.',
-    testMailFailed: (why: string) => `The test mail was not sent: ${why}`,
+    needsSmtp: 'This service has no SMTP server. The operator can set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.',
+    testEmail: 'Send a test email',
+    testEmailSent: 'The SMTP server accepted the test email.',
+    testEmailFailed: (why: string) => `The test email was not sent: ${why}`,
   },
-  ringing: { intro: 'How notifications reach you besides this inbox.' },
+  notifications: { intro: 'How notifications reach you outside this inbox.' },
   quietHours: {
     title: 'Quiet hours',
     intro:
-      'During these hours a channel stays silent: notifications wait for you in the inbox. Critical ones still ring.',
-    channels: { push: 'Push to browsers and phones', email: 'Mail', mqtt: 'MQTT devices' },
+      'During these hours a channel is muted: notifications only appear in the inbox. Critical ones are still delivered.',
+    channels: { push: 'Push to browsers and phones', email: 'Email', mqtt: 'MQTT devices' },
     from: 'From',
     to: 'Until',
     timeZone: 'Time zone',
@@ -39,21 +39,25 @@ export const settings = {
   },
   history: {
     keep: 'Keep notifications',
-    asService: (days: number) =>
-      days === 0 ? 'For ever' : days === 1 ? 'Server default: 1 day' : `Server default: ${days} days`,
+    serviceDefault: (days: number) =>
+      days === 0
+        ? 'Service default (forever)'
+        : days === 1
+          ? 'Service default (1 day)'
+          : `Service default (${days} days)`,
     days: (days: number) => (days === 1 ? '1 day' : `${days} days`),
     limit: (days: number) =>
       days === 0
-        ? 'This service keeps notifications for ever unless you choose less.'
+        ? 'This service keeps notifications forever by default.'
         : days === 1
-          ? 'This service keeps nothing longer than a day.'
-          : `This service keeps nothing longer than ${days} days.`,
+          ? 'This service keeps notifications for at most 1 day.'
+          : `This service keeps notifications for at most ${days} days.`,
     confirmTitle: (days: number) => (days === 1 ? 'Keep for 1 day only?' : `Keep for ${days} days only?`),
     confirm: (days: number) =>
       days === 1
-        ? 'Notifications older than a day are deleted soon, and for good.'
-        : `Notifications older than ${days} days are deleted soon, and for good.`,
-    confirmAction: 'Keep less',
+        ? 'Notifications older than 1 day are deleted soon. This cannot be undone.'
+        : `Notifications older than ${days} days are deleted soon. This cannot be undone.`,
+    confirmAction: 'Shorten',
   },
   passkeys: {
     title: 'Passkeys',
@@ -61,44 +65,44 @@ export const settings = {
     needName:
       'Passkeys need a host name: open the console by its name instead of its IP address. The operator can set TOCSIN_CONSOLE_URL.',
     needHttps:
-      'Passkeys need HTTPS: open the console over https. The operator can set TOCSIN_TLS_CERT and TOCSIN_TLS_KEY, or put a proxy with TLS in front.',
+      'Passkeys need HTTPS: open the console over HTTPS. The operator can set TOCSIN_TLS_CERT and TOCSIN_TLS_KEY, or use a reverse proxy with TLS.',
     needVerified:
-      'Operators need a passkey that asks for a PIN, a fingerprint or a face, and none of yours is known to. Add one in Settings. The others stop working without it then.',
+      'Operators need a passkey that asks for a PIN, a fingerprint or a face, and none of yours is known to. Add one in Settings. Your other passkeys then stop working unless they ask for one, too.',
     tooOld: 'This browser is too old for passkeys.',
     added: (when: string) => `Added ${when}.`,
     used: 'Last used:',
     name: 'Name of a new passkey',
     add: 'Add a passkey',
-    failed: 'The browser could not make a passkey.',
-    isThere: 'This device has a passkey for you already.',
+    failed: 'The browser could not create a passkey.',
+    exists: 'This device already has a passkey for you.',
     delete: (name: string) => `Delete ${name}`,
     deleteTitle: (name: string) => `Delete ${name}?`,
-    deleteMessage: 'It no longer signs you in. Browsers that are signed in stay so.',
+    deleteMessage: 'You can no longer sign in with it. Browsers that are signed in stay signed in.',
   },
   sessions: {
     title: 'Signed-in browsers',
-    intro: 'Sign out browsers that you do not recognise or no longer use. It takes effect at once.',
-    thisOne: 'This browser',
-    methods: { link: 'a link', mail: 'a mailed link', passkey: 'a passkey', oidc: 'your provider' },
+    intro: 'Sign out browsers that you do not recognize or no longer use. It takes effect immediately.',
+    thisBrowser: 'This browser',
+    methods: { link: 'a link', mail: 'an email link', passkey: 'a passkey', oidc: 'your provider' },
     from: (method: string, address: string) => `Signed in with ${method}, from ${address}.`,
     seen: 'Last seen:',
     now: 'now',
     end: 'Sign out',
     endOf: (browser: string) => `Sign out ${browser}`,
     endOthers: 'Sign out all others',
-    ended: (count: number) => (count === 1 ? '1 browser is signed out' : `${count} browsers are signed out`),
+    ended: (count: number) => (count === 1 ? '1 browser was signed out' : `${count} browsers were signed out`),
   },
   phone: {
-    intro: 'Open this inbox on your phone, signed in, and let it ring there.',
+    intro: 'Open this inbox on your phone, signed in, and enable push there.',
     show: 'Show a QR code',
     codeLabel: 'QR code that opens this inbox on a phone',
-    scan: 'Scan this with the camera of your phone. It signs in whoever opens it, once: show it to nobody else.',
-    left: (time: string) => `Works for another ${time}`,
-    expired: 'The code is too old now.',
+    scan: 'Scan this with the camera of your phone. Anyone who opens the link is signed in as you, once: do not share it.',
+    left: (time: string) => `Expires in ${time}`,
+    expired: 'The code has expired.',
     renew: 'New code',
     link: 'the link',
-    onlyHere: (address: string) =>
-      `Your phone cannot reach ${address}: that is this computer alone. Whoever runs this service sets TOCSIN_HOST=0.0.0.0, and TOCSIN_CONSOLE_URL to an address that phones reach.`,
+    loopback: (address: string) =>
+      `Your phone cannot reach ${address}: that address works on this computer only. The operator can set TOCSIN_HOST=0.0.0.0, and TOCSIN_CONSOLE_URL to an address that phones can reach.`,
   },
   appearance: { theme: 'Theme', themes: { system: 'System', light: 'Light', dark: 'Dark' } },
   about: { version: 'Version', apiUrl: 'API address', docs: 'API documentation', owners: 'Owners' },
