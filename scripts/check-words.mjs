@@ -12,6 +12,8 @@ const finished = [
   'CONTRIBUTING.md',
   'README.md',
   'SECURITY.md',
+  'docs/callers.md',
+  'docs/owners.md',
   'package.json',
 ];
 
