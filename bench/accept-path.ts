@@ -2,7 +2,7 @@
 // disk. All servers are loaded in turn in one run, so that the ratio holds on a fast machine and on a slow one.
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { scrape } from '../packages/gateway/test/support/scrape.ts';
+import { scrape } from '@tocsin/test-support/scrape.ts';
 import type { Child } from './child.ts';
 import { median } from './figures.ts';
 import { type GatewayNode, type GatewayUnderTest, startGateway } from './gateway.ts';

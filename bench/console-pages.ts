@@ -1,7 +1,7 @@
 // Pages of the inbox as its app gets them: over the console, one request at a time, with the count of what is unread.
 import type { InboxListing } from '@tocsin/contract/console';
-import { type ConsoleClient, signInAtFirstRun } from '../packages/gateway/test/support/console-client.ts';
-import type { GatewayProcess } from '../packages/gateway/test/support/gateway-process.ts';
+import { type ConsoleClient, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { percentile } from './figures.ts';
 import type { PagesResult, WalkResult } from './store-client.ts';
 

@@ -1,7 +1,7 @@
 // The gateway under test: the real service with a real key, on one node or several. Without a device nothing but the POST
 // path itself is measured; with one, also the way over MQTT.
 import { statfs } from 'node:fs/promises';
-import type { GatewayProcess, Installation } from '../packages/gateway/test/support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import type { DeviceJob } from './device.ts';
 
 /** statfs(2) */

@@ -2,10 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { databaseFileName } from '../packages/gateway/src/store/open-store.ts';
-import { Installation } from '../packages/gateway/test/support/gateway-process.ts';
-import { Mosquitto, type MosquittoOptions } from '../packages/gateway/test/support/mosquitto.ts';
-import { Postgres, postgresObstacle } from '../packages/gateway/test/support/postgres.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Mosquitto, type MosquittoOptions } from '@tocsin/test-support/mosquitto.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { databaseFileName } from '../packages/gateway/src/store/files/data-folder.ts';
 import { adopt } from './clean-up.ts';
 import type { Options } from './options.ts';
 

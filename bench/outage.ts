@@ -1,8 +1,8 @@
 // npm run bench -- --outage: while requests that use every channel keep coming, one provider after the other fails; what
 // does that do to requests that use none of them?
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Mosquitto } from '../packages/gateway/test/support/mosquitto.ts';
-import { startMailServer, type TestMailServer } from '../packages/gateway/test/support/smtp-server.ts';
+import type { Mosquitto } from '@tocsin/test-support/mosquitto.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { adopt } from './clean-up.ts';
 import { median } from './figures.ts';
 import { startGateway, untilAnswer } from './gateway.ts';

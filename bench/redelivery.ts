@@ -1,7 +1,7 @@
 // npm run bench -- --redelivery: a broker was away, many deliveries of many devices wait for it, and it comes back.
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../packages/gateway/test/support/eventually.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import { post, startGateway, untilAnswer } from './gateway.ts';
 import { startChild, startStoreClient } from './helpers.ts';
 import { openHouse, startBroker } from './house.ts';

@@ -1,9 +1,9 @@
 // Somebody beside the gateway who uses the same store through the service's own code, in a process of its own.
 import { randomUUID } from 'node:crypto';
 import { createUuidV7Source } from '../packages/gateway/src/core/uuid-v7.ts';
-import type { NotificationContent, Store } from '../packages/gateway/src/gateway/ports.ts';
-import { createDevice, systemMakers } from '../packages/gateway/src/gateway/registration.ts';
 import { openStore } from '../packages/gateway/src/store/open-store.ts';
+import type { NotificationContent, Store } from '../packages/gateway/src/usecases/ports/index.ts';
+import { createDevice, systemMakers } from '../packages/gateway/src/usecases/registration.ts';
 import { percentile } from './figures.ts';
 import { notification } from './request.ts';
 

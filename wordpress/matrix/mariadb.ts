@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../packages/gateway/test/support/eventually.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import { runInGroup } from './process-group.ts';
 
 const program = '/usr/sbin/mariadbd';

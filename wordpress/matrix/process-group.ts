@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import { eventually } from '../../packages/gateway/test/support/eventually.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 
 /** How long programs may take to end after the one that started them. */
 const lingerMs = 10_000;

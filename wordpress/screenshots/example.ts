@@ -1,5 +1,5 @@
 // Example data for the screenshots: a small site that is connected to a gateway and has sent a few events.
-import type { GatewayProcess } from '../../packages/gateway/test/support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import type { WordPressSite } from '../test/support/wordpress-site.ts';
 
 /** The address that the screenshots show. Requests to it are routed to the gateway of this run. */

@@ -1,7 +1,7 @@
 // Takes the screenshots of the screens in wp-admin for the documentation: node wordpress/screenshots/take.ts
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Installation } from '../../packages/gateway/test/support/gateway-process.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { AdminBrowser } from '../test/support/admin-browser.ts';
 import { WordPressSite } from '../test/support/wordpress-site.ts';
 import { fillSite } from './example.ts';

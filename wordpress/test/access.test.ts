@@ -1,7 +1,7 @@
 // Who may use the screens in wp-admin, and what hostile texts do there: nothing.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import type { SiteVisitor } from './support/site-visitor.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 import { WordPressSite } from './support/wordpress-site.ts';

@@ -1,7 +1,7 @@
 // `wp tocsin`, as an operator types it.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 

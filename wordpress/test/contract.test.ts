@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
-import type { Notification } from '../../packages/gateway/src/gateway/ports.ts';
-import { eventually } from '../../packages/gateway/test/support/eventually.ts';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import type { Notification } from '../../packages/gateway/src/usecases/ports/index.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 import { WordPressSite } from './support/wordpress-site.ts';

@@ -1,7 +1,7 @@
 // A page that breaks: the owner hears of it, once, without what stood on the stack.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 

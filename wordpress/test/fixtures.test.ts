@@ -1,8 +1,8 @@
 // The requests of the contract, sent by the companion: signed, through WordPress, to a gateway that takes only signed ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import fixtures from '../../packages/contract/fixtures/requests.json' with { type: 'json' };
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, suite, test } from 'node:test';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 

@@ -1,7 +1,7 @@
 // How fast is measured by `npm run bench:wordpress`; a timing does not decide whether tests pass.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { measurePageSpeed } from './support/page-speed.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { canRun, type Obstacle, obstacleIn } from '../../packages/gateway/test/support/requires.ts';
+import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { codingStandard, pluginFolder } from './support/wordpress-files.ts';
 
 const rules = fileURLToPath(new URL('../phpcs.xml.dist', import.meta.url));

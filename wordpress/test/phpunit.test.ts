@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { canRun, obstacleIn } from '../../packages/gateway/test/support/requires.ts';
+import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 import { WordPressSite } from './support/wordpress-site.ts';
 

@@ -1,11 +1,11 @@
 // The three screens in wp-admin, in a real browser, with the real gateway behind them.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import type { Locator, Page } from 'playwright-core';
-import { eventually } from '../../packages/gateway/test/support/eventually.ts';
-import { type GatewayProcess, Installation } from '../../packages/gateway/test/support/gateway-process.ts';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
-import { readAll, withStore } from '../../packages/gateway/test/support/stored-notifications.ts';
 import { expectAccessible, expectNoSidewaysScroll } from '../../packages/inbox/test/support/expectations.ts';
 import { AdminBrowser } from './support/admin-browser.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { canRun } from '../../packages/gateway/test/support/requires.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { translationFile, writeTranslations } from '../build/translations.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 

@@ -1,24 +1,24 @@
 // Composition root: config → open → listen → drain. Two kinds of process are put together here.
 import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
-import { openApi } from './composition/api.ts';
+import { createOwnBroker, openChannels, openRedelivery } from './composition/channels.ts';
 import { addConsoleApi, addUpgrades, openConsole } from './composition/console.ts';
-import { type Foundation, layFoundation, lockData } from './composition/foundation.ts';
-import { createOwnBroker, openChannels, openRedelivery } from './composition/outlets.ts';
+import { openApi } from './composition/public-api.ts';
+import { type Foundation, layFoundation, lockData } from './composition/runtime.ts';
 import { reportWalDamage, startStoreUpkeep } from './composition/store-upkeep.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/server.ts';
 import { createReadiness } from './console/readiness.ts';
 import { byName, deviceUrls } from './core/device-urls.ts';
-import { endFirstRun, type FirstRun, prepareFirstRun } from './gateway/first-run.ts';
-import { systemMakers } from './gateway/registration.ts';
-import { startRetention } from './gateway/retention.ts';
-import { StoreHealth } from './gateway/store-health.ts';
-import { listen, listenProblem } from './listen.ts';
-import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
-import { headBudget, OrderlyStop, ownBudget, workerBudget } from './stop.ts';
-import { type Crew, openCrew } from './workers/crew.ts';
-import { GatheredMetrics, type MetricSet } from './workers/gathered-metrics.ts';
-import type { HeadLink } from './workers/head-link.ts';
+import type { Log } from './observability/log.ts';
+import type { Metrics } from './observability/metrics.ts';
+import { listen, listenProblem } from './process/listen.ts';
+import { headBudget, OrderlyStop, ownBudget, workerBudget } from './process/shutdown.ts';
+import { GatheredMetrics, type MetricSet } from './process/workers/aggregate-metrics.ts';
+import type { HeadLink } from './process/workers/primary-link.ts';
+import { type Crew, openCrew } from './process/workers/worker-pool.ts';
+import { endFirstRun, type FirstRun, prepareFirstRun } from './usecases/first-run.ts';
+import { systemMakers } from './usecases/registration.ts';
+import { startRetention } from './usecases/retention.ts';
+import { StoreHealth } from './usecases/store-health.ts';
 
 export interface Gateway {
   urls: { api: string; console: string; mqtt?: string };

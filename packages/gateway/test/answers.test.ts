@@ -1,12 +1,17 @@
 // Sections 2.2, 4 and 7 from outside, with channels that end as the test says.
 import assert from 'node:assert/strict';
 import { afterEach, suite, test } from 'node:test';
-import type { Channels, StoredDevice } from '../src/gateway/ports.ts';
-import { EncryptionKeyMissing, StoreUnavailable } from '../src/gateway/ports.ts';
-import { createDevice, createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { eventually } from './support/eventually.ts';
-import { type LocalGateway, type LocalOptions, RecordingChannel, startLocalGateway } from './support/local-gateway.ts';
-import { type Caller, createCaller } from './support/requests.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import {
+  type LocalGateway,
+  type LocalOptions,
+  RecordingChannel,
+  startLocalGateway,
+} from '@tocsin/test-support/local-gateway.ts';
+import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
+import type { Channels, StoredDevice } from '../src/usecases/ports/index.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { createDevice, createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 type MqttTarget = Parameters<Channels['mqtt']['send']>[1][number];
 type EmailTarget = Parameters<Channels['email']['send']>[1][number];

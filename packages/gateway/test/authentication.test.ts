@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { sign } from '@tocsin/contract';
 import origins from '@tocsin/contract/fixtures/origin-policy.json' with { type: 'json' };
+import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { rawRequest } from '@tocsin/test-support/raw-request.ts';
+import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import { createKey as newKeyValue } from '../src/core/key-format.ts';
-import { type Store, StoreUnavailable } from '../src/gateway/ports.ts';
-import { createKey, createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
-import { rawRequest } from './support/raw-request.ts';
-import { type Caller, createCaller } from './support/requests.ts';
+import { type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 type KeyWishes = Partial<Parameters<typeof createKey>[2]>;
 

@@ -16,14 +16,14 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { openBackup } from '../src/store/backup.ts';
-import { eventually } from './support/eventually.ts';
-import { Installation, launcher } from './support/gateway-process.ts';
-import { KeyedLoad } from './support/keyed-load.ts';
-import { writeOlderBackup } from './support/older-backup.ts';
-import { notify, signedHeaders } from './support/requests.ts';
-import { addRows, rowsOfFile } from './support/store-rows.ts';
-import { readAll, withStore } from './support/stored-notifications.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { KeyedLoad } from '@tocsin/test-support/keyed-load.ts';
+import { writeOlderBackup } from '@tocsin/test-support/older-backup.ts';
+import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import { addRows, rowsOfFile } from '@tocsin/test-support/store-rows.ts';
+import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
+import { openBackup } from '../src/store/copy/backup.ts';
 
 interface BackupJson {
   file: string;

@@ -1,4 +1,12 @@
 import type { TestContext } from 'node:test';
+import { BrokerFixture } from '@tocsin/test-support/embedded-broker.ts';
+import { RawClient } from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.ts';
+import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
+import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
+import { serverText, startMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { createEmailChannel } from '../src/channels/email/index.ts';
 import { createCustomPublisher } from '../src/channels/mqtt/custom.ts';
 import { createMqttChannel } from '../src/channels/mqtt/index.ts';
@@ -7,14 +15,6 @@ import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
 import { createEgress } from '../src/egress/index.ts';
 import { type ChannelFixture, runChannelContract, type Situation } from './channel-contract.ts';
-import { BrokerFixture } from './support/embedded-broker.ts';
-import { RawClient } from './support/embedded-raw-client.ts';
-import { eventually } from './support/eventually.ts';
-import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { ApnsStandIn, apnsError } from './support/push-apns-stand-in.ts';
-import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from './support/push-channel.ts';
-import { FcmStandIn, fcmError } from './support/push-fcm-stand-in.ts';
-import { serverText, startMailServer } from './support/smtp-server.ts';
 
 const clock = { now: sampleNotification.createdAt };
 

@@ -1,10 +1,10 @@
 // What every channel must do, whatever it speaks. Each runs this suite: see channel-contract.test.ts.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import type { NotSent, Outcome } from '../src/core/answer.ts';
-import type { Channel, SendOptions } from '../src/gateway/ports.ts';
-import { sampleNotification } from './support/push-channel.ts';
-import { canRun, type Obstacle } from './support/requires.ts';
+import { sampleNotification } from '@tocsin/test-support/push-channel.ts';
+import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
+import type { NotSent, Outcome } from '../src/core/response.ts';
+import type { Channel, SendOptions } from '../src/usecases/ports/index.ts';
 
 /** How the provider at the other end behaves. */
 export type Situation = 'well' | 'busy' | 'gone' | 'refusing' | 'silent' | 'away';

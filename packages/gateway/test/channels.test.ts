@@ -1,14 +1,14 @@
 // The whole service with its channels, as an owner has it: started by its command, with real receivers at the other end.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { connectAsync } from 'mqtt';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer } from './support/smtp-server.ts';
 
 interface Device {
   id: string;

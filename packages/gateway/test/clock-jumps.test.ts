@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { fakeClockObstacle, JumpingClock, withClockOff } from './support/fake-clock.ts';
-import { Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer } from './support/smtp-server.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { fakeClockObstacle, JumpingClock, withClockOff } from '@tocsin/test-support/fake-clock.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Waiting {
   attempts: number;

@@ -1,15 +1,15 @@
 // A clock that was wrong and is set right: what was stored under it is delivered, once, and no key stays in use.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { fakeClockObstacle, withClockOff } from './support/fake-clock.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { isLongRun } from './support/long-run.ts';
-import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { fakeClockObstacle, withClockOff } from '@tocsin/test-support/fake-clock.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { isLongRun } from '@tocsin/test-support/long-run.ts';
+import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 
 const wrong = ['+1h', '-1h', '+1d', '-1d'] as const;
 type Wrong = (typeof wrong)[number];

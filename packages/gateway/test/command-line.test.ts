@@ -9,9 +9,9 @@ import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Installation, launcher } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { canRun, obstacleIn } from './support/requires.ts';
+import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 
 const run = promisify(execFile);
 

@@ -7,13 +7,13 @@ import { Readable } from 'node:stream';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
+import { connectionsTo, isHeld } from '@tocsin/test-support/process-usage.ts';
+import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync } from 'mqtt';
 import { guardConnections, type ServerMaker } from '../src/http/connection-guard.ts';
-import { openTls } from '../src/tls/index.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation, type ReadyLine } from './support/gateway-process.ts';
-import { connectionsTo, isHeld } from './support/process-usage.ts';
-import { createTestAuthority } from './support/tls-ca.ts';
+import { openTls } from '../src/process/tls/index.ts';
 
 async function serve(t: TestContext, environment: Record<string, string>): Promise<GatewayProcess> {
   const installation = await Installation.create(environment);

@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConsoleError, InboxEntry } from '@tocsin/contract/console';
+import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { search } from '@tocsin/test-support/console-streams.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { type NotificationContent, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
-import type { ConsoleClient } from './support/console-client.ts';
-import { search } from './support/console-streams.ts';
-import { eventually } from './support/eventually.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
+import { type NotificationContent, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
 
 const rows = 1200;
 const path = '/api/notifications/search';

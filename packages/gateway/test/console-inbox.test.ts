@@ -9,18 +9,18 @@ import type {
   InboxListing,
   UnreadCount,
 } from '@tocsin/contract/console';
+import { ConsoleClient, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { search } from '@tocsin/test-support/console-streams.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { findFreePort, Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { serverText, startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { makeLink } from '../src/gateway/one-time-links.ts';
-import { createKey, systemMakers } from '../src/gateway/registration.ts';
-import { ConsoleClient, signInAtFirstRun } from './support/console-client.ts';
-import { search } from './support/console-streams.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { findFreePort, Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { serverText, startMailServer, type TestMailServer } from './support/smtp-server.ts';
-import { withStore } from './support/stored-notifications.ts';
+import { makeLink } from '../src/usecases/one-time-links.ts';
+import { createKey, systemMakers } from '../src/usecases/registration.ts';
 
 const nobodys = '01890000-0000-7000-8000-000000000000';
 const ids = (entries: readonly InboxEntry[]): string[] => entries.map(({ id }) => id);

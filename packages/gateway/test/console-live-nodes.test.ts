@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InboxDetail } from '@tocsin/contract/console';
-import { clusterObstacle, startCluster } from './support/cluster.ts';
-import { signInAs, signInAtFirstRun } from './support/console-client.ts';
-import { EventListener, search } from './support/console-streams.ts';
-import type { GatewayProcess } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
+import { clusterObstacle, startCluster } from '@tocsin/test-support/cluster.ts';
+import { signInAs, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { EventListener, search } from '@tocsin/test-support/console-streams.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 
 /** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
 const promisedMs = 5000;

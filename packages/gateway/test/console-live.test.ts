@@ -4,15 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InboxListing, SessionInfo } from '@tocsin/contract/console';
+import { type ConsoleClient, signInAs, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { beginSearch, EventListener } from '@tocsin/test-support/console-streams.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { SealBroken, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
-import { createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { type ConsoleClient, signInAs, signInAtFirstRun } from './support/console-client.ts';
-import { beginSearch, EventListener } from './support/console-streams.ts';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
-import { notify } from './support/requests.ts';
+import { SealBroken, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 /** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
 const promisedMs = 5000;

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import type { SessionEntry, SessionInfo } from '@tocsin/contract/console';
-import type { ConsoleApiParts } from '../src/console/parts.ts';
+import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { type OidcAccount, TestOidcProvider } from '@tocsin/test-support/oidc-provider.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import type { ConsoleApiParts } from '../src/console/deps.ts';
 import { createOidcProvider } from '../src/console/sign-in/oidc-provider.ts';
-import { createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { ConsoleClient } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
-import { type OidcAccount, TestOidcProvider } from './support/oidc-provider.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
+import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 const accounts = {
   ann: { email: 'Ann@example.org', email_verified: true, name: 'Ann' },

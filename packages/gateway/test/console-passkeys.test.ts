@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { PasskeyEntry, SessionInfo } from '@tocsin/contract/console';
-import { createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { ConsoleClient } from './support/console-client.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
-import { SoftwareAuthenticator } from './support/software-authenticator.ts';
+import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
+import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 suite('A passkey', () => {
   let local: LocalConsole;

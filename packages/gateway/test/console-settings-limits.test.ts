@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { ConsoleError, KeyEntry, OwnerOverview, Preferences } from '@tocsin/contract/console';
-import { SealBroken, type Store } from '../src/gateway/ports.ts';
-import { createDevice, createKey, createOwner, systemMakers } from '../src/gateway/registration.ts';
-import type { ConsoleClient } from './support/console-client.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
+import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { SealBroken, type Store } from '../src/usecases/ports/index.ts';
+import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 suite('The settings in the console', () => {
   let local: LocalConsole;

@@ -12,15 +12,15 @@ import type {
   SessionInfo,
   TestResult,
 } from '@tocsin/contract/console';
+import { ConsoleClient, signInAs, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import Fastify from 'fastify';
-import { addApi } from '../src/console/api.ts';
-import type { ConsoleApiParts } from '../src/console/parts.ts';
-import { ConsoleClient, signInAs, signInAtFirstRun } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { parseMessage } from './support/smtp-message.ts';
-import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+import type { ConsoleApiParts } from '../src/console/deps.ts';
+import { addApi } from '../src/console/routes.ts';
 
 const plainKey = { type: 'public_client', allowedDomains: [], requireSignature: false };
 /** What one route or another wants in its body. */

@@ -18,13 +18,13 @@ import type {
   SessionInfo,
   TestResult,
 } from '@tocsin/contract/console';
+import { ConsoleClient, signInAs, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { WebPushStandIn } from '@tocsin/test-support/push-web-push-stand-in.ts';
+import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { ConsoleClient, signInAs, signInAtFirstRun } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { WebPushStandIn } from './support/push-web-push-stand-in.ts';
-import { notify, signedHeaders } from './support/requests.ts';
-import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
 
 const markup = '<img src=x onerror=alert(1)>"\'`{{7*7}}';
 const never = 'dev_0000000000000000';

@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import type { SessionEntry, SessionInfo, SignInOptions } from '@tocsin/contract/console';
-import { MailNotSent } from '../src/console/parts.ts';
-import { EncryptionKeyMissing, type Store, StoreUnavailable } from '../src/gateway/ports.ts';
-import { createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { clusterObstacle, startCluster } from './support/cluster.ts';
-import { ConsoleClient, linkFor, signInAs, signInAtFirstRun, tokenIn } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { type LocalConsole, type LocalConsoleOptions, startLocalConsole } from './support/local-console.ts';
-import { rawRequest } from './support/raw-request.ts';
-import { canRun } from './support/requires.ts';
-import { parseMessage } from './support/smtp-message.ts';
-import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
-import { SoftwareAuthenticator } from './support/software-authenticator.ts';
+import { clusterObstacle, startCluster } from '@tocsin/test-support/cluster.ts';
+import { ConsoleClient, linkFor, signInAs, signInAtFirstRun, tokenIn } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type LocalConsole, type LocalConsoleOptions, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { rawRequest } from '@tocsin/test-support/raw-request.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
+import { MailNotSent } from '../src/console/deps.ts';
+import { EncryptionKeyMissing, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 const dayMs = 86_400_000;
 

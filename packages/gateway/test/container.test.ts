@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { filesIn, type PlayedImage, playDockerfile } from './support/dockerfile.ts';
-import { GatewayProcess } from './support/gateway-process.ts';
-import { findFreePort } from './support/mosquitto.ts';
-import { notify } from './support/requests.ts';
-import { canRun, type Obstacle, obstacleIn } from './support/requires.ts';
+import { filesIn, type PlayedImage, playDockerfile } from '@tocsin/test-support/dockerfile.ts';
+import { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 
 const clone = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -4,9 +4,9 @@ import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } fr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
 
 const damagedLine = 'the database is damaged';
 const walLine = 'the write-ahead log is damaged';

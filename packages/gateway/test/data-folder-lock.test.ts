@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type CommandResult, Installation } from './support/gateway-process.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { notify } from './support/requests.ts';
-import { canRun, obstacleIn } from './support/requires.ts';
+import { type CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 
 async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
   const installation = await Installation.create(environment);

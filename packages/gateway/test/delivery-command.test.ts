@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
-import { Installation } from './support/gateway-process.ts';
-import { findFreePort } from './support/mosquitto.ts';
-import { notify } from './support/requests.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
 
 interface Row {
   id: string;

@@ -2,18 +2,18 @@
 // behind what waits already.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Load, overtaken, startLoad } from './support/arrival-order.ts';
-import { clusterObstacle, startCluster } from './support/cluster.ts';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { isLongRun } from './support/long-run.ts';
-import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { fcmToken } from './support/push-channel.ts';
-import { FcmStandIn } from './support/push-fcm-stand-in.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+import { type Load, overtaken, startLoad } from '@tocsin/test-support/arrival-order.ts';
+import { clusterObstacle, startCluster } from '@tocsin/test-support/cluster.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { isLongRun } from '@tocsin/test-support/long-run.ts';
+import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { fcmToken } from '@tocsin/test-support/push-channel.ts';
+import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 /** Between two requests, so that fewer than a page wait: beyond that mail and push are sent several at once. */
 const smallBacklogMs = 400;

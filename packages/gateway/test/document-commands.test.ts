@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Installation } from './support/gateway-process.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
 
 const root = new URL('../../../', import.meta.url);
 

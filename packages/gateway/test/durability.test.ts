@@ -1,12 +1,12 @@
 // What was acknowledged is stored and delivered, whenever the process is killed. TOCSIN_TEST_KILLS=2000 makes it a long run, as
 // `npm run torture` does.
 import { test } from 'node:test';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { surviveKills } from '@tocsin/test-support/kill-run.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { Installation } from './support/gateway-process.ts';
-import { surviveKills } from './support/kill-run.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { canRun } from './support/requires.ts';
-import { withStore } from './support/stored-notifications.ts';
 
 const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 10);
 const timeout = 240_000 + kills * 5_000;

@@ -5,10 +5,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { canRun, straceObstacle } from './support/requires.ts';
-import { readTrace, type SystemCall } from './support/system-calls.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun, straceObstacle } from '@tocsin/test-support/requires.ts';
+import { readTrace, type SystemCall } from '@tocsin/test-support/system-calls.ts';
 
 const notifications = 5;
 

@@ -4,13 +4,13 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import type { Attack, HostileOrder, HostileReport } from './support/hostile-clients.ts';
-import { isLongRun } from './support/long-run.ts';
-import { connectionsTo, usageOf } from './support/process-usage.ts';
-import { describeTimes, measureRequests } from './support/steady-caller.ts';
-import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { Attack, HostileOrder, HostileReport } from '@tocsin/test-support/hostile-clients.ts';
+import { isLongRun } from '@tocsin/test-support/long-run.ts';
+import { connectionsTo, usageOf } from '@tocsin/test-support/process-usage.ts';
+import { describeTimes, measureRequests } from '@tocsin/test-support/steady-caller.ts';
+import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 
 const goneWithinMs = 30_000;
 const mostMegabytes = 150;
@@ -129,7 +129,9 @@ async function attack(t: TestContext, gateway: GatewayProcess, wanted: Wanted[],
   const before = await usageOf(gateway);
   const { api, console: consoleUrl } = gateway.line;
   const ports = { api: Number(new URL(api).port), console: Number(new URL(consoleUrl).port) };
-  const clients = fork(fileURLToPath(new URL('./support/hostile-clients.ts', import.meta.url)), { execArgv: [] });
+  const clients = fork(fileURLToPath(new URL('../../test-support/src/hostile-clients.ts', import.meta.url)), {
+    execArgv: [],
+  });
   t.after(() => clients.kill('SIGKILL'));
   clients.send(wanted.map(({ listener, ...each }) => ({ ...each, port: ports[listener], isSecure })) as HostileOrder);
   const over = new AbortController();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { contentTypes, controlFields, errors } from '@tocsin/contract';
+import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import fc from 'fast-check';
 import inject from 'light-my-request';
-import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
 
 /** TOCSIN_TEST_HOSTILE=5000000 runs more. */
 const cases = Number(process.env.TOCSIN_TEST_HOSTILE ?? 60_000);

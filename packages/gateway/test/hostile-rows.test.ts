@@ -2,15 +2,15 @@
 // health check, not the broker.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ConsoleClient, linkFor, signInAtFirstRun } from './support/console-client.ts';
-import { EventListener, search } from './support/console-streams.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { hostileContents } from './support/hostile-contents.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer } from './support/smtp-server.ts';
+import { ConsoleClient, linkFor, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { EventListener, search } from '@tocsin/test-support/console-streams.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { hostileContents } from '@tocsin/test-support/hostile-contents.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 /** Far more than anything here should take, and far less than the half minute that one row once took. */
 const patienceMs = 5000;

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
-import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
-import { rawRequest } from './support/raw-request.ts';
-import { type Caller, createCaller, send } from './support/requests.ts';
+import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { rawRequest } from '@tocsin/test-support/raw-request.ts';
+import { type Caller, createCaller, send } from '@tocsin/test-support/requests.ts';
 
 suite('The public API', () => {
   let gateway: LocalGateway;

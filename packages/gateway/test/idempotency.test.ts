@@ -1,13 +1,13 @@
 // A caller that is not sure whether a request arrived repeats it under the same Idempotency-Key, and nothing rings twice.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
-import { StoreUnavailable } from '../src/gateway/ports.ts';
-import { startRedelivery } from '../src/gateway/redeliver.ts';
-import { createDevice, createKey, createOwner, systemMakers } from '../src/gateway/registration.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type LocalGateway, RecordingChannel, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { type Caller, createCaller, notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import { startRedelivery } from '../src/delivery/redeliver.ts';
 import { readIdempotencyKey } from '../src/http/idempotency-key.ts';
-import { Installation } from './support/gateway-process.ts';
-import { type LocalGateway, RecordingChannel, startLocalGateway } from './support/local-gateway.ts';
-import { type Caller, createCaller, notify, signedHeaders } from './support/requests.ts';
+import { StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 const dayMs = 86_400_000;
 const withKey = (key: string) => ({ 'Idempotency-Key': key });

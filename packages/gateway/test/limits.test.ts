@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type LocalGateway, type LocalOptions, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import { createKey as newKeyValue } from '../src/core/key-format.ts';
-import { createKey, systemMakers } from '../src/gateway/registration.ts';
-import { type LocalGateway, type LocalOptions, startLocalGateway } from './support/local-gateway.ts';
-import { type Caller, createCaller } from './support/requests.ts';
+import { createKey, systemMakers } from '../src/usecases/registration.ts';
 
 suite('Rate limits', () => {
   let gateway: LocalGateway;

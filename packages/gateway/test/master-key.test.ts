@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { chmod, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type CommandResult, Installation } from './support/gateway-process.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { notify } from './support/requests.ts';
+import { type CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
 
 const key = randomBytes(32).toString('base64');
 const otherKey = randomBytes(32).toString('hex');

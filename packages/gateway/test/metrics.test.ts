@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { rawRequest } from '@tocsin/test-support/raw-request.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { notify, send } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { fetchMetrics, scrape } from '@tocsin/test-support/scrape.ts';
+import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { connectAsync } from 'mqtt';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { rawRequest } from './support/raw-request.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { notify, send } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { fetchMetrics, scrape } from './support/scrape.ts';
-import { startMailServer } from './support/smtp-server.ts';
 
 const token = 'a-token-for-the-metrics';
 

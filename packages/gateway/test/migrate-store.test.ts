@@ -7,15 +7,20 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { type CommandResult, type GatewayProcess, Installation, launcher } from './support/gateway-process.ts';
-import { KeyedLoad } from './support/keyed-load.ts';
-import { writeOlderBackup } from './support/older-backup.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { addRows, rowsOfDatabase, rowsOfFile } from './support/store-rows.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import {
+  type CommandResult,
+  type GatewayProcess,
+  Installation,
+  launcher,
+} from '@tocsin/test-support/gateway-process.ts';
+import { KeyedLoad } from '@tocsin/test-support/keyed-load.ts';
+import { writeOlderBackup } from '@tocsin/test-support/older-backup.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { addRows, rowsOfDatabase, rowsOfFile } from '@tocsin/test-support/store-rows.ts';
 
 interface Copied {
   rows: Record<string, number>;

@@ -2,13 +2,13 @@
 // Home Assistant. They stay connected, get their own notifications, and what they publish goes nowhere.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import mqtt from 'mqtt';
-import { BrokerFixture, type TestDevice, titleOf } from './support/embedded-broker.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { canRun } from './support/requires.ts';
 
 const messages = 200;
 

@@ -1,9 +1,9 @@
 // Brokers that callers bring: one owner's cannot take up the places of all.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { startSilentServer } from './support/mqtt-hostile-server.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { startSilentServer } from '@tocsin/test-support/mqtt-hostile-server.ts';
 
 test('While one owner waits for 300 brokers that never answer, the broker of another owner is dialled', async (t) => {
   const [silent, other] = [await startSilentServer(), await startSilentServer()];

@@ -4,6 +4,25 @@ import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import type { CustomBroker } from '@tocsin/contract';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { findFreePort, Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import {
+  type CountingServer,
+  frame,
+  startSilentServer,
+  startTlsServer,
+  startWebSocketServer,
+} from '@tocsin/test-support/mqtt-hostile-server.ts';
+import {
+  mqttMessage,
+  ownerId,
+  patience,
+  sampleMessage,
+  sampleNotification,
+} from '@tocsin/test-support/mqtt-messages.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { createTestAuthority, type IssuedCertificate, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { Aedes } from 'aedes';
 import { createWebSocketStream, WebSocketServer } from 'ws';
 import { createCustomPublisher } from '../src/channels/mqtt/custom.ts';
@@ -11,19 +30,6 @@ import { createMqttChannel } from '../src/channels/mqtt/index.ts';
 import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
 import { type AddressPolicy, parseNetwork } from '../src/core/address-policy.ts';
 import { createEgress, type EgressOptions, type Resolve } from '../src/egress/index.ts';
-import { eventually } from './support/eventually.ts';
-import { findFreePort, Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import {
-  type CountingServer,
-  frame,
-  startSilentServer,
-  startTlsServer,
-  startWebSocketServer,
-} from './support/mqtt-hostile-server.ts';
-import { mqttMessage, ownerId, patience, sampleMessage, sampleNotification } from './support/mqtt-messages.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { canRun } from './support/requires.ts';
-import { createTestAuthority, type IssuedCertificate, type TestAuthority } from './support/tls-ca.ts';
 
 const obstacle = mosquittoObstacle();
 const notReached = { kind: 'rejected', error: 'Custom MQTT broker could not be reached' };

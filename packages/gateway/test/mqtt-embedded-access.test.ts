@@ -1,10 +1,8 @@
 // Who may connect to the embedded broker, and what a client that means ill gets: nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limits } from '../src/channels/mqtt/embedded/limits.ts';
-import { sessionId } from '../src/channels/mqtt/embedded/sessions.ts';
-import { BrokerFixture, type TestDevice, titleOf } from './support/embedded-broker.ts';
-import { MosquittoSub, mosquittoObstacle, mosquittoPub } from './support/embedded-mosquitto.ts';
+import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
+import { MosquittoSub, mosquittoObstacle, mosquittoPub } from '@tocsin/test-support/embedded-mosquitto.ts';
 import {
   fixedHeader,
   messageIdOf,
@@ -12,9 +10,11 @@ import {
   RawClient,
   readPublish,
   type SignInOptions,
-} from './support/embedded-raw-client.ts';
-import { eventually } from './support/eventually.ts';
-import { canRun } from './support/requires.ts';
+} from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { limits } from '../src/channels/mqtt/embedded/limits.ts';
+import { sessionId } from '../src/channels/mqtt/embedded/sessions.ts';
 
 /** What revoking is promised to take, and what a busy machine may add. */
 const promisedMs = 1000;

@@ -4,10 +4,16 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { BrokerFixture, titleOf } from '@tocsin/test-support/embedded-broker.ts';
+import type { BrokerProcessReport } from '@tocsin/test-support/embedded-broker-process.ts';
+import {
+  connectPacket,
+  fixedHeader,
+  packetType,
+  RawClient,
+  readPublish,
+} from '@tocsin/test-support/embedded-raw-client.ts';
 import { limits } from '../src/channels/mqtt/embedded/limits.ts';
-import { BrokerFixture, titleOf } from './support/embedded-broker.ts';
-import type { BrokerProcessReport } from './support/embedded-broker-process.ts';
-import { connectPacket, fixedHeader, packetType, RawClient, readPublish } from './support/embedded-raw-client.ts';
 
 const megabyte = 1024 * 1024;
 const sockets = 50;
@@ -175,7 +181,9 @@ async function flood(port: number, opening: Uint8Array, body: Buffer, count: num
 }
 
 async function startProcess(t: TestContext) {
-  const child = fork(new URL('./support/embedded-broker-process.ts', import.meta.url), { execArgv: ['--expose-gc'] });
+  const child = fork(new URL('../../test-support/src/embedded-broker-process.ts', import.meta.url), {
+    execArgv: ['--expose-gc'],
+  });
   t.after(async () => {
     child.disconnect();
     await once(child, 'exit');

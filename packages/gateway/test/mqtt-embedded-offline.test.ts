@@ -4,15 +4,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { BrokerFixture, type TestDevice, titleOf, topicPrefix } from '@tocsin/test-support/embedded-broker.ts';
+import { MosquittoSub, mosquittoObstacle } from '@tocsin/test-support/embedded-mosquitto.ts';
+import { messageIdOf, packetType, RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { findTraces } from '@tocsin/test-support/find-traces.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { createEmbeddedBroker } from '../src/channels/mqtt/embedded/index.ts';
 import { limits } from '../src/channels/mqtt/embedded/limits.ts';
-import { StoreUnavailable } from '../src/gateway/ports.ts';
-import { BrokerFixture, type TestDevice, titleOf, topicPrefix } from './support/embedded-broker.ts';
-import { MosquittoSub, mosquittoObstacle } from './support/embedded-mosquitto.ts';
-import { messageIdOf, packetType, RawClient, readPublish } from './support/embedded-raw-client.ts';
-import { eventually } from './support/eventually.ts';
-import { findTraces } from './support/find-traces.ts';
-import { canRun } from './support/requires.ts';
+import { StoreUnavailable } from '../src/usecases/ports/index.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 

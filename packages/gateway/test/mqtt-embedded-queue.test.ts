@@ -1,10 +1,10 @@
 // The queue of a device: from its creation, over connections of every kind, up to its limit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { QueueLimit } from '../src/channel-config.ts';
-import { BrokerFixture, type TestDevice, titleOf } from './support/embedded-broker.ts';
-import { RawClient, readPublish } from './support/embedded-raw-client.ts';
-import { eventually } from './support/eventually.ts';
+import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
+import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import type { QueueLimit } from '../src/config/channels.ts';
 
 /** Takes so many messages and acknowledges them; gives back their titles. */
 async function take(client: RawClient, count: number): Promise<string[]> {

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { BrokerFixture, type TestDevice, titleOf, topicPrefix } from '@tocsin/test-support/embedded-broker.ts';
+import { MosquittoSub, mosquittoObstacle, mosquittoPub } from '@tocsin/test-support/embedded-mosquitto.ts';
+import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import mqtt from 'mqtt';
 import { createEmbeddedBroker } from '../src/channels/mqtt/embedded/index.ts';
-import type { Notification } from '../src/gateway/ports.ts';
-import { BrokerFixture, type TestDevice, titleOf, topicPrefix } from './support/embedded-broker.ts';
-import { MosquittoSub, mosquittoObstacle, mosquittoPub } from './support/embedded-mosquitto.ts';
-import { RawClient, readPublish } from './support/embedded-raw-client.ts';
-import { eventually } from './support/eventually.ts';
-import { canRun } from './support/requires.ts';
+import type { Notification } from '../src/usecases/ports/index.ts';
 
 const levels = [0, 1, 2] as const;
 

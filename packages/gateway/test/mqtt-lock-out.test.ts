@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
+import { RawClient, readPublish, type SignInOptions } from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { startSignInFlood } from '@tocsin/test-support/mqtt-sign-in-flood.ts';
 import { limits } from '../src/channels/mqtt/embedded/limits.ts';
-import { BrokerFixture, type TestDevice, titleOf } from './support/embedded-broker.ts';
-import { RawClient, readPublish, type SignInOptions } from './support/embedded-raw-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { startSignInFlood } from './support/mqtt-sign-in-flood.ts';
 
 const wrongPassword = 5;
 const tooMany = 3;

@@ -4,18 +4,24 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { findFreePort, Mosquitto, type MosquittoOptions, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import {
+  mqttMessage,
+  ownerId,
+  patience,
+  sampleMessage,
+  sampleNotification,
+} from '@tocsin/test-support/mqtt-messages.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { Aedes } from 'aedes';
-import type { PlatformBrokerConfig } from '../src/channel-config.ts';
 import { InFlight } from '../src/channels/mqtt/client-in-flight.ts';
 import { createMqttChannel } from '../src/channels/mqtt/index.ts';
 import { createPlatformBroker, type PlatformBrokerOptions } from '../src/channels/mqtt/platform.ts';
 import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
-import { eventually } from './support/eventually.ts';
-import { findFreePort, Mosquitto, type MosquittoOptions, mosquittoObstacle } from './support/mosquitto.ts';
-import { mqttMessage, ownerId, patience, sampleMessage, sampleNotification } from './support/mqtt-messages.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { canRun } from './support/requires.ts';
-import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
+import type { PlatformBrokerConfig } from '../src/config/channels.ts';
 
 const obstacle = mosquittoObstacle();
 const quick = { leastMs: 20, mostMs: 100 };

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { InboxDetail } from '@tocsin/contract/console';
+import { type ConsoleClient, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { scrape } from '@tocsin/test-support/scrape.ts';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { type ConsoleClient, signInAtFirstRun } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { scrape } from './support/scrape.ts';
 
 interface Device {
   id: string;

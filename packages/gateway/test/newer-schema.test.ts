@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { Installation } from './support/gateway-process.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 
 const newerLine = 'the database is of a newer version';
 

@@ -5,16 +5,16 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import type { ConsoleError, PasskeyEntry, SessionInfo } from '@tocsin/contract/console';
-import { ConsoleClient, linkFor } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { createOlderInstallation, older } from './support/older-installation.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { rawRequest } from './support/raw-request.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
-import { SoftwareAuthenticator } from './support/software-authenticator.ts';
+import { ConsoleClient, linkFor } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { createOlderInstallation, older } from '@tocsin/test-support/older-installation.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { rawRequest } from '@tocsin/test-support/raw-request.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 
 const users = { relay: 'relay-word' };
 

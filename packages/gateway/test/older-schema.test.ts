@@ -5,17 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { withoutRowVersions } from '@tocsin/test-support/older-rows.ts';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { Owner } from '../src/gateway/ports.ts';
-import { databaseFileName, masterKeyFileName, openStore } from '../src/store/open-store.ts';
+import { SqliteRows } from '../src/store/copy/sqlite-rows.ts';
+import { openSqliteSnapshot } from '../src/store/copy/sqlite-snapshot.ts';
+import { copyRows } from '../src/store/copy/transfer.ts';
+import { createSchema, knownMigrations, transferTables } from '../src/store/copy/transfer-tables.ts';
+import { databaseFileName, masterKeyFileName } from '../src/store/files/data-folder.ts';
+import { openStore } from '../src/store/open-store.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
-import { SqliteRows } from '../src/store/sqlite/rows.ts';
-import { openSqliteSnapshot } from '../src/store/sqlite/snapshot.ts';
-import { copyRows } from '../src/store/transfer.ts';
-import { createSchema, knownMigrations, transferTables } from '../src/store/transfer-tables.ts';
-import { withoutRowVersions } from './support/older-rows.ts';
-import { plainOwner } from './support/plain-owner.ts';
-import { withStore } from './support/stored-notifications.ts';
+import type { Owner } from '../src/usecases/ports/index.ts';
 
 test('A database from before there was an inbox opens with all that it holds, unread and undeleted', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-older-'));

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type CommandResult, Installation, launcher } from './support/gateway-process.ts';
-import { canRun, obstacleIn } from './support/requires.ts';
+import { type CommandResult, Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

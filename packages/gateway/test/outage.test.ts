@@ -1,13 +1,13 @@
 // Providers that go away and come back, around a gateway that keeps running: what was accepted meanwhile arrives.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { Mosquitto, mosquittoObstacle } from './support/mosquitto.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 const recoveryMs = 60_000;
 

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { addSignInRows } from '@tocsin/test-support/sign-in-rows.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { Notification, SaveOptions, Store } from '../src/gateway/ports.ts';
-import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/gateway/registration.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { addSignInRows } from './support/sign-in-rows.ts';
+import type { Notification, SaveOptions, Store } from '../src/usecases/ports/index.ts';
+import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
 
 const newId = createUuidV7Source(Date.now, randomUUID);
 

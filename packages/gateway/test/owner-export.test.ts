@@ -6,12 +6,12 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { Delivery, Notification, Owner, Store } from '../src/gateway/ports.ts';
-import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/gateway/registration.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { Installation, launcher } from './support/gateway-process.ts';
-import { RowTamperer } from './support/sealed-rows.ts';
+import type { Delivery, Notification, Owner, Store } from '../src/usecases/ports/index.ts';
+import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
 
 interface Export {
   format: string;

@@ -7,23 +7,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { readAll } from '@tocsin/test-support/stored-notifications.ts';
 import { Client } from 'pg';
 import { Problem } from '../src/core/problem.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
+import { openStore } from '../src/store/open-store.ts';
 import {
   EncryptionKeyMissing,
   type Notification,
   type SaveOptions,
   type Store,
   StoreUnavailable,
-} from '../src/gateway/ports.ts';
-import { openStore } from '../src/store/open-store.ts';
-import { eventually } from './support/eventually.ts';
-import { findFreePort } from './support/mosquitto.ts';
-import { plainOwner } from './support/plain-owner.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { canRun } from './support/requires.ts';
-import { readAll } from './support/stored-notifications.ts';
+} from '../src/usecases/ports/index.ts';
 
 /** The promise is 5 s; the rest is room for a busy machine. */
 const answerWithinMs = 6000;

@@ -3,15 +3,21 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.ts';
+import {
+  apnsToken,
+  createTestPush,
+  sampleNotification,
+  type TestPush,
+  target,
+} from '@tocsin/test-support/push-channel.ts';
+import { servicePrivateKey } from '@tocsin/test-support/push-fcm-stand-in.ts';
+import { countSockets } from '@tocsin/test-support/push-sockets.ts';
+import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import type { PushParts } from '../src/channels/push/index.ts';
-import type { NotSent } from '../src/core/answer.ts';
 import { Problem } from '../src/core/problem.ts';
-import { eventually } from './support/eventually.ts';
-import { ApnsStandIn, apnsError } from './support/push-apns-stand-in.ts';
-import { apnsToken, createTestPush, sampleNotification, type TestPush, target } from './support/push-channel.ts';
-import { servicePrivateKey } from './support/push-fcm-stand-in.ts';
-import { countSockets } from './support/push-sockets.ts';
-import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
+import type { NotSent } from '../src/core/response.ts';
 
 suite('APNs', () => {
   let apns: ApnsStandIn;

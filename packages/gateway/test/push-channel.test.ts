@@ -1,10 +1,10 @@
 // The push channel as a whole: who goes where, what is disabled, and what never shows.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { NotSent, Outcome } from '../src/core/answer.ts';
-import { ApnsStandIn, apnsError } from './support/push-apns-stand-in.ts';
-import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from './support/push-channel.ts';
-import { FcmStandIn, fcmError } from './support/push-fcm-stand-in.ts';
+import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.ts';
+import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
+import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
+import type { NotSent, Outcome } from '../src/core/response.ts';
 
 const clock = { now: sampleNotification.createdAt };
 

@@ -4,14 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { apnsToken, fcmToken } from '@tocsin/test-support/push-channel.ts';
+import { WebPushStandIn } from '@tocsin/test-support/push-web-push-stand-in.ts';
 import { createVapidKeys } from '../src/channels/push/index.ts';
 import { type Output, UsageError } from '../src/cli/command.ts';
 import { pushCommands } from '../src/cli/push.ts';
 import { Problem } from '../src/core/problem.ts';
-import { createOwner, systemMakers } from '../src/gateway/registration.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { apnsToken, fcmToken } from './support/push-channel.ts';
-import { WebPushStandIn } from './support/push-web-push-stand-in.ts';
+import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 suite('The commands about push targets', () => {
   let dataDir: string;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createECDH, createPublicKey } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { readJwt } from '@tocsin/test-support/push-jwt.ts';
 import { createVapidAuthorization, createVapidKeys, parseVapidKeys } from '../src/channels/push/vapid.ts';
 import { encryptWebPush } from '../src/channels/push/web-push-encryption.ts';
 import { Problem } from '../src/core/problem.ts';
-import { readJwt } from './support/push-jwt.ts';
 
 const decode = (text: string): Buffer => Buffer.from(text, 'base64url');
 

@@ -5,14 +5,20 @@ import { once } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import {
+  createTestPush,
+  fcmToken,
+  sampleNotification,
+  type TestPush,
+  target,
+} from '@tocsin/test-support/push-channel.ts';
+import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
+import { countSockets } from '@tocsin/test-support/push-sockets.ts';
+import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import type { PushParts } from '../src/channels/push/index.ts';
-import type { NotSent } from '../src/core/answer.ts';
 import { Problem } from '../src/core/problem.ts';
-import { eventually } from './support/eventually.ts';
-import { createTestPush, fcmToken, sampleNotification, type TestPush, target } from './support/push-channel.ts';
-import { FcmStandIn, fcmError } from './support/push-fcm-stand-in.ts';
-import { countSockets } from './support/push-sockets.ts';
-import { createTestAuthority, type TestAuthority } from './support/tls-ca.ts';
+import type { NotSent } from '../src/core/response.ts';
 
 suite('FCM', () => {
   let fcm: FcmStandIn;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { categories, type JsonObject, severities } from '@tocsin/contract';
+import { sampleNotification as sample } from '@tocsin/test-support/push-channel.ts';
 import fc from 'fast-check';
 import {
   apnsPayload,
@@ -11,8 +12,7 @@ import {
   urgencyOf,
   webPushPayload,
 } from '../src/channels/push/format.ts';
-import type { Notification } from '../src/gateway/ports.ts';
-import { sampleNotification as sample } from './support/push-channel.ts';
+import type { Notification } from '../src/usecases/ports/index.ts';
 
 const day = 86_400;
 

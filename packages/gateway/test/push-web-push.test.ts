@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
+import { createTestPush, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
+import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { parseNetwork } from '../src/core/address-policy.ts';
-import type { NotSent } from '../src/core/answer.ts';
+import type { NotSent } from '../src/core/response.ts';
 import { createEgress, EgressFailed, EgressRefused } from '../src/egress/index.ts';
-import { createTestPush, sampleNotification, target } from './support/push-channel.ts';
-import { createTestAuthority } from './support/tls-ca.ts';
 
 suite('Web Push', () => {
   test('reaches the browser encrypted, signed and with its headers', async () => {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
+import { type LocalGateway, RecordingChannel, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import type { QuietHours } from '../src/core/quiet-hours.ts';
-import type { Channels } from '../src/gateway/ports.ts';
-import { createDevice, createKey, systemMakers } from '../src/gateway/registration.ts';
-import { type LocalGateway, RecordingChannel, startLocalGateway } from './support/local-gateway.ts';
-import { plainOwner } from './support/plain-owner.ts';
-import { type Caller, createCaller } from './support/requests.ts';
+import type { Channels } from '../src/usecases/ports/index.ts';
+import { createDevice, createKey, systemMakers } from '../src/usecases/registration.ts';
 
 type TargetOf<C extends keyof Channels> = Parameters<Channels[C]['send']>[1][number];
 

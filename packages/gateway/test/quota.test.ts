@@ -1,8 +1,8 @@
 // The daily quota of an owner: what counts, what the caller hears, and that it holds over restarts and processes.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 
 async function install(t: TestContext, environment: Record<string, string>): Promise<Installation> {
   const installation = await Installation.create(environment);

@@ -6,12 +6,11 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { connectAsync } from 'mqtt';
-import { tokenIn } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { mosquittoObstacle } from './support/mosquitto.ts';
-import { nginxObstacle } from './support/nginx.ts';
-import { postgresObstacle } from './support/postgres.ts';
+import { tokenIn } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
+import { nginxObstacle } from '@tocsin/test-support/nginx.ts';
+import { postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import {
   addressOf,
   type BalancedAnswer,
@@ -20,8 +19,9 @@ import {
   nodeNames,
   ReferenceDeployment,
   readCompose,
-} from './support/reference-deployment.ts';
-import { canRun } from './support/requires.ts';
+} from '@tocsin/test-support/reference-deployment.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { connectAsync } from 'mqtt';
 
 const obstacle = nginxObstacle() ?? postgresObstacle() ?? mosquittoObstacle();
 const callers = 8;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { formExample, type JsonObject, jsonExamples, textExample } from '@tocsin/contract';
 import fixtures from '@tocsin/contract/fixtures/requests.json' with { type: 'json' };
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { type Caller, createCaller } from './support/requests.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 
 interface Case {
   name: string;

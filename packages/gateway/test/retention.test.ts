@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
 import { holdMs } from '../src/core/clock-record.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { startRetention } from '../src/gateway/retention.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { plainOwner } from './support/plain-owner.ts';
-import { RowTamperer } from './support/sealed-rows.ts';
+import { startRetention } from '../src/usecases/retention.ts';
 
 const dayMs = 86_400_000;
 const now = 1_800_000_000_000;

@@ -4,13 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { json, text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Nginx, nginxExample, nginxObstacle } from '@tocsin/test-support/nginx.ts';
+import type { AnswerBody } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync } from 'mqtt';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { Nginx, nginxExample, nginxObstacle } from './support/nginx.ts';
-import type { AnswerBody } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { createTestAuthority } from './support/tls-ca.ts';
 
 interface Site {
   gateway: GatewayProcess;

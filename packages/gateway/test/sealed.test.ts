@@ -7,21 +7,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { findTraces } from '@tocsin/test-support/find-traces.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import { flippedBits, flippedBytes, RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
+import { addSignInRows } from '@tocsin/test-support/sign-in-rows.ts';
+import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { Delivery, Notification, Store } from '../src/gateway/ports.ts';
-import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/gateway/registration.ts';
-import { Keyring } from '../src/store/keyring.ts';
-import { masterKeySource } from '../src/store/master-key.ts';
-import { MasterKeyring } from '../src/store/master-keyring.ts';
-import { sealedColumns } from '../src/store/sealed-places.ts';
+import { transferTables } from '../src/store/copy/transfer-tables.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
-import { transferTables } from '../src/store/transfer-tables.ts';
-import { findTraces } from './support/find-traces.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { notify, signedHeaders } from './support/requests.ts';
-import { flippedBits, flippedBytes, RowTamperer } from './support/sealed-rows.ts';
-import { addSignInRows } from './support/sign-in-rows.ts';
-import { withStore } from './support/stored-notifications.ts';
+import { sealedColumns } from '../src/store/upkeep/places.ts';
+import { Keyring } from '../src/store/vault/keyring.ts';
+import { masterKeySource } from '../src/store/vault/master-key.ts';
+import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
+import type { Delivery, Notification, Store } from '../src/usecases/ports/index.ts';
+import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
 
 /** May be in an answer, but neither in a file nor in the log. */
 const content = {

@@ -1,17 +1,17 @@
 // What an owner is told by email, so that nobody gets into their account unseen.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
+import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
+import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import { createEmailChannel } from '../src/channels/email/index.ts';
 import { createSignInMailer } from '../src/composition/sign-in-mailer.ts';
-import { MailNotSent, type SecurityNotice } from '../src/console/parts.ts';
-import { createOwner, systemMakers } from '../src/gateway/registration.ts';
-import { ConsoleClient } from './support/console-client.ts';
-import { eventually } from './support/eventually.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
-import { plainOwner } from './support/plain-owner.ts';
-import { parseMessage } from './support/smtp-message.ts';
-import { startMailServer } from './support/smtp-server.ts';
-import { SoftwareAuthenticator } from './support/software-authenticator.ts';
+import { MailNotSent, type SecurityNotice } from '../src/console/deps.ts';
+import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 const address = 'ann@example.org';
 

@@ -1,13 +1,13 @@
 // The limit of a key holds over all processes that share a store.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { Connections } from './support/connections.ts';
-import { untilBothAnswered } from './support/crew.ts';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
+import { Connections } from '@tocsin/test-support/connections.ts';
+import { untilBothAnswered } from '@tocsin/test-support/crew.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 
 const limit = 50;
 const requests = 120;

@@ -17,9 +17,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Installation, launcher } from './support/gateway-process.ts';
-import { canRun, type Obstacle, straceObstacle } from './support/requires.ts';
-import { readTrace } from './support/system-calls.ts';
+import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { canRun, type Obstacle, straceObstacle } from '@tocsin/test-support/requires.ts';
+import { readTrace } from '@tocsin/test-support/system-calls.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** Of the user who plants. */

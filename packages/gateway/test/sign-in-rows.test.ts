@@ -5,12 +5,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import type { Store } from '../src/gateway/ports.ts';
+import { findTraces } from '@tocsin/test-support/find-traces.ts';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
+import { addSignInRows, signInCanaries } from '@tocsin/test-support/sign-in-rows.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { findTraces } from './support/find-traces.ts';
-import { plainOwner } from './support/plain-owner.ts';
-import { RowTamperer } from './support/sealed-rows.ts';
-import { addSignInRows, signInCanaries } from './support/sign-in-rows.ts';
+import type { Store } from '../src/usecases/ports/index.ts';
 
 const [ann, bob] = ['own_ann', 'own_bob'];
 

@@ -5,17 +5,17 @@ import { on, once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { usageOf } from './support/process-usage.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { usageOf } from '@tocsin/test-support/process-usage.ts';
 import {
   type Style,
   type StyleReport,
   type SwarmOrder,
   type SwarmReport,
   styles,
-} from './support/slow-client-swarm.ts';
-import { describeTimes, measureRequests } from './support/steady-caller.ts';
+} from '@tocsin/test-support/slow-client-swarm.ts';
+import { describeTimes, measureRequests } from '@tocsin/test-support/steady-caller.ts';
 
 const wantedSockets = 10_000;
 /** Headers have 10 s and requests 15 s, looked at every second; the rest is room for a busy machine. */
@@ -32,7 +32,9 @@ test('Thousands of clients that never finish a request are refused in time while
   const before = await usageOf(gateway);
   const baseline = await measureRequests(gateway, AbortSignal.timeout(2000));
 
-  const swarm = fork(fileURLToPath(new URL('./support/slow-client-swarm.ts', import.meta.url)), { execArgv: [] });
+  const swarm = fork(fileURLToPath(new URL('../../test-support/src/slow-client-swarm.ts', import.meta.url)), {
+    execArgv: [],
+  });
   t.after(() => swarm.kill('SIGKILL'));
   const reports = reportsOf(swarm);
   swarm.send({ port: Number(new URL(gateway.api).port), key: gateway.key, sockets } satisfies SwarmOrder);

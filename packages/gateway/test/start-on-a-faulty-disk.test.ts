@@ -5,12 +5,12 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type CommandResult, type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import mqtt from 'mqtt';
-import { eventually } from './support/eventually.ts';
-import { type CommandResult, type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { notify } from './support/requests.ts';
-import { canRun, type Obstacle, obstacleIn } from './support/requires.ts';
 
 function rootObstacle(): Obstacle {
   return process.getuid?.() === 0 ? null : 'only root can mount file systems and be another user';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import {
   type Delivery,
@@ -10,9 +11,8 @@ import {
   type Lane,
   type Notification,
   type Store,
-} from '../src/gateway/ports.ts';
+} from '../src/usecases/ports/index.ts';
 import type { StoreFixture } from './store-contract.ts';
-import { plainOwner } from './support/plain-owner.ts';
 
 const ownerId = 'own_ann';
 const lease = 20_000;

@@ -1,12 +1,12 @@
-// What every store must do for an owner who reads: see gateway/ports/inbox.ts. Each backend runs this suite.
+// What every store must do for an owner who reads: see usecases/ports/inbox.ts. Each backend runs this suite.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import type { InboxItem } from '../src/gateway/ports/inbox.ts';
-import type { ApiKey, Delivery, Notification, Store } from '../src/gateway/ports.ts';
+import type { InboxItem } from '../src/usecases/ports/inbox.ts';
+import type { ApiKey, Delivery, Notification, Store } from '../src/usecases/ports/index.ts';
 import type { StoreFixture } from './store-contract.ts';
-import { plainOwner } from './support/plain-owner.ts';
 
 const [ann, bob] = ['own_ann', 'own_bob'];
 

@@ -1,16 +1,16 @@
-// What every store must do for whoever signs in: see gateway/ports/sign-in.ts. Each backend runs this suite.
+// What every store must do for whoever signs in: see usecases/ports/sign-in.ts. Each backend runs this suite.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
+import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { EncryptionKeyMissing, type Store } from '../src/usecases/ports/index.ts';
 import {
   AlreadyTaken,
   type OidcIdentity,
   type OneTimeLink,
   type Passkey,
   type Session,
-} from '../src/gateway/ports/sign-in.ts';
-import { EncryptionKeyMissing, type Store } from '../src/gateway/ports.ts';
+} from '../src/usecases/ports/sign-in.ts';
 import type { StoreFixture } from './store-contract.ts';
-import { plainOwner } from './support/plain-owner.ts';
 
 const [ann, bob] = ['own_ann', 'own_bob'];
 const now = 1_800_000_000_000;

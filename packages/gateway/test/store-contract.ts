@@ -14,7 +14,7 @@ import {
   type Owner,
   type Store,
   type StoredDevice,
-} from '../src/gateway/ports.ts';
+} from '../src/usecases/ports/index.ts';
 
 /** A fresh, empty store, and a way to open the same one again, as another process would. */
 export interface StoreFixture {

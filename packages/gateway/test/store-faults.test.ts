@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { notify, signedHeaders } from './support/requests.ts';
-import { canRun, obstacleIn, straceObstacle } from './support/requires.ts';
-import { readAll, withStore } from './support/stored-notifications.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import { canRun, obstacleIn, straceObstacle } from '@tocsin/test-support/requires.ts';
+import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 
 /** Longer than the 2 s that a write waits for a lock: some callers arrive when the first have given up. */
 const arrivingForMs = 3000;

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { runStoreContract } from './store-contract.ts';
 import { runDeliveryContract } from './store-contract-deliveries.ts';
 import { runInboxContract } from './store-contract-inbox.ts';
 import { runSignInContract } from './store-contract-sign-in.ts';
-import { Postgres, postgresObstacle } from './support/postgres.ts';
-import { canRun } from './support/requires.ts';
 
 const obstacle = postgresObstacle();
 

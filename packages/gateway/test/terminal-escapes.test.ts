@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { ConsoleError } from '@tocsin/contract/console';
-import { createDevice, createKey, createOwner, systemMakers } from '../src/gateway/registration.ts';
+import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { openStore } from '../src/store/open-store.ts';
-import type { ConsoleClient } from './support/console-client.ts';
-import { Installation } from './support/gateway-process.ts';
-import { type LocalConsole, startLocalConsole } from './support/local-console.ts';
+import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 /** What terminals obey or are confused by, one each. */
 const hostile = {

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { rawRequest } from '@tocsin/test-support/raw-request.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { SecureCaller } from '@tocsin/test-support/secure-caller.ts';
+import { createTestAuthority, type IssuedCertificate, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync } from 'mqtt';
-import { openTls, type Tls } from '../src/tls/index.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { type LocalGateway, startLocalGateway } from './support/local-gateway.ts';
-import { rawRequest } from './support/raw-request.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { SecureCaller } from './support/secure-caller.ts';
-import { createTestAuthority, type IssuedCertificate, type TestAuthority } from './support/tls-ca.ts';
+import { openTls, type Tls } from '../src/process/tls/index.ts';
 
 const run = promisify(execFile);
 

@@ -1,13 +1,13 @@
 // What an OpenTelemetry collector is told.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { OtlpCollector, type ReceivedSpan } from './support/otlp-collector.ts';
-import { serveAndGiveUp } from './support/refusal-to-start.ts';
-import { notify, send } from './support/requests.ts';
-import { scrape } from './support/scrape.ts';
-import { startMailServer } from './support/smtp-server.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { OtlpCollector, type ReceivedSpan } from '@tocsin/test-support/otlp-collector.ts';
+import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { notify, send } from '@tocsin/test-support/requests.ts';
+import { scrape } from '@tocsin/test-support/scrape.ts';
+import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 const kinds = { internal: 1, server: 2, client: 3 };
 const parentId = 'b7ad6b7169203331';

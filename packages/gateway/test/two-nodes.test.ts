@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { SuccessAnswer } from '@tocsin/contract';
-import { type Cluster, clusterObstacle, startCluster } from './support/cluster.ts';
-import { Connections } from './support/connections.ts';
-import { eventually } from './support/eventually.ts';
-import type { GatewayProcess } from './support/gateway-process.ts';
-import { Subscriber } from './support/mqtt-subscriber.ts';
-import { notify } from './support/requests.ts';
-import { canRun } from './support/requires.ts';
-import { startMailServer, type TestMailServer } from './support/smtp-server.ts';
+import { type Cluster, clusterObstacle, startCluster } from '@tocsin/test-support/cluster.ts';
+import { Connections } from '@tocsin/test-support/connections.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 const promisedMs = 1000;
 /** A lease, and a look for those that have passed. */

@@ -1,9 +1,9 @@
 // What one process changes, the others act upon: at once where something is allowed, within a second where it is taken away.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { eventually } from './support/eventually.ts';
-import { Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
 
 const promisedMs = 1000;
 /** For the requests that observe it, on a busy machine. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { createConsole } from '../src/console/app.ts';
+import { createConsole } from '../src/console/server.ts';
 import { addWebApp } from '../src/console/web-app.ts';
 
 const page = '<!doctype html><title>Tocsin</title>';

@@ -5,9 +5,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
-import { databaseFileName } from '../src/store/open-store.ts';
-import { Connections } from './support/connections.ts';
+import { Connections } from '@tocsin/test-support/connections.ts';
 import {
   childrenOf,
   exitWithin,
@@ -18,11 +16,13 @@ import {
   replaced,
   untilBothAnswered,
   workersOf,
-} from './support/crew.ts';
-import { eventually } from './support/eventually.ts';
-import { type GatewayProcess, Installation } from './support/gateway-process.ts';
-import { notify } from './support/requests.ts';
-import { readAll, withStore } from './support/stored-notifications.ts';
+} from '@tocsin/test-support/crew.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
+import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
+import { databaseFileName } from '../src/store/files/data-folder.ts';
 
 test('A device gets every notification once, whichever of two workers took it, also those that it missed', async (t) => {
   const { gateway } = await start(t);

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@tocsin/contract';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
-import type { NotificationContent } from '../../gateway/src/gateway/ports.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
+import type { NotificationContent } from '../../gateway/src/usecases/ports/index.ts';
 
 type Example = Partial<NotificationContent> & Pick<NotificationContent, 'title' | 'source'> & { minutesAgo: number };
 

@@ -1,9 +1,9 @@
 // One notification, opened: its text, its data, and what became of it.
 import assert from 'node:assert/strict';
 import { after, suite, type TestContext } from 'node:test';
+import { TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import type { Locator, Page } from 'playwright-core';
-import { TestMailServer } from '../../gateway/test/support/smtp-server.ts';
-import { withStore } from '../../gateway/test/support/stored-notifications.ts';
 import { openInbox, type PageOptions, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 

@@ -1,8 +1,8 @@
 // Every page at every width, with and without the network: what a person needs is on the screen and not covered.
 import assert from 'node:assert/strict';
 import { suite, type TestContext } from 'node:test';
+import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import type { Page } from 'playwright-core';
-import { isLongRun } from '../../gateway/test/support/long-run.ts';
 import { openInbox } from './support/browser.ts';
 import { expectNoSidewaysScroll } from './support/expectations.ts';
 import {

@@ -1,8 +1,8 @@
 // Notifications of the largest size, made to be slow, in a real page.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
-import type { Notification } from '../../gateway/src/gateway/ports.ts';
-import { isLongRun } from '../../gateway/test/support/long-run.ts';
+import { isLongRun } from '@tocsin/test-support/long-run.ts';
+import type { Notification } from '../../gateway/src/usecases/ports/index.ts';
 import { openInbox } from './support/browser.ts';
 import { expectNoSidewaysScroll } from './support/expectations.ts';
 import { expectInReach } from './support/geometry.ts';

@@ -1,8 +1,8 @@
 // The app on a phone: small at first sight, installable, and there without the network.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
-import { eventually } from '../../gateway/test/support/eventually.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectNoSidewaysScroll } from './support/expectations.ts';
 import { controlled } from './support/pushed.ts';

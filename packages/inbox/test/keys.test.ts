@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { suite } from 'node:test';
 import { promisify } from 'node:util';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
 import type { Locator, Page } from 'playwright-core';
-import { eventually } from '../../gateway/test/support/eventually.ts';
-import { notify } from '../../gateway/test/support/requests.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 

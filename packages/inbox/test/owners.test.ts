@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, suite } from 'node:test';
 import type { OwnerOverview } from '@tocsin/contract/console';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import type { Locator, Page } from 'playwright-core';
-import { notify } from '../../gateway/test/support/requests.ts';
-import { startMailServer, type TestMailServer } from '../../gateway/test/support/smtp-server.ts';
-import { SoftwareAuthenticator } from '../../gateway/test/support/software-authenticator.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 

@@ -1,8 +1,8 @@
 // Ringing: what a push message becomes, in the real service worker of a real browser.
 import assert from 'node:assert/strict';
 import { after, suite, type TestContext } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
-import { eventually } from '../../gateway/test/support/eventually.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 import { type PushService, startPushService } from './support/push-service.ts';

@@ -1,8 +1,8 @@
 // Looking for something: filters, words, and a history that takes a while.
 import assert from 'node:assert/strict';
 import { before, suite, type TestContext } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
-import { eventually } from '../../gateway/test/support/eventually.ts';
 import { openInbox, type PageOptions, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 import { addHistory } from './support/history.ts';

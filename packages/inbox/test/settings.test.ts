@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
-import { eventually } from '../../gateway/test/support/eventually.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 import { expectInReach, expectInsideWindow } from './support/geometry.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, suite } from 'node:test';
+import { linkFor } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { TestOidcProvider } from '@tocsin/test-support/oidc-provider.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import type { CDPSession, Page } from 'playwright-core';
-import { linkFor } from '../../gateway/test/support/console-client.ts';
-import { eventually } from '../../gateway/test/support/eventually.ts';
-import { TestOidcProvider } from '../../gateway/test/support/oidc-provider.ts';
-import { startMailServer, type TestMailServer } from '../../gateway/test/support/smtp-server.ts';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 

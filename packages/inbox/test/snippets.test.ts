@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { parse } from 'yaml';
-import { type GatewayProcess, Installation } from '../../gateway/test/support/gateway-process.ts';
-import { canRun, type Obstacle, obstacleIn } from '../../gateway/test/support/requires.ts';
 import { type SnippetKey, type SnippetLanguage, snippetMakers } from '../src/pages/keys/snippets.ts';
 
 /** Everything that means something to a shell, a string literal or a template. */

@@ -1,8 +1,8 @@
 // A real browser in wp-admin. Pages fail their test on errors in them and on requests to strangers.
 import { existsSync } from 'node:fs';
 import type { TestContext } from 'node:test';
+import type { Obstacle } from '@tocsin/test-support/requires.ts';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import type { Obstacle } from '../../../packages/gateway/test/support/requires.ts';
 import { watchPages } from '../../../packages/inbox/test/support/watch-pages.ts';
 import type { WordPressSite } from './wordpress-site.ts';
 

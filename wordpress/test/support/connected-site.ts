@@ -1,11 +1,11 @@
 // A site and the gateway that it tells: both real, both on 127.0.0.1, the companion connected with a key that takes only
 // signed requests.
 import { rmSync } from 'node:fs';
-import type { Notification } from '../../../packages/gateway/src/gateway/ports.ts';
-import { eventually } from '../../../packages/gateway/test/support/eventually.ts';
-import { type GatewayProcess, Installation } from '../../../packages/gateway/test/support/gateway-process.ts';
-import { findFreePort } from '../../../packages/gateway/test/support/mosquitto.ts';
-import { readAll, withStore } from '../../../packages/gateway/test/support/stored-notifications.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
+import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
+import type { Notification } from '../../../packages/gateway/src/usecases/ports/index.ts';
 import { atExit } from './at-exit.ts';
 import { type SiteOptions, WordPressSite } from './wordpress-site.ts';
 

@@ -2,7 +2,7 @@
 import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Obstacle, obstacleIn } from '../../../packages/gateway/test/support/requires.ts';
+import { type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 
 /** scripts/fetch-wordpress.mjs fills it. */
 export const wordpressCache = fileURLToPath(new URL('../../../node_modules/.cache/tocsin-wordpress', import.meta.url));

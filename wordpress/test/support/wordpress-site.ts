@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { eventually } from '../../../packages/gateway/test/support/eventually.ts';
-import { findFreePort } from '../../../packages/gateway/test/support/mosquitto.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
 import { atExit } from './at-exit.ts';
 import { SiteVisitor } from './site-visitor.ts';
 import {

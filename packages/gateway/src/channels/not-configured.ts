@@ -1,4 +1,4 @@
-import type { Channel } from '../gateway/ports.ts';
+import type { Channel } from '../usecases/ports/index.ts';
 
 /** Stands where a provider is not set up: every target fails, and the message says why. Nothing is skipped in silence. */
 export function createNotConfigured<Target>(error: string): Channel<Target> {

@@ -1,11 +1,11 @@
 // The one list of channels: each made from its settings, each behind a guard of its own.
-import type { EmailConfig, MqttConfig, PushConfig } from '../channel-config.ts';
+import type { EmailConfig, MqttConfig, PushConfig } from '../config/channels.ts';
 import type { AddressPolicy } from '../core/address-policy.ts';
 import type { MqttTarget, PushTarget } from '../core/plan.ts';
+import { type BreakerState, type GuardOptions, guard } from '../delivery/guard.ts';
+import { shareByOwner } from '../delivery/owner-share.ts';
 import { createEgress, type Egress } from '../egress/index.ts';
-import { type BreakerState, type GuardOptions, guard } from '../gateway/guard.ts';
-import { shareByOwner } from '../gateway/owner-share.ts';
-import type { Channel, Channels, ManagedChannel, Store } from '../gateway/ports.ts';
+import type { Channel, Channels, ManagedChannel, Store } from '../usecases/ports/index.ts';
 import type { EmailChannel } from './email/index.ts';
 import { createCustomPublisher } from './mqtt/custom.ts';
 import { createMqttChannel } from './mqtt/index.ts';

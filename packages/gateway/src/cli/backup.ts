@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
-import { readConfig } from '../config.ts';
-import { writeBackup } from '../store/backup.ts';
-import { openSnapshot } from '../store/open-snapshot.ts';
+import { readConfig } from '../config/server.ts';
+import { writeBackup } from '../store/copy/backup.ts';
+import { openSnapshot } from '../store/copy/open-snapshot.ts';
 import { type Command, isoTime } from './command.ts';
 import { describeCounts, megabytes, showProgress, yieldToServer } from './copy-output.ts';
 

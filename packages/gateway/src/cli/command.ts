@@ -1,9 +1,9 @@
 // What a command is, and what every command can use.
 import type { ParseArgsConfig } from 'node:util';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config/server.ts';
 import { isPrintable, printable, unprintableProblem } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import type { Owner, Store } from '../gateway/ports.ts';
+import type { Owner, Store } from '../usecases/ports/index.ts';
 
 type OptionConfigs = NonNullable<ParseArgsConfig['options']>;
 

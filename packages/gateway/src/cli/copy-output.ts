@@ -1,6 +1,6 @@
 // What the commands that copy a store have in common: they make way for the server, and tell how far they are.
 import { constants, setPriority } from 'node:os';
-import type { Progress } from '../store/transfer.ts';
+import type { Progress } from '../store/copy/transfer.ts';
 import { counted } from './command.ts';
 
 const everyMs = 500;

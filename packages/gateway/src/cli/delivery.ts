@@ -1,7 +1,7 @@
 // What could not be delivered at the first attempt: what waits, what was given up and why.
 
 import { Problem } from '../core/problem.ts';
-import type { Delivery, MqttProgress, Owner, Store } from '../gateway/ports.ts';
+import type { Delivery, MqttProgress, Owner, Store } from '../usecases/ports/index.ts';
 import {
   type Arguments,
   type Command,

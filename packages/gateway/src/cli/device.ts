@@ -1,7 +1,7 @@
 import { configuredListeners, deviceUrls } from '../core/device-urls.ts';
 import type { Device } from '../core/plan.ts';
-import type { StoredDevice } from '../gateway/ports.ts';
-import { createDevice, systemMakers as makers } from '../gateway/registration.ts';
+import type { StoredDevice } from '../usecases/ports/index.ts';
+import { createDevice, systemMakers as makers } from '../usecases/registration.ts';
 import {
   type Command,
   type CommandGroup,

@@ -1,6 +1,6 @@
 import { defaults } from '@tocsin/contract';
 import { printable } from '../core/printable.ts';
-import type { Notification } from '../gateway/ports.ts';
+import type { Notification } from '../usecases/ports/index.ts';
 import { type CommandGroup, isoTime, ownerOption, resolveOwner, UsageError, withStore } from './command.ts';
 
 const defaultLimit = 50;

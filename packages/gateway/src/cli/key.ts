@@ -2,8 +2,8 @@ import { type KeyType, keyTypes, notifyKeyTypes, parseAllowedDomain } from '@toc
 import { isImportable } from '../core/key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { formatRate, parseRate, type Rate } from '../core/rate.ts';
-import { type ApiKey, KeyExists } from '../gateway/ports.ts';
-import { createKey, systemMakers as makers } from '../gateway/registration.ts';
+import { type ApiKey, KeyExists } from '../usecases/ports/index.ts';
+import { createKey, systemMakers as makers } from '../usecases/registration.ts';
 import {
   type Arguments,
   type CommandGroup,

@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { isTooManyFiles, tooManyFiles } from '../core/file-error.ts';
 import { printableJson, printableLines } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../gateway/ports.ts';
+import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../usecases/ports/index.ts';
 import {
   type Arguments,
   type Command,

@@ -1,4 +1,4 @@
-import type { MasterKeyStatus, RotationProgress, RotationReport } from '../gateway/ports.ts';
+import type { MasterKeyStatus, RotationProgress, RotationReport } from '../usecases/ports/index.ts';
 import { type CommandGroup, counted, table, UsageError, withStore } from './command.ts';
 
 export const masterKeyCommands: CommandGroup = {

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/server.ts';
 import { databaseUrlWanted, parseDatabaseUrl } from '../core/database-url.ts';
 import { Problem } from '../core/problem.ts';
 import { migrateStore } from '../store/migrate-store.ts';

@@ -16,7 +16,7 @@ import {
   type Store,
   type StoredDevice,
   type StoredPushTarget,
-} from '../gateway/ports.ts';
+} from '../usecases/ports/index.ts';
 import { type Command, counted, isoTime, notFound, type Output, withStore } from './command.ts';
 
 const pageSize = 500;

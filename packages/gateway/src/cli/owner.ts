@@ -1,12 +1,12 @@
-import { type Config, parseSwitch } from '../config.ts';
+import { type Config, parseSwitch } from '../config/server.ts';
 import { byName, configuredListeners } from '../core/device-urls.ts';
-import { isOneAddress } from '../core/mail-address.ts';
+import { isOneAddress } from '../core/email-address.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import { linkLifetimes, makeLink } from '../gateway/one-time-links.ts';
-import type { QuotaUse } from '../gateway/ports/limits.ts';
-import type { Owner } from '../gateway/ports.ts';
-import { createOwner, systemMakers as makers } from '../gateway/registration.ts';
+import { linkLifetimes, makeLink } from '../usecases/one-time-links.ts';
+import type { Owner } from '../usecases/ports/index.ts';
+import type { QuotaUse } from '../usecases/ports/limits.ts';
+import { createOwner, systemMakers as makers } from '../usecases/registration.ts';
 import {
   type Arguments,
   type CommandGroup,

@@ -1,11 +1,11 @@
 import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
 import { tokenProblem } from '../channels/push/token.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/server.ts';
 import { digestOf, randomBase62 } from '../core/key-format.ts';
 import type { PushTarget } from '../core/plan.ts';
 import { Problem } from '../core/problem.ts';
-import type { Store, StoredPushTarget } from '../gateway/ports.ts';
-import { systemMakers as makers } from '../gateway/registration.ts';
+import type { Store, StoredPushTarget } from '../usecases/ports/index.ts';
+import { systemMakers as makers } from '../usecases/registration.ts';
 import {
   type Arguments,
   type CommandGroup,

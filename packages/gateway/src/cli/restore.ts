@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { readConfig } from '../config.ts';
-import { restore } from '../store/restore.ts';
+import { readConfig } from '../config/server.ts';
+import { restore } from '../store/copy/restore.ts';
 import { type Command, isoTime } from './command.ts';
 import { describeCounts, showProgress } from './copy-output.ts';
 

@@ -1,9 +1,9 @@
 import cluster from 'node:cluster';
 import { isatty } from 'node:tty';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config/server.ts';
 import { Problem } from '../core/problem.ts';
-import type { FirstRun } from '../gateway/first-run.ts';
 import type { Gateway } from '../main.ts';
+import type { FirstRun } from '../usecases/first-run.ts';
 import type { Command } from './command.ts';
 import { deviceJson } from './device.ts';
 
@@ -17,7 +17,10 @@ export const serveCommand: Command = {
       return serveAsWorker(config, signals, Number(environment.TOCSIN_WORKER), !args.flag('json'));
     }
     // Loaded only here: the other commands start in half the time without the servers.
-    const [{ createLog }, { startGateway }] = await Promise.all([import('../log.ts'), import('../main.ts')]);
+    const [{ createLog }, { startGateway }] = await Promise.all([
+      import('../observability/log.ts'),
+      import('../main.ts'),
+    ]);
     const isForPeople = process.stdout.isTTY && !args.flag('json');
     const log = createLog(config.logLevel, isForPeople);
     const gateway = await startGateway(config, log);
@@ -39,9 +42,9 @@ export const serveCommand: Command = {
  */
 async function serveAsWorker(config: Config, signals: Signals, number: number, isForPeople: boolean): Promise<never> {
   const [{ createLog }, { startWorker }, { linkToHead }] = await Promise.all([
-    import('../log.ts'),
+    import('../observability/log.ts'),
     import('../main.ts'),
-    import('../workers/head-link.ts'),
+    import('../process/workers/primary-link.ts'),
   ]);
   const log = createLog(config.logLevel, isForPeople, number);
   const head = linkToHead();

@@ -1,7 +1,7 @@
 // What the console mails, and over which channel.
 import type { EmailChannel } from '../channels/email/index.ts';
-import type { Letter } from '../channels/email/letter.ts';
-import { MailNotSent, type SecurityNotice, type SignInMailer } from '../console/parts.ts';
+import type { Letter } from '../channels/email/transactional-email.ts';
+import { MailNotSent, type SecurityNotice, type SignInMailer } from '../console/deps.ts';
 import { browserName } from '../core/browser-name.ts';
 
 const ignore = "If you didn't request this, ignore this email. The link works once.";

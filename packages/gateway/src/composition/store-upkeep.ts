@@ -1,10 +1,10 @@
 // What the head does for its store besides using it: looks for damage once, and keeps the write-ahead log short.
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import type { Store } from '../gateway/ports.ts';
-import type { Log } from '../log.ts';
-import { databaseFileName } from '../store/open-store.ts';
+import type { Config } from '../config/server.ts';
+import type { Log } from '../observability/log.ts';
+import { databaseFileName } from '../store/files/data-folder.ts';
 import { findWalDamage } from '../store/sqlite/wal-damage.ts';
+import type { Store } from '../usecases/ports/index.ts';
 
 /** While little is written nothing else empties the log, and damage to it would cost whatever is in it. */
 const checkpointMs = 60_000;

@@ -1,8 +1,8 @@
 // Whatever a route throws → what the app is told. Anything that is not known here is a fault of ours.
 import type { ConsoleError, ConsoleErrorCode } from '@tocsin/contract/console';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { EncryptionKeyMissing, StoreUnavailable } from '../gateway/ports.ts';
-import type { ConsoleApiParts } from './parts.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../usecases/ports/index.ts';
+import type { ConsoleApiParts } from './deps.ts';
 import { ConsoleRefusal } from './refusal.ts';
 
 const statuses: Record<ConsoleErrorCode, number> = {

@@ -1,7 +1,7 @@
 // The description of the public API for the app's page about it, which people read before they sign in.
 import { openApiDocument } from '@tocsin/contract';
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from './parts.ts';
+import type { ConsoleApiParts } from './deps.ts';
 
 export function addOpenApiRoute(api: FastifyInstance, { addresses, service }: ConsoleApiParts): void {
   const document = openApiDocument(service.version);

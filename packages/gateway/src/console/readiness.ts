@@ -1,6 +1,6 @@
 // Whether this process can do its work, dependency by dependency. Only the store decides: a provider that is down must
 // not take a node out of its balancer, since notifications are stored and sent later.
-import type { ManagedChannel, Store } from '../gateway/ports.ts';
+import type { ManagedChannel, Store } from '../usecases/ports/index.ts';
 
 /** Never more than these words: what a check says may name hosts. */
 export type DependencyState = 'ok' | 'unavailable' | 'not configured';

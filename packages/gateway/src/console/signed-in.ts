@@ -1,7 +1,7 @@
 // Who is asking. The hook in `api.ts` looks the session up before any route but those of signing in.
 import type { FastifyRequest } from 'fastify';
-import type { Session } from '../gateway/ports/sign-in.ts';
-import type { Owner } from '../gateway/ports.ts';
+import type { Owner } from '../usecases/ports/index.ts';
+import type { Session } from '../usecases/ports/sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 
 export interface SignedIn {

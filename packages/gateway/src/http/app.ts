@@ -2,13 +2,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type ErrorCode, openApiDocument } from '@tocsin/contract';
 import type { AddressPolicy } from '../core/address-policy.ts';
-import { limitUnit } from '../core/limit-unit.ts';
 import { normalize } from '../core/normalize.ts';
 import { bodyFormat, parseBody } from '../core/parse-body.ts';
+import { limitUnit } from '../core/rate-limit-key.ts';
 import { Refusal } from '../core/refusal.ts';
-import type { Accepted, AcceptRequest } from '../gateway/accept.ts';
-import { type Answer, acceptedAnswer, refusalAnswer, toText } from './answer.ts';
-import { type AnswerOnceParts, answerOnce } from './answer-once.ts';
+import type { Accepted, AcceptRequest } from '../usecases/accept.ts';
 import { type Authenticator, type Credentials, checkSigned, type Identified, identify } from './authenticate.ts';
 import { ClientGone, checkDeclaredLength, dropBody, readBody } from './body.ts';
 import { clientAddress, type Networks } from './client-address.ts';
@@ -18,6 +16,8 @@ import { toRefusal } from './errors.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
 import type { OwnerQuota } from './owner-quota.ts';
+import { type Answer, acceptedAnswer, refusalAnswer, toText } from './response.ts';
+import { type AnswerOnceParts, answerOnce } from './with-idempotency.ts';
 
 export interface AppParts extends AnswerOnceParts {
   authenticator: Authenticator;

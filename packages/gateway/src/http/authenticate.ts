@@ -4,9 +4,9 @@ import { isSignatureValid, notifyKeyTypes, signatureWindowMs } from '@tocsin/con
 import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
 import { isOriginAllowed } from '../core/origin-policy.ts';
 import { authenticationUnavailable, Refusal } from '../core/refusal.ts';
-import type { Directory } from '../gateway/directory.ts';
-import { type ApiKey, type SignatureStore, StoreUnavailable } from '../gateway/ports.ts';
-import type { Limits } from './limits.ts';
+import type { Directory } from '../usecases/directory.ts';
+import { type ApiKey, type SignatureStore, StoreUnavailable } from '../usecases/ports/index.ts';
+import type { Limits } from './rate-limits.ts';
 
 export interface Authenticator {
   directory: Directory;

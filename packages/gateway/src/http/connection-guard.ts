@@ -13,8 +13,8 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { limitUnit } from '../core/limit-unit.ts';
 import { plainSocketOf } from '../core/plain-socket.ts';
+import { limitUnit } from '../core/rate-limit-key.ts';
 import { isTrusted, type Networks } from './client-address.ts';
 
 export type ServerMaker = (options: NodeServerOptions, listener: RequestListener) => Server;

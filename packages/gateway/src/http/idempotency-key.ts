@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { BodyFormat } from '../core/parse-body.ts';
 import { Refusal } from '../core/refusal.ts';
-import type { IdempotencyClaim } from '../gateway/ports.ts';
+import type { IdempotencyClaim } from '../usecases/ports/index.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
 const maxLength = 255;

@@ -2,8 +2,8 @@
 // first request of an owner waits for it: processes on the same store can together exceed a quota by what they accept in about a second.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../core/refusal.ts';
-import type { Accept } from '../gateway/accept.ts';
-import { type LimitStore, quotaIds, type Standing } from '../gateway/ports/limits.ts';
+import type { Accept } from '../usecases/accept.ts';
+import { type LimitStore, quotaIds, type Standing } from '../usecases/ports/limits.ts';
 
 export interface QuotaLimits {
   /** Notifications in a day; 0: no limit. */

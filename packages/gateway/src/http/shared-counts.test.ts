@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Rate } from '../core/rate.ts';
-import { type ApiKey, type LimitStore, type RequestCount, type Standing, StoreUnavailable } from '../gateway/ports.ts';
+import {
+  type ApiKey,
+  type LimitStore,
+  type RequestCount,
+  type Standing,
+  StoreUnavailable,
+} from '../usecases/ports/index.ts';
 import { SharedCounts } from './shared-counts.ts';
 
 const rate: Rate = { requests: 3, seconds: 60 };

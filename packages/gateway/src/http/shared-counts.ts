@@ -1,7 +1,7 @@
 // Requests per key, counted in the store for all processes on it. A store that does not answer in time is done without:
 // limits must never take the API down.
 import type { Rate } from '../core/rate.ts';
-import type { ApiKey, LimitStore, Standing } from '../gateway/ports.ts';
+import type { ApiKey, LimitStore, Standing } from '../usecases/ports/index.ts';
 
 export interface SharedCountsParts {
   store: Pick<LimitStore, 'countRequests'>;

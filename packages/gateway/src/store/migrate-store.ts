@@ -1,13 +1,15 @@
 // Moves the embedded store into a PostgreSQL database. Can be repeated: the second time only what changed is written.
 import { join } from 'node:path';
-import { refuseUnknownSchema } from './backup.ts';
-import { copyIntoPostgres } from './copy-into-postgres.ts';
-import { nameInstallation } from './installation.ts';
-import { masterKeySource } from './master-key.ts';
-import { databaseFileName, masterKeyFileName, openStore, type StoreOptions } from './open-store.ts';
+import { refuseUnknownSchema } from './copy/backup.ts';
+import { copyIntoPostgres } from './copy/copy-into-postgres.ts';
+import { nameInstallation } from './copy/installation.ts';
+import { openSqliteSnapshot } from './copy/sqlite-snapshot.ts';
+import type { CopiedTable, Progress } from './copy/transfer.ts';
+import { databaseFileName, masterKeyFileName } from './files/data-folder.ts';
+import { openStore } from './open-store.ts';
+import type { StoreOptions } from './schema/store-options.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
-import { openSqliteSnapshot } from './sqlite/snapshot.ts';
-import type { CopiedTable, Progress } from './transfer.ts';
+import { masterKeySource } from './vault/master-key.ts';
 
 export async function migrateStore(
   { dataDir, masterKey }: Omit<StoreOptions, 'databaseUrl'>,

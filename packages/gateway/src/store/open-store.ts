@@ -1,61 +1,42 @@
 // Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type { GivenMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
-import { type Store, StoreUnavailable } from '../gateway/ports.ts';
-import { createClockStore } from './clock.ts';
-import { admitUse } from './copy-marker.ts';
-import { isThere, makeFolder } from './data-folder.ts';
-import type { Database, OnBatch } from './database.ts';
-import { createDeliveryStore } from './deliveries.ts';
-import { createDeviceStore } from './devices.ts';
-import { createDispatchStore } from './dispatches.ts';
-import { createIdempotencyStore } from './idempotency.ts';
-import { createInboxStore } from './inbox.ts';
-import { Keyring } from './keyring.ts';
-import { createKeyStore } from './keys.ts';
-import { createLegacyCheck } from './legacy-installation.ts';
-import { createLimitStore } from './limits.ts';
-import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './lost-database.ts';
-import { masterKeySource, removeAbandonedDrafts } from './master-key.ts';
-import { MasterKeyring } from './master-keyring.ts';
-import { migrations } from './migrations.ts';
-import { createMqttSessionStore } from './mqtt-sessions.ts';
-import { createNotificationStore } from './notifications.ts';
-import { createOwnerTotals } from './owner-totals.ts';
-import { createOwnerStore } from './owners.ts';
-import { createProbe } from './probe.ts';
-import { createPushTargetStore } from './push-targets.ts';
-import { createMasterKeyStore } from './rotation.ts';
-import { createTakeOverUpkeep, findRolledBack, prepareRowVersions, trustRows } from './row-version-scan.ts';
-import { RowVersions } from './row-versions.ts';
-import { admitSchema } from './schema-version.ts';
+import { type Store, StoreUnavailable } from '../usecases/ports/index.ts';
+import { databaseFileName, isThere, makeFolder, masterKeyFileName } from './files/data-folder.ts';
+import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './files/lost-database.ts';
+import { createClockStore } from './repositories/clock.ts';
+import { createSignInKeyStore } from './repositories/credentials.ts';
+import { createDeliveryStore } from './repositories/deliveries.ts';
+import { createDeviceStore } from './repositories/devices.ts';
+import { createDispatchStore } from './repositories/dispatches.ts';
+import { createIdempotencyStore } from './repositories/idempotency.ts';
+import { createInboxStore } from './repositories/inbox.ts';
+import { createKeyStore } from './repositories/keys.ts';
+import { createLimitStore } from './repositories/limits.ts';
+import { createMqttSessionStore } from './repositories/mqtt-sessions.ts';
+import { createNotificationStore } from './repositories/notifications.ts';
+import { createOwnerTotals } from './repositories/owner-totals.ts';
+import { createOwnerStore } from './repositories/owners.ts';
+import { createProbe } from './repositories/probe.ts';
+import { createPushTargetStore } from './repositories/push-targets.ts';
+import { createSessionStore } from './repositories/sessions.ts';
+import { admitUse } from './schema/copy-marker.ts';
+import type { Database, OnBatch } from './schema/database.ts';
+import { createLegacyCheck } from './schema/legacy-installation.ts';
+import { migrations } from './schema/migrations.ts';
+import { admitSchema } from './schema/schema-version.ts';
+import type { StoreOptions } from './schema/store-options.ts';
 import { SearchThread } from './search/thread-client.ts';
-import { createSecretStore } from './secrets.ts';
-import { createSessionStore } from './sessions.ts';
-import { createSignInKeyStore } from './sign-in-keys.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
-import { verify } from './verify.ts';
-
-export interface StoreOptions {
-  dataDir: string;
-  /** PostgreSQL; null: SQLite in the data directory. The master key may lie in the data directory either way. */
-  databaseUrl?: string | null;
-  masterKey: GivenMasterKeys | null;
-  /** Hears what to do when a master key comes into use that this process does not have. */
-  onMasterKeyMissing?: (message: string) => void;
-  /** Called where a newer version has extended the schema, with what to do. */
-  onNewerSchema?: (message: string) => void;
-  /** Hears of rows that are refused because an earlier state of them was put back. */
-  onRowRefused?: (message: string) => void;
-  onBatch?: OnBatch;
-  /** Hears that the disk is full and nothing can be stored now; without it such a store is not opened. */
-  onFull?: () => void;
-}
-
-export const databaseFileName = 'tocsin.db';
-export const masterKeyFileName = 'master.key';
+import { createMasterKeyStore } from './upkeep/rotation.ts';
+import { createTakeOverUpkeep, findRolledBack, prepareRowVersions, trustRows } from './upkeep/row-version-scan.ts';
+import { verify } from './upkeep/verify.ts';
+import { Keyring } from './vault/keyring.ts';
+import { masterKeySource, removeAbandonedDrafts } from './vault/master-key.ts';
+import { MasterKeyring } from './vault/master-keyring.ts';
+import { RowVersions } from './vault/row-versions.ts';
+import { createSecretStore } from './vault/secrets.ts';
 
 /** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
 export async function openStore(

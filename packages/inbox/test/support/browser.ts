@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
+import { ConsoleClient, linkFor } from '@tocsin/test-support/console-client.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { type AnswerBody, notify } from '@tocsin/test-support/requests.ts';
+import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { ConsoleClient, linkFor } from '../../../gateway/test/support/console-client.ts';
-import { type GatewayProcess, Installation } from '../../../gateway/test/support/gateway-process.ts';
-import { type AnswerBody, notify } from '../../../gateway/test/support/requests.ts';
-import { canRun, type Obstacle } from '../../../gateway/test/support/requires.ts';
 import { watchPages } from './watch-pages.ts';
 
 /** The headless shell is quick, but has nothing to show notifications with; the whole browser has. */

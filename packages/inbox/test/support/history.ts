@@ -1,7 +1,7 @@
 // Notifications that have been there for a while, put into the store as the service would have.
 import { randomBytes } from 'node:crypto';
-import type { Notification } from '../../../gateway/src/gateway/ports.ts';
-import { withStore } from '../../../gateway/test/support/stored-notifications.ts';
+import { withStore } from '@tocsin/test-support/stored-notifications.ts';
+import type { Notification } from '../../../gateway/src/usecases/ports/index.ts';
 import type { InboxSite } from './browser.ts';
 
 /** One per entry, a second apart, the last of them at `endsAt`; gives their ids. */

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { WebPushStandIn } from '../../../gateway/test/support/push-web-push-stand-in.ts';
-import { createTestAuthority } from '../../../gateway/test/support/tls-ca.ts';
+import { WebPushStandIn } from '@tocsin/test-support/push-web-push-stand-in.ts';
+import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 
 export interface PushService {
   /** What the service has to be started with, so that it may and can send here. */

@@ -1,6 +1,7 @@
 // Push messages into the real service worker, and the notifications that it shows.
+
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { CDPSession, Page, Worker } from 'playwright-core';
-import { eventually } from '../../../gateway/test/support/eventually.ts';
 
 export interface Shown {
   title: string;

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createConsole } from '../../../gateway/src/console/app.ts';
+import { createConsole } from '../../../gateway/src/console/server.ts';
 import { addWebApp } from '../../../gateway/src/console/web-app.ts';
 
 const built = fileURLToPath(new URL('../../dist/', import.meta.url));

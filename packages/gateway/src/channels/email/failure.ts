@@ -1,6 +1,6 @@
 // What nodemailer reports → what became of the mail. The server's own words stay here: of its answer only the number
 // goes on, since the text may quote addresses, the mail or the sign-in.
-import type { NotSent } from '../../core/answer.ts';
+import type { NotSent } from '../../core/response.ts';
 
 export interface Failure {
   outcome: NotSent;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { severities } from '@tocsin/contract';
-import type { Notification } from '../../gateway/ports.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
 import { format } from './format.ts';
 
 const notification: Notification = {

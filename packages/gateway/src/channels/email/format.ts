@@ -1,8 +1,8 @@
 // A notification → what the mail says. Pure.
-import type { Notification } from '../../gateway/ports.ts';
-import { cut, oneLine } from './clean.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
 import { renderHtml } from './html.ts';
 import { renderText } from './plain-text.ts';
+import { cut, oneLine } from './sanitize.ts';
 
 export interface MailContent {
   subject: string;

@@ -1,9 +1,9 @@
 // The page in the mail. Styles are inline because many readers drop everything else; the style block only adds dark mode
 // and small screens where it is understood. Nothing is loaded from anywhere.
 import { dataBesideBody, type Severity } from '@tocsin/contract';
-import type { Notification } from '../../gateway/ports.ts';
-import { manyLines, oneLine } from './clean.ts';
-import { originOf, type Row, tableOf } from './facts.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
+import { originOf, type Row, tableOf } from './email-fields.ts';
+import { manyLines, oneLine } from './sanitize.ts';
 
 /** White text on each of them has a contrast of at least 4.5. */
 const colours: Record<Severity | 'none', string> = {

@@ -1,17 +1,17 @@
 // Mail, over the operator's own mail server.
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import type { EmailConfig } from '../../channel-config.ts';
-import type { Outcome } from '../../core/answer.ts';
-import { isOneAddress } from '../../core/mail-address.ts';
+import type { EmailConfig } from '../../config/channels.ts';
+import { isOneAddress } from '../../core/email-address.ts';
 import type { EmailTarget } from '../../core/plan.ts';
+import type { Outcome } from '../../core/response.ts';
 import { smtpTls } from '../../core/smtp-tls.ts';
-import type { ManagedChannel, Notification } from '../../gateway/ports.ts';
+import type { ManagedChannel, Notification } from '../../usecases/ports/index.ts';
 import { domainOf, parseSender, type Sender } from './address.ts';
 import { explain, type Failure, unreachable } from './failure.ts';
 import { format } from './format.ts';
-import { GivenUp, Lanes, LanesClosed } from './lanes.ts';
-import { formatLetter, type Letter } from './letter.ts';
 import { smtpOptions, type Trust } from './smtp-options.ts';
+import { GivenUp, Lanes, LanesClosed } from './smtp-pool.ts';
+import { formatLetter, type Letter } from './transactional-email.ts';
 
 const longestCheckMs = 5000;
 

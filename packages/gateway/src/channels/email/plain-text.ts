@@ -1,7 +1,7 @@
 import { dataBesideBody } from '@tocsin/contract';
-import type { Notification } from '../../gateway/ports.ts';
-import { manyLines, oneLine } from './clean.ts';
-import { originOf, type Row, tableOf } from './facts.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
+import { originOf, type Row, tableOf } from './email-fields.ts';
+import { manyLines, oneLine } from './sanitize.ts';
 
 /** The form for readers without HTML, and for those who listen to their mail. */
 export function renderText(notification: Notification): string {

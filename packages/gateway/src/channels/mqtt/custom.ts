@@ -2,7 +2,7 @@
 // nowhere, so nothing is ever tried again.
 import type { TLSSocket } from 'node:tls';
 import type { CustomBroker } from '@tocsin/contract';
-import type { NotSent, Outcome } from '../../core/answer.ts';
+import type { NotSent, Outcome } from '../../core/response.ts';
 import type { Egress } from '../../egress/index.ts';
 import type { MqttConnection, MqttVersion } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';

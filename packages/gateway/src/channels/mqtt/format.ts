@@ -1,6 +1,6 @@
 // What goes over MQTT. Pure.
 import { kind } from '@tocsin/contract';
-import type { Notification } from '../../gateway/ports.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
 
 export function messageOf({ id, title, body, source, category, severity, data, createdAt }: Notification): Buffer {
   const message = {

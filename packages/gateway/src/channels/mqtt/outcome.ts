@@ -1,5 +1,5 @@
 // What happened on an MQTT connection, in words for people. Nothing that the broker sent and no credential is among them.
-import type { NotSent, Outcome } from '../../core/answer.ts';
+import type { NotSent, Outcome } from '../../core/response.ts';
 import type { PublishResult } from './client-connection.ts';
 
 /** Quota exceeded, or a packet id that is taken: the same message may be welcome later. */

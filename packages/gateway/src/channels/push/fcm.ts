@@ -1,6 +1,6 @@
 // Firebase Cloud Messaging, HTTP v1.
-import type { FcmConfig } from '../../channel-config.ts';
-import type { NotSent, Outcome } from '../../core/answer.ts';
+import type { FcmConfig } from '../../config/channels.ts';
+import type { NotSent, Outcome } from '../../core/response.ts';
 import { fcmMessage, timeToLiveSeconds } from './format.ts';
 import { createAccessTokens } from './google-access-token.ts';
 import { createHttp2Client, type Http2Client, type Http2Response } from './http2-client.ts';

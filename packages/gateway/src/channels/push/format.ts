@@ -1,7 +1,7 @@
 // Notifications in the form each provider takes, cut to what it carries. Pure.
 import { createHash } from 'node:crypto';
 import { type JsonObject, kind } from '@tocsin/contract';
-import type { Notification } from '../../gateway/ports.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
 
 export type Urgency = 'high' | 'normal' | 'low';
 

@@ -1,6 +1,6 @@
 // OAuth 2.0 for a service account of Google: a signed assertion (RFC 7523) for an access token.
-import type { FcmConfig } from '../../channel-config.ts';
-import { createDeadline } from '../../gateway/deadline.ts';
+import type { FcmConfig } from '../../config/channels.ts';
+import { createDeadline } from '../../core/deadline.ts';
 import { orAbort } from './abort.ts';
 import type { Http2Client, Http2Response } from './http2-client.ts';
 import { readPrivateKey, signJwt } from './jwt.ts';

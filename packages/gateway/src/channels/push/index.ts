@@ -1,9 +1,9 @@
 // The push channel: every target goes to its provider, all at once.
-import type { PushConfig } from '../../channel-config.ts';
-import type { NotSent, Outcome } from '../../core/answer.ts';
+import type { PushConfig } from '../../config/channels.ts';
+import { createDeadline, type Deadline } from '../../core/deadline.ts';
 import type { PushTarget } from '../../core/plan.ts';
-import { createDeadline, type Deadline } from '../../gateway/deadline.ts';
-import type { ManagedChannel, Notification } from '../../gateway/ports.ts';
+import type { NotSent, Outcome } from '../../core/response.ts';
+import type { ManagedChannel, Notification } from '../../usecases/ports/index.ts';
 import { orAbort } from './abort.ts';
 import { createApns } from './apns.ts';
 import { mapConcurrently } from './concurrency.ts';

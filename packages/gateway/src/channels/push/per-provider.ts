@@ -1,7 +1,7 @@
-import type { Outcome } from '../../core/answer.ts';
 import type { PushTarget } from '../../core/plan.ts';
-import { type GuardOptions, guard } from '../../gateway/guard.ts';
-import type { Channel } from '../../gateway/ports.ts';
+import type { Outcome } from '../../core/response.ts';
+import { type GuardOptions, guard } from '../../delivery/guard.ts';
+import type { Channel } from '../../usecases/ports/index.ts';
 
 type Provider = PushTarget['provider'];
 

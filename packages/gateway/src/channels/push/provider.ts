@@ -1,5 +1,5 @@
-import type { NotSent, Outcome } from '../../core/answer.ts';
-import type { Notification } from '../../gateway/ports.ts';
+import type { NotSent, Outcome } from '../../core/response.ts';
+import type { Notification } from '../../usecases/ports/index.ts';
 
 /** Sends one prepared notification to one token. May reject with a Failure; the channel turns it into its outcome. */
 export type SendTo = (token: string, signal: AbortSignal) => Promise<Outcome>;

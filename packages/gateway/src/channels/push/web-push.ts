@@ -1,5 +1,5 @@
 // Web Push, RFC 8030: one POST to the endpoint of each subscription.
-import type { Outcome } from '../../core/answer.ts';
+import type { Outcome } from '../../core/response.ts';
 import { EgressRefused } from '../../egress/index.ts';
 import { timeToLiveSeconds, topicOf, urgencyOf, webPushPayload } from './format.ts';
 import { Failure, invalidToken, type PushProvider, retryLater } from './provider.ts';

@@ -1,6 +1,6 @@
 // What became of a notification, target by target: how the first attempt ended, and what was tried since.
 import type { DeliveryEntry } from '@tocsin/contract/console';
-import type { Outcome } from '../../core/answer.ts';
+import type { Outcome } from '../../core/response.ts';
 import type {
   ChannelName,
   Delivery,
@@ -9,7 +9,7 @@ import type {
   MqttProgress,
   Owner,
   Store,
-} from '../../gateway/ports.ts';
+} from '../../usecases/ports/index.ts';
 
 /** More than an owner has targets. */
 export const everyDelivery = 10_000;

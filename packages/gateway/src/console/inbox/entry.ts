@@ -1,7 +1,7 @@
 // A notification as the inbox app gets it.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
-import type { InboxItem, InboxStore } from '../../gateway/ports/inbox.ts';
-import { EncryptionKeyMissing, SealBroken } from '../../gateway/ports.ts';
+import type { InboxItem, InboxStore } from '../../usecases/ports/inbox.ts';
+import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
 
 /** More than a badge shows; counting ends there. */
 const atMost = 1000;

@@ -1,8 +1,8 @@
 // GET /api/events: what happens in the inbox, as it happens.
 import type { FastifyInstance } from 'fastify';
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ownerOf } from '../signed-in.ts';
 import { findEntry, unreadOf } from './entry.ts';
 import { EventStream } from './event-stream.ts';

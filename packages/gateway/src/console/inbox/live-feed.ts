@@ -2,8 +2,8 @@
 // notification came; nobody looks while nobody listens.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import type { InboxNews, InboxStore } from '../../gateway/ports/inbox.ts';
-import { StoreUnavailable } from '../../gateway/ports.ts';
+import type { InboxNews, InboxStore } from '../../usecases/ports/inbox.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { findEntry, unreadOf } from './entry.ts';
 
 const lookEveryMs = 400;

@@ -1,6 +1,6 @@
 // Where a list ends and the live events after it begin, so that a page reads the list once and misses nothing.
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import type { InboxStore } from '../../gateway/ports/inbox.ts';
+import type { InboxStore } from '../../usecases/ports/inbox.ts';
 import { lookBackMs } from './live-feed.ts';
 import { isNotificationId } from './schemas.ts';
 

@@ -2,8 +2,8 @@
 // that another owner's ids are as good as none.
 import type { InboxDetail, InboxEntry, InboxListing, UnreadCount } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import type { ChannelName } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { ChannelName } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
 import { ownerOf } from '../signed-in.ts';
 import { describeDeliveries, everyDelivery } from './deliveries.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import type { SearchTerms } from '../../core/search-match.ts';
-import type { InboxQuery, InboxStore, SearchedPage } from '../../gateway/ports/inbox.ts';
+import type { InboxQuery, InboxStore, SearchedPage } from '../../usecases/ports/inbox.ts';
 import { toEntry } from './entry.ts';
 import type { Turns } from './turns.ts';
 

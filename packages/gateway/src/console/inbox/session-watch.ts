@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { isStillSignedIn } from '../sign-in/session.ts';
 import { signedIn } from '../signed-in.ts';
 

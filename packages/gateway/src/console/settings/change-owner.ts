@@ -1,4 +1,4 @@
-import type { Owner, Store } from '../../gateway/ports.ts';
+import type { Owner, Store } from '../../usecases/ports/index.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 
 /** As the owner is by then: what somebody else changed meanwhile stays. */

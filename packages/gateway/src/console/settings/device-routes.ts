@@ -1,9 +1,9 @@
 import type { DeviceEntry, DeviceWithSettings } from '@tocsin/contract/console';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isPublishable } from '../../core/plan.ts';
-import type { StoredDevice } from '../../gateway/ports.ts';
-import { createDevice, renewDevicePassword } from '../../gateway/registration.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { StoredDevice } from '../../usecases/ports/index.ts';
+import { createDevice, renewDevicePassword } from '../../usecases/registration.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
 import { ownerOf } from '../signed-in.ts';
 import { checkRoom } from './ceilings.ts';

@@ -1,6 +1,6 @@
 import type { EmailChange } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { mailConfirmation } from '../sign-in/mailed-links.ts';
 import { sendSecurityNotice } from '../sign-in/security-notices.ts';

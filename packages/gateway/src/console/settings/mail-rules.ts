@@ -1,6 +1,6 @@
-import { isOneAddress } from '../../core/mail-address.ts';
-import type { Store } from '../../gateway/ports.ts';
-import { MailNotSent } from '../parts.ts';
+import { isOneAddress } from '../../core/email-address.ts';
+import type { Store } from '../../usecases/ports/index.ts';
+import { MailNotSent } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { ownersWithEmail } from '../sign-in/owners-with-email.ts';
 import type { Fields } from './fields.ts';

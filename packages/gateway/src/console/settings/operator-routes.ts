@@ -1,10 +1,10 @@
 // What operators see: which owners there are, in numbers. Never what they are told, and never a way in.
 import type { NewOwner, OwnerOverview } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import { linkLifetimes } from '../../gateway/one-time-links.ts';
-import { EncryptionKeyMissing, type Owner, type OwnerTotals, SealBroken } from '../../gateway/ports.ts';
-import { createOwner } from '../../gateway/registration.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { linkLifetimes } from '../../usecases/one-time-links.ts';
+import { EncryptionKeyMissing, type Owner, type OwnerTotals, SealBroken } from '../../usecases/ports/index.ts';
+import { createOwner } from '../../usecases/registration.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
 import { mailSignInLink } from '../sign-in/mailed-links.ts';
 import { hasEmail } from '../sign-in/owners-with-email.ts';

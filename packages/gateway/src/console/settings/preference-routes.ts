@@ -1,8 +1,8 @@
 import type { Preferences } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
 import { parseTimeZone, type QuietHours, type QuietSpan } from '../../core/quiet-hours.ts';
-import type { Owner } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { Owner } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ownerOf } from '../signed-in.ts';
 import { changeOwner } from './change-owner.ts';
 import { Fields, isObject } from './fields.ts';

@@ -1,9 +1,9 @@
 import type { PushTargetEntry } from '@tocsin/contract/console';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
-import type { StoredPushTarget } from '../../gateway/ports.ts';
-import { newId } from '../../gateway/registration.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { StoredPushTarget } from '../../usecases/ports/index.ts';
+import { newId } from '../../usecases/registration.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
 import { ownerOf } from '../signed-in.ts';
 import { checkRoom } from './ceilings.ts';

@@ -1,6 +1,6 @@
 // Devices, keys, push targets, preferences, and what operators see.
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { addDeviceRoutes } from './device-routes.ts';
 import { addEmailRoutes } from './email-routes.ts';
 import { addKeyRoutes } from './key-routes.ts';

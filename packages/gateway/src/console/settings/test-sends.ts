@@ -3,9 +3,9 @@ import type { ChannelReport, NormalizedRequest } from '@tocsin/contract';
 import type { TestResult } from '@tocsin/contract/console';
 import type { FastifyRequest } from 'fastify';
 import type { Device, PushTarget, Recipients } from '../../core/plan.ts';
-import { waitForReceipt } from '../../gateway/mqtt-receipt.ts';
-import type { ChannelName } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { waitForReceipt } from '../../delivery/mqtt-receipt.ts';
+import type { ChannelName } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ownerOf } from '../signed-in.ts';
 import { createThrottle } from './throttle.ts';
 

@@ -1,7 +1,7 @@
 // Whether an owner has signed in with a browser before. The browser itself keeps whom it knows, sealed, so that nothing is
 // stored here and any node can tell.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { readCookie, setCookie } from './cookies.ts';
 import { openFromBrowser, sealForBrowser } from './sealed-value.ts';
 

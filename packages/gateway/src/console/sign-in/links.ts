@@ -2,9 +2,9 @@
 import type { LinkPreview, PhoneLink } from '@tocsin/contract/console';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
-import { linkLifetimes, makeLink } from '../../gateway/one-time-links.ts';
-import type { OneTimeLink } from '../../gateway/ports/sign-in.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { linkLifetimes, makeLink } from '../../usecases/one-time-links.ts';
+import type { OneTimeLink } from '../../usecases/ports/sign-in.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { ownerOf } from '../signed-in.ts';
 import { sendSecurityNotice } from './security-notices.ts';

@@ -1,9 +1,9 @@
 // A sign-in link by mail. Whoever asks is told the same, and as fast, whether or not anybody has that address.
 import type { FastifyInstance } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { limitUnit } from '../../core/limit-unit.ts';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import { type ConsoleApiParts, MailNotSent } from '../parts.ts';
+import { limitUnit } from '../../core/rate-limit-key.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import { type ConsoleApiParts, MailNotSent } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { mailSignInLink } from './mailed-links.ts';
 import { ownersWithEmail } from './owners-with-email.ts';

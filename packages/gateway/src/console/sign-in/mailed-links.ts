@@ -1,7 +1,7 @@
 // Links that go out by mail. Where they lead to is never taken from a request: whoever asks could name another host.
-import { linkLifetimes, makeLink } from '../../gateway/one-time-links.ts';
-import type { Owner } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { linkLifetimes, makeLink } from '../../usecases/one-time-links.ts';
+import type { Owner } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 
 type Parts = Pick<ConsoleApiParts, 'store' | 'now' | 'addresses' | 'mailer'>;

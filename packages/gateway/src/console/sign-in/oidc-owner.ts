@@ -1,9 +1,9 @@
 // Whom somebody is that an OpenID provider vouches for.
 import { digestOf } from '../../core/key-format.ts';
 import { printable } from '../../core/printable.ts';
-import { AlreadyTaken, type OidcIdentity } from '../../gateway/ports/sign-in.ts';
-import { createOwner, newId } from '../../gateway/registration.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { AlreadyTaken, type OidcIdentity } from '../../usecases/ports/sign-in.ts';
+import { createOwner, newId } from '../../usecases/registration.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import type { OidcPerson } from './oidc-provider.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 

@@ -16,8 +16,8 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
-import type { OidcConfig } from '../../console-config.ts';
-import { isOneAddress } from '../../core/mail-address.ts';
+import type { OidcConfig } from '../../config/console.ts';
+import { isOneAddress } from '../../core/email-address.ts';
 
 export interface OidcProvider {
   readonly name: string;

@@ -1,7 +1,7 @@
 // Signing in with the operator's OpenID provider: there, and back again.
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { notFound } from '../refusal.ts';
 import { clearCookie, readCookie, setCookie } from './cookies.ts';
 import { ownerOfPerson } from './oidc-owner.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Owner } from '../../gateway/ports.ts';
+import type { Owner } from '../../usecases/ports/index.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 
 test('An address is that of an owner in whatever case, and not where it only looks the same', async () => {

@@ -1,4 +1,4 @@
-import type { Owner, Store } from '../../gateway/ports.ts';
+import type { Owner, Store } from '../../usecases/ports/index.ts';
 
 /** Those whose address it is, in whatever case. An owner whose row is damaged keeps nobody else out. */
 export async function ownersWithEmail(

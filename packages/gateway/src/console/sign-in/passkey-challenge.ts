@@ -1,6 +1,6 @@
 // What passkeys are asked to sign. The browser keeps the challenge, sealed, so that any node can check the answer.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { clearCookie, readCookie, setCookie } from './cookies.ts';
 import { openFromBrowser, sealForBrowser } from './sealed-value.ts';

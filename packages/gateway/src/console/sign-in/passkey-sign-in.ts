@@ -2,8 +2,8 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
-import { mayUseUnverified } from '../../gateway/user-verification.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { mayUseUnverified } from '../../usecases/user-verification.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import {
   challengeOf,
   forgetChallenge,

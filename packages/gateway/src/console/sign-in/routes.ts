@@ -1,8 +1,8 @@
 // Signing in and out, and what belongs to it.
 import type { SessionInfo, SignInOptions } from '@tocsin/contract/console';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { needsVerifiedPasskey } from '../../gateway/user-verification.ts';
-import type { ConsoleApiParts } from '../parts.ts';
+import { needsVerifiedPasskey } from '../../usecases/user-verification.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { signedIn } from '../signed-in.ts';
 import { addLinkRoutes } from './links.ts';
 import { addMailRoute } from './mail.ts';

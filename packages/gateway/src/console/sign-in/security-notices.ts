@@ -1,8 +1,8 @@
 // Emails about what opens an account or leads to it. They go out after the response: whether one can be sent changes nothing
 // for the request, and how long it takes tells nobody anything.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Owner } from '../../gateway/ports.ts';
-import { type ConsoleApiParts, MailNotSent, type SecurityNotice } from '../parts.ts';
+import type { Owner } from '../../usecases/ports/index.ts';
+import { type ConsoleApiParts, MailNotSent, type SecurityNotice } from '../deps.ts';
 
 type Parts = Pick<ConsoleApiParts, 'mailer' | 'addresses' | 'onMailFailed' | 'onError'>;
 

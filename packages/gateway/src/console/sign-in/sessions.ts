@@ -1,7 +1,7 @@
 // The browsers in which an owner is signed in.
 import type { SessionEntry } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from '../parts.ts';
+import type { ConsoleApiParts } from '../deps.ts';
 import { notFound } from '../refusal.ts';
 import { signedIn } from '../signed-in.ts';
 import { clearCookie } from './cookies.ts';

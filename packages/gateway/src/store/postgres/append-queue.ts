@@ -1,7 +1,6 @@
 // Gathers notifications while batches are being committed, so that one round trip and one sync serve many requests.
-import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
-import type { SealingKey } from '../cipher.ts';
-import type { Appended, OnBatch, PlainNotification } from '../database.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { Appended, OnBatch, PlainNotification, SealingKey } from '../schema/database.ts';
 
 const maxBatch = 256;
 /** So many are sent off without waiting for more, so that server and event loop work at the same time. */

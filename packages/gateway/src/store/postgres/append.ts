@@ -1,7 +1,7 @@
 // The fast lane: a whole batch of notifications, with their dispatches and idempotency keys, in one statement.
 import type { PoolClient } from 'pg';
-import { seal } from '../cipher.ts';
-import type { PlainNotification } from '../database.ts';
+import type { PlainNotification } from '../schema/database.ts';
+import { seal } from '../vault/cipher.ts';
 import type { Result, RowToAppend } from './append-queue.ts';
 
 /**

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import { Problem } from '../../core/problem.ts';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import { ConstraintViolated } from '../database.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import { ConstraintViolated } from '../schema/database.ts';
 import { isWorthRepeating, toStoreError } from './errors.ts';
 
 const poolSize = 10;

@@ -8,8 +8,8 @@ import {
   PostgresQueryCompiler,
 } from 'kysely';
 import type { PoolClient, QueryConfig, QueryResult as ServerResult } from 'pg';
-import type { Database, OnBatch, QueryResult } from '../database.ts';
-import type { Tables } from '../tables.ts';
+import type { Database, OnBatch, QueryResult } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
 import { appendRows } from './append.ts';
 import { AppendQueue, type Commit } from './append-queue.ts';
 import { BrokerClaim } from './broker-claim.ts';

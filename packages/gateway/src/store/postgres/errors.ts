@@ -1,8 +1,8 @@
 // What the driver and the server throw, as what the store promises: passing, a constraint, or a fault of ours.
 // Codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 import { DatabaseError } from 'pg';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import { ConstraintViolated } from '../database.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import { ConstraintViolated } from '../schema/database.ts';
 
 /** Statements that cannot be understood or values that do not fit: the same again would fail again. */
 const faultClasses = ['0A', '21', '22', '26', '42', '54'];

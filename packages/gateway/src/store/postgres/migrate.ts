@@ -1,6 +1,6 @@
 // Brings the schema up to date, from however many nodes at once, while older ones serve.
 import { Client, type ClientConfig } from 'pg';
-import type { Migration } from '../database.ts';
+import type { Migration } from '../schema/database.ts';
 import { toStoreError } from './errors.ts';
 
 /** Any number that no other program on this database takes: "tocsin" in ASCII. */

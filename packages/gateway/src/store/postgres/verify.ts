@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../schema/tables.ts';
 
 const tables: Record<keyof Tables, true> = {
   meta: true,

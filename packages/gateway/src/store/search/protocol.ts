@@ -1,6 +1,6 @@
 // What the main thread and the search thread send each other.
 import type { SearchTerms } from '../../core/search-match.ts';
-import type { SealingKey } from '../cipher.ts';
+import type { SealingKey } from '../schema/database.ts';
 
 export interface SearchJob {
   id: number;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
-import { seal } from '../cipher.ts';
+import { seal } from '../vault/cipher.ts';
 import { SearchThread, type SearchThreadOptions } from './thread-client.ts';
 
 const never = new AbortController().signal;

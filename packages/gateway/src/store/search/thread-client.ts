@@ -1,6 +1,6 @@
 // The main thread's end of the search thread: jobs out, results in, a deadline on each row.
 import { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../../gateway/ports.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { RowResult, SearchJob, SearchReply } from './protocol.ts';
 
 /** `skipped`: the row was not looked through in time. */

@@ -2,9 +2,9 @@
 // whatever they wrote.
 import { parentPort } from 'node:worker_threads';
 import { createMatch, type Match, type Searchable } from '../../core/search-match.ts';
-import { SealBroken } from '../../gateway/ports.ts';
-import { sealedKeyVersion, unseal } from '../cipher.ts';
-import { placeOf } from '../sealed-columns.ts';
+import { SealBroken } from '../../usecases/ports/index.ts';
+import { sealedKeyVersion, unseal } from '../vault/cipher.ts';
+import { placeOf } from '../vault/encrypted-columns.ts';
 import type { RowResult, SearchJob, SearchReply } from './protocol.ts';
 
 const port = parentPort;

@@ -1,8 +1,7 @@
 // Gathers writes while the previous batch is being committed, so that one fsync serves many requests.
-import { EncryptionKeyMissing, StoreUnavailable } from '../../gateway/ports.ts';
-import type { SealingKey } from '../cipher.ts';
-import type { Appended, OnBatch, PlainNotification, QueryResult } from '../database.ts';
-import { busyTimeoutMs } from './connection.ts';
+import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
+import { busyTimeoutMs } from '../files/sqlite-result-codes.ts';
+import type { Appended, OnBatch, PlainNotification, QueryResult, SealingKey } from '../schema/database.ts';
 import { type CommitReply, isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
 import { type ThreadClient, toError } from './thread-client.ts';
 

@@ -1,12 +1,8 @@
 // One SQLite connection with the settings that the promises of the store rest on.
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import type { QueryResult } from '../database.ts';
+import { busyTimeoutMs, primaryCode, resultCodes } from '../files/sqlite-result-codes.ts';
+import type { QueryResult } from '../schema/database.ts';
 import type { Failure, Statement, ThreadOptions } from './protocol.ts';
-
-export const busyTimeoutMs = 2000;
-
-/** Primary result codes, https://sqlite.org/rescode.html */
-const code = { busy: 5, locked: 6, ioError: 10, constraint: 19, sqlError: 1, misuse: 21, range: 25 } as const;
 
 export class Connection {
   readonly #db: DatabaseSync;
@@ -37,7 +33,7 @@ export class Connection {
     if (actual === wanted) return;
     // SQLite does not say why; most often a full disk has no room for what the setting needs.
     throw Object.assign(new Error(`SQLite runs with ${name} = ${actual} instead of ${wanted}`), {
-      errcode: code.ioError,
+      errcode: resultCodes.ioError,
     });
   }
 
@@ -74,20 +70,13 @@ export class Connection {
 export function toFailure(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   const primary = primaryCode(error);
-  if (primary === undefined || primary === code.sqlError || primary === code.misuse || primary === code.range) {
+  if (
+    primary === undefined ||
+    primary === resultCodes.sqlError ||
+    primary === resultCodes.misuse ||
+    primary === resultCodes.range
+  ) {
     return { failure: 'fault', message };
   }
-  return { failure: primary === code.constraint ? 'conflict' : 'unavailable', message, code: primary };
-}
-
-/** True when only another process is in the way; anything else that fails may have left the connection in doubt. */
-export function isContention(error: unknown): boolean {
-  const primary = primaryCode(error);
-  return primary === code.busy || primary === code.locked;
-}
-
-/** The low byte of an extended code says what happened, the rest how. */
-export function primaryCode(error: unknown): number | undefined {
-  const extended = (error as { errcode?: unknown }).errcode;
-  return typeof extended === 'number' ? extended & 0xff : undefined;
+  return { failure: primary === resultCodes.constraint ? 'conflict' : 'unavailable', message, code: primary };
 }

@@ -8,9 +8,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import type { Database, OnBatch } from '../database.ts';
-import type { Tables } from '../tables.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { Database, OnBatch } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { examineFile } from './examine-file.ts';
 import { adviceFor, causeOfFailure } from './open-failure.ts';

@@ -3,8 +3,8 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { QueryResult } from '../database.ts';
-import { primaryCode } from './connection.ts';
+import { primaryCode } from '../files/sqlite-result-codes.ts';
+import type { QueryResult } from '../schema/database.ts';
 import type { Statement } from './protocol.ts';
 
 /** IOERR, FULL and CANTOPEN: what a full disk leads to. */

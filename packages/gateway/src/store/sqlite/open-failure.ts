@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isTooManyFiles, tooManyFiles } from '../../core/file-error.ts';
-import type { StoreUnavailable } from '../../gateway/ports.ts';
+import type { StoreUnavailable } from '../../usecases/ports/index.ts';
 
 export type Cause = 'full' | 'read-only' | 'permission' | 'files' | 'held' | 'damaged' | 'unknown';
 

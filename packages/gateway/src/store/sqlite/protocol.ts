@@ -1,6 +1,6 @@
 // What the main thread and a database thread say to each other.
 import type { KeyObject } from 'node:crypto';
-import type { PlainNotification, QueryResult } from '../database.ts';
+import type { PlainNotification, QueryResult } from '../schema/database.ts';
 
 export interface Statement {
   sql: string;

@@ -1,7 +1,7 @@
 // The main thread's end of a database thread: requests out, answers in, a deadline on each.
 import { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../../gateway/ports.ts';
-import { ConstraintViolated } from '../database.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import { ConstraintViolated } from '../schema/database.ts';
 import {
   type Envelope,
   type Failure,

@@ -1,9 +1,10 @@
 // Runs in a worker thread of its own: a slow disk or a long fsync stops this thread, never the event loop.
 import { parentPort, workerData } from 'node:worker_threads';
-import { seal } from '../cipher.ts';
-import type { QueryResult } from '../database.ts';
+import { busyTimeoutMs, isContention } from '../files/sqlite-result-codes.ts';
+import type { QueryResult } from '../schema/database.ts';
+import { seal } from '../vault/cipher.ts';
 import { applyMigrations, type MigrationSteps } from './apply-migrations.ts';
-import { busyTimeoutMs, Connection, isContention, toFailure } from './connection.ts';
+import { Connection, toFailure } from './connection.ts';
 import { canReadFrozen, readFrozen } from './frozen-read.ts';
 import type {
   CommitReply,

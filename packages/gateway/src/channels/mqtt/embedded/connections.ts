@@ -1,8 +1,8 @@
 // Who is connected, and as what.
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
-import { limitUnit } from '../../../core/limit-unit.ts';
-import type { MqttSessionName, MqttSubscription } from '../../../gateway/ports.ts';
+import { limitUnit } from '../../../core/rate-limit-key.ts';
+import type { MqttSessionName, MqttSubscription } from '../../../usecases/ports/index.ts';
 import type { PacketGauge } from './guarded-stream.ts';
 import { limits } from './limits.ts';
 import type { DeviceTopics } from './topic-access.ts';

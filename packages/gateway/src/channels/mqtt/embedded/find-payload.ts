@@ -1,5 +1,5 @@
 // The text of waiting messages is on disk only in the encrypted rows of their notifications; it is built from them again.
-import { EncryptionKeyMissing, SealBroken, type Store } from '../../../gateway/ports.ts';
+import { EncryptionKeyMissing, SealBroken, type Store } from '../../../usecases/ports/index.ts';
 import { messageOf } from '../format.ts';
 
 /** null when the notification was deleted, or can never be decrypted. Rejects when the store fails. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { suite, type TestContext, test } from 'node:test';
 import type { Client } from 'aedes';
-import { StoreUnavailable } from '../../../gateway/ports.ts';
+import { StoreUnavailable } from '../../../usecases/ports/index.ts';
 import { Connection, Connections } from './connections.ts';
 import { PacketGauge } from './guarded-stream.ts';
 import { LastSeen } from './last-seen.ts';

@@ -1,5 +1,5 @@
 // When devices were last heard of, for their owners: written in the background, many at a time.
-import { type Store, StoreUnavailable } from '../../../gateway/ports.ts';
+import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { Connections } from './connections.ts';
 import { limits } from './limits.ts';
 

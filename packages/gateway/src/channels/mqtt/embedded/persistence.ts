@@ -2,7 +2,7 @@
 // retained messages, what clients publish is kept nowhere, and messages find their sessions without aedes.
 import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
-import type { MqttSessionName, MqttSubscription } from '../../../gateway/ports.ts';
+import type { MqttSessionName, MqttSubscription } from '../../../usecases/ports/index.ts';
 import type { Sessions } from './sessions.ts';
 
 interface WantedSubscription {

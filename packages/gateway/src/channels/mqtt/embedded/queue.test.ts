@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
-import { packetsOf, readPublish } from '../../../../test/support/embedded-raw-client.ts';
-import { type MqttWaiting, StoreUnavailable } from '../../../gateway/ports.ts';
+import { packetsOf, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
+import { type MqttWaiting, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import { Outlet } from './outlet.ts';
 import { Queue } from './queue.ts';
 

@@ -9,7 +9,7 @@
 // The store holds every message until its receipt is written. While a client keeps up, messages go to it straight from
 // memory; when it falls behind, `isBehind` is set, and the rest is read from the store in order.
 import type { Qos } from '@tocsin/contract';
-import { type MqttQueueName, type MqttReceipt, type Store, StoreUnavailable } from '../../../gateway/ports.ts';
+import { type MqttQueueName, type MqttReceipt, type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { FindPayload } from './find-payload.ts';
 import { limits } from './limits.ts';
 import type { Outlet } from './outlet.ts';

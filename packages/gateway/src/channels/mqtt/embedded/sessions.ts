@@ -1,5 +1,5 @@
 // All sessions that outlive their connections, by device; they were in the store before this process began.
-import type { MqttSessionName, MqttSubscription, Store } from '../../../gateway/ports.ts';
+import type { MqttSessionName, MqttSubscription, Store } from '../../../usecases/ports/index.ts';
 import { limits } from './limits.ts';
 import type { Queue } from './queue.ts';
 import type { Queues } from './queues.ts';

@@ -2,10 +2,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { digestOf } from '../../../core/key-format.ts';
 import { isPublishable } from '../../../core/plan.ts';
-import type { Store } from '../../../gateway/ports.ts';
-import type { Attempts } from './attempts.ts';
+import type { Store } from '../../../usecases/ports/index.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { SignInRefusal } from './events.ts';
+import type { Attempts } from './failed-sign-ins.ts';
 import { limits } from './limits.ts';
 import { topicsOf } from './topic-access.ts';
 

@@ -1,7 +1,7 @@
 // What a device may subscribe to and publish. Pure.
 
 import { acknowledgementTopic, deviceTopic } from '../../../core/device-topics.ts';
-import type { MqttSubscription } from '../../../gateway/ports.ts';
+import type { MqttSubscription } from '../../../usecases/ports/index.ts';
 import { limits } from './limits.ts';
 
 export interface DeviceTopics {

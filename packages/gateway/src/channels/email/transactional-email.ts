@@ -1,0 +1,47 @@
+// Mails that are no notifications: a few sentences and a link. Pure.
+
+import type { MailContent } from './format.ts';
+import { escapeHtml, renderPage, wrap } from './html.ts';
+import { cut, oneLine } from './sanitize.ts';
+
+export interface Letter {
+  subject: string;
+  /** Before the link. */
+  paragraphs: string[];
+  link: { label: string; url: string };
+  /** After it, smaller. */
+  footnote: string;
+}
+
+const colour = '#1d4ed8';
+
+export function formatLetter({ subject, paragraphs, link, footnote }: Letter): Omit<MailContent, 'messageId'> {
+  const title = cut(oneLine(subject), 180);
+  return {
+    subject: title,
+    text: [title, ...paragraphs.map(oneLine), link.url, footnote].join('\n\n'),
+    html: renderPage(title, colour, [
+      `<h1 class="strong" dir="auto" style="margin:0;font-size:20px;line-height:28px;font-weight:700;color:#111827;${wrap}">${escapeHtml(title)}</h1>`,
+      ...paragraphs.map(paragraph),
+      button(link),
+      footer(footnote, link.url),
+    ]),
+    // Keep vacation notices and other machines from answering: RFC 3834, and Exchange's own header.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+  };
+}
+
+function paragraph(text: string): string {
+  const style = `margin:10px 0 0;font-size:15px;line-height:23px;color:#1f2937;${wrap}`;
+  return `<p class="strong" dir="auto" style="${style}">${escapeHtml(oneLine(text))}</p>`;
+}
+
+function button({ label, url }: Letter['link']): string {
+  const style = `display:inline-block;padding:10px 20px;border-radius:6px;background:${colour};color:#ffffff;font-size:15px;line-height:22px;font-weight:700;text-decoration:none`;
+  return `<p style="margin:18px 0 0"><a href="${escapeHtml(url)}" style="${style}">${escapeHtml(label)}</a></p>`;
+}
+
+function footer(footnote: string, url: string): string {
+  const style = `margin:18px 0 0;padding:12px 0 0;border-top:1px solid #e5e8ed;font-size:12px;line-height:19px;color:#5b6472;${wrap}`;
+  return `<p class="soft line" style="${style}">${escapeHtml(footnote)}<br>${escapeHtml(url)}</p>`;
+}

@@ -1,0 +1,79 @@
+// Failed sign-ins. Device passwords are random, so the limits are there against load rather than lucky guesses: an
+// attempt costs one SHA-256 of at most a packet and one indexed read of the store.
+import { limitUnit } from '../../../core/rate-limit-key.ts';
+import { limits } from './limits.ts';
+
+export interface SignInAttempt {
+  address: string;
+  username: string;
+  passwordDigest: string;
+}
+
+export class Attempts {
+  readonly #byDevice = new WindowCounter(60_000);
+  readonly #byAddress = new WindowCounter(1000);
+  /** Digests of the passwords that devices signed in with, most recent last. */
+  readonly #accepted = new Map<string, string>();
+
+  /**
+   * Whether the store is asked at all. A device with the password that it signed in with before always is: neither a
+   * broken client behind the same address nor one that uses its name can lock it out.
+   */
+  isAllowed(attempt: SignInAttempt): boolean {
+    if (this.#wasAccepted(attempt)) return true;
+    return (
+      this.#byAddress.count(limitUnit(attempt.address)) < limits.failuresPerAddressAndSecond &&
+      this.#byDevice.count(deviceKey(attempt)) < limits.failuresPerDeviceAndMinute
+    );
+  }
+
+  countFailure(attempt: SignInAttempt): void {
+    if (this.#wasAccepted(attempt)) this.#accepted.delete(attempt.username);
+    this.#byAddress.add(limitUnit(attempt.address));
+    this.#byDevice.add(deviceKey(attempt));
+  }
+
+  noteAccepted({ username, passwordDigest }: SignInAttempt): void {
+    this.#accepted.delete(username);
+    this.#accepted.set(username, passwordDigest);
+    dropOldest(this.#accepted, limits.rememberedSignIns);
+  }
+
+  #wasAccepted({ username, passwordDigest }: SignInAttempt): boolean {
+    return this.#accepted.get(username) === passwordDigest;
+  }
+}
+
+function deviceKey({ address, username }: SignInAttempt): string {
+  return `${limitUnit(address)} ${username}`;
+}
+
+/** Counts per key in windows of fixed length. The number of keys is bounded; the oldest are forgotten first. */
+class WindowCounter {
+  readonly #windowMs: number;
+  readonly #windows = new Map<string, { count: number; endsAt: number }>();
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  count(key: string): number {
+    const window = this.#windows.get(key);
+    return window === undefined || window.endsAt <= performance.now() ? 0 : window.count;
+  }
+
+  add(key: string): void {
+    const count = this.count(key);
+    if (count > 0) {
+      (this.#windows.get(key) as { count: number }).count = count + 1;
+      return;
+    }
+    this.#windows.delete(key);
+    this.#windows.set(key, { count: 1, endsAt: performance.now() + this.#windowMs });
+    dropOldest(this.#windows, limits.countedFailures);
+  }
+}
+
+function dropOldest(map: Map<string, unknown>, most: number): void {
+  if (map.size > most) map.delete(map.keys().next().value as string);
+}

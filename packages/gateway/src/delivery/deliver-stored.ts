@@ -1,0 +1,53 @@
+// Telling one target of a stored notification, some time after it was accepted: as the target is now.
+
+import type { Recipients } from '../core/plan.ts';
+import type { Outcome } from '../core/response.ts';
+import {
+  type Channels,
+  type Delivery,
+  EncryptionKeyMissing,
+  type Notification,
+  SealBroken,
+  type Store,
+} from '../usecases/ports/index.ts';
+import { deliver } from './deliver.ts';
+import { resolveTarget } from './dispatch.ts';
+import type { Recovery } from './recovery.ts';
+
+export interface TellParts {
+  store: Pick<Store, 'findNotification'>;
+  channels: Channels;
+  recovery: Pick<Recovery, 'note'>;
+  onFailed: (error: unknown) => void;
+}
+
+export type Tell = (
+  notification: Notification,
+  recipients: Recipients,
+  to: Pick<Delivery, 'channel' | 'target' | 'qos'>,
+) => Promise<Outcome>;
+
+export function createTell({ channels, recovery }: Pick<TellParts, 'channels' | 'recovery'>): Tell {
+  return async (notification, recipients, { channel, target, qos }) => {
+    const resolved = resolveTarget(recipients, { channel, target });
+    if ('kind' in resolved) return resolved;
+    const result = await deliver(channels, notification, resolved, { qos, customBroker: null });
+    recovery.note(result);
+    return result[channel][0] as Outcome;
+  };
+}
+
+/** null when it was deleted, or does not open: then nobody can be told of it. */
+export async function findReadable(
+  { store, onFailed }: Pick<TellParts, 'store' | 'onFailed'>,
+  ownerId: string,
+  id: string,
+): Promise<Notification | null> {
+  try {
+    return await store.findNotification(ownerId, id);
+  } catch (error) {
+    if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
+    onFailed(error);
+    return null;
+  }
+}

@@ -1,0 +1,80 @@
+// Log, metrics and traces put together: whoever has something to tell tells it once.
+import type { RequestListener } from 'node:http';
+import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
+import type { ChannelsObserver } from '../channels/registry.ts';
+import type { TraceConfig } from '../config/traces.ts';
+import type { DeliveryObserver } from '../delivery/observe.ts';
+import type { RequestLog } from '../http/app.ts';
+import type { OnDisconnected } from '../http/connection-guard.ts';
+import type { OnRefused } from '../http/server.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { createTraces } from './traces/index.ts';
+
+export interface Observability {
+  metrics: Metrics;
+  requestLog: RequestLog;
+  onRefused: OnRefused;
+  onDisconnected: OnDisconnected;
+  onBrokerEvent(event: BrokerEvent): void;
+  channelsObserver: ChannelsObserver;
+  deliveryObserver: DeliveryObserver;
+  aroundRequests(app: RequestListener): RequestListener;
+  close(): Promise<void>;
+}
+
+export function createObservability(
+  { traces: config }: { traces: TraceConfig | null },
+  version: string,
+  log: Log,
+): Observability {
+  const metrics = createMetrics(version);
+  const traces =
+    config && createTraces({ ...config, version, onBatch: metrics.onSpans, onStateChange: log.tracesState });
+  return {
+    metrics,
+    requestLog: {
+      answered(line) {
+        metrics.answered(line);
+        traces?.answered(line);
+        log.answered(line);
+      },
+      failed: log.failed,
+    },
+    onRefused(line) {
+      metrics.refused(line);
+      log.refused(line);
+    },
+    onDisconnected(event) {
+      metrics.disconnected(event);
+      log.disconnected(event);
+    },
+    onBrokerEvent(event) {
+      metrics.brokerEvent(event);
+      log.brokerEvent(event);
+    },
+    channelsObserver: {
+      onGuardState(...change) {
+        metrics.onGuardState(...change);
+        log.guardState(...change);
+      },
+    },
+    deliveryObserver: traces === null ? metrics : both(metrics, traces),
+    aroundRequests: (app) => traces?.aroundRequests(app) ?? app,
+    close: async () => traces?.close(),
+  };
+}
+
+function both(first: DeliveryObserver, second: DeliveryObserver): DeliveryObserver {
+  return {
+    saving: (...args) => inOrder(first.saving(...args), second.saving(...args)),
+    sending: (...args) => inOrder(first.sending(...args), second.sending(...args)),
+  };
+}
+
+function inOrder<T>(first: (value: T) => void, second: (value: T) => void): (value: T) => void {
+  return (value) => {
+    first(value);
+    second(value);
+  };
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What a process logs that runs this body with `log` and `StoreUnavailable` at hand. */
+async function logOf(body: string): Promise<{ level: number; msg: string; cause?: string; channel?: string }[]> {
+  const script = `
+    const { createLog } = await import(${JSON.stringify(new URL('./log.ts', import.meta.url).href)});
+    const { StoreUnavailable } = await import(${JSON.stringify(new URL('../usecases/ports/index.ts', import.meta.url).href)});
+    const log = createLog('info');
+    ${body}
+    await log.flush();`;
+  const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+  const lines = stderr.trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as { level: number; msg: string });
+}
+
+test('A store that stays away is one line, and every fault is one of its own', async () => {
+  const lines = await logOf(`
+    for (let count = 0; count < 5; count += 1) log.redeliveryFailed(new StoreUnavailable('disk full'));
+    for (let count = 0; count < 2; count += 1) log.redeliveryFailed(new Error('a fault'));`);
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['redelivery waits for the store', 'redelivery failed', 'redelivery failed'],
+  );
+  assert.equal(lines[0]?.cause, 'disk full');
+});
+
+test('A channel that goes and comes back is one line each, however often it is tried in between', async () => {
+  const lines = await logOf(`
+    log.guardState('mqtt', 'closed', '');
+    for (const state of ['open', 'half_open', 'open', 'half_open', 'closed', 'closed', 'open'])
+      log.guardState('email', state, 'The mail server cannot be reached (ECONNREFUSED)');`);
+  assert.deepEqual(
+    lines.map(({ level, msg, channel }) => [level, msg, channel]),
+    [
+      [40, 'mail fails; what is for it waits and is tried again', 'email'],
+      [30, 'mail works again', 'email'],
+      [40, 'mail fails; what is for it waits and is tried again', 'email'],
+    ],
+  );
+  assert.equal(lines[0]?.cause, 'The mail server cannot be reached (ECONNREFUSED)');
+});
+
+test('A log line for people is one line that a terminal does not obey, whatever it tells of', async () => {
+  const script = `
+    const { createLog } = await import(${JSON.stringify(new URL('./log.ts', import.meta.url).href)});
+    for (const isForPeople of [true, false]) {
+      const log = createLog('info', isForPeople);
+      log.oidcFailed('a\\u001b[2J\\nb\\u009b2J\\u202ec');
+      await log.flush();
+    }`;
+  const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', script]);
+  const [forPeople = '', json = '', ...rest] = stderr.trimEnd().split('\n');
+  assert.deepEqual(rest, []);
+  for (const line of [forPeople, json]) assert.doesNotMatch(line, /[\p{Cc}\u202a-\u202e]/u);
+  assert.match(forPeople, /cause=a\ufffd\[2J\ufffdb\ufffd2J\ufffdc/);
+  assert.equal((JSON.parse(json) as { cause: string }).cause, 'a\u001b[2J\nb\u009b2J\u202ec');
+});
+
+test('A store that takes nothing is one line, and a count of what it did not take', async () => {
+  const lines = await logOf(`
+    for (let count = 0; count < 500; count += 1)
+      log.storeFailed({ requestId: 'req_' + count, reason: 'store_unavailable', error: new StoreUnavailable('disk full') });
+    log.storeFailed({ requestId: 'req_x', reason: 'encryption_key_missing', error: new Error('no key') });`);
+  assert.deepEqual(
+    lines.map(({ msg, cause, ...more }) => [msg, cause, (more as { count?: number }).count]),
+    [
+      ['notification not stored', 'disk full', undefined],
+      ['notification not stored', 'no key', undefined],
+      ['notifications not stored', 'disk full', 499],
+    ],
+  );
+});

@@ -1,0 +1,272 @@
+// Structured lines on stderr. Every line is built here from named fields: nothing a caller sent, and no secret, can get
+// into one by accident.
+import pino from 'pino';
+import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
+import type { ChannelsObserver, GuardName } from '../channels/registry.ts';
+import type { LogLevel } from '../config/server.ts';
+import { printable, printableJson, printableLines } from '../core/printable.ts';
+import type { RequestLog } from '../http/app.ts';
+import type { OnDisconnected } from '../http/connection-guard.ts';
+import type { OnRefused } from '../http/server.ts';
+import type { CrewLog } from '../process/workers/worker-pool.ts';
+import { type Delivery, StoreUnavailable } from '../usecases/ports/index.ts';
+import { LogRepeats } from './log-repeats.ts';
+import { LogSink } from './log-sink.ts';
+import { LogSummary } from './log-summary.ts';
+
+export interface Log extends RequestLog, CrewLog {
+  readonly isForPeople: boolean;
+  started(urls: Record<string, string>): void;
+  stopped(): void;
+  refused: OnRefused;
+  quotaNotCounted(error: unknown): void;
+  descriptorsExhausted(): void;
+  disconnected: OnDisconnected;
+  /** Without a reason all is well again. */
+  tracesState(reason: string | null): void;
+  storeFailed(failure: { requestId: string; reason: string; error: Error }): void;
+  limitsShared(isShared: boolean, cause?: string): void;
+  brokerState(state: 'connected' | 'disconnected', error?: string): void;
+  brokerEvent(event: BrokerEvent): void;
+  guardState: ChannelsObserver['onGuardState'];
+  masterKeyMissing(message: string): void;
+  dataFolderNotLocked(dataDir: string): void;
+  brokerShared(isShared: boolean): void;
+  schemaIsNewer(message: string): void;
+  storeDamaged(problems: readonly string[]): void;
+  walDamaged(damage: { frames: number; lostFrames: number; lostCommits: number }): void;
+  upkeepFailed(error: unknown): void;
+  diskFull(): void;
+  rowRefused(message: string): void;
+  redeliveryFailed(error: unknown): void;
+  givenUp(delivery: Delivery): void;
+  certificateLoaded(certificate: { names: string; validTo: Date }): void;
+  certificateKept(problem: string): void;
+  stopLate(part: string): void;
+  stopFailed(part: string, error: unknown): void;
+  purged(count: number): void;
+  /** null: the clock is trusted again. */
+  clockDoubted(doubt: string | null): void;
+  purgeFailed(error: unknown): void;
+  signInMailFailed(cause: string): void;
+  oidcFailed(cause: string): void;
+  legacyWarning(warning: string): void;
+  unknownHost(name: string): void;
+  unknownVariables(names: string[]): void;
+  /** Waits a moment for what is not written yet. */
+  flush(): Promise<void>;
+}
+
+const storeLineEveryMs = 30_000;
+/** Of refused sign-ins, or of dropped connections, for the same reason. */
+const brokerLinesPerMinute = 10;
+
+const guardTexts: Record<GuardName, string> = {
+  mqtt: 'MQTT',
+  email: 'mail',
+  webpush: 'Web Push',
+  fcm: 'FCM',
+  apns: 'APNs',
+};
+
+/** For people the lines are short text; for machines they are JSON. Those of a worker carry its number. */
+export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {
+  const sink = new LogSink();
+  const destination = isForPeople ? asText(sink) : asJson(sink);
+  const logger = pino(
+    { level, base: worker === null ? null : { worker }, timestamp: pino.stdTimeFunctions.isoTime },
+    destination,
+  );
+  const failing = new Set<GuardName>();
+  const summary = new LogSummary();
+  const refusedAgain =
+    (level: 'warn' | 'info' | 'debug', status: number, code: string | undefined) =>
+    (count: number, address: string): void =>
+      logger[level]({ address, status, code, count }, 'refused more');
+  let storeLostAt = Number.NEGATIVE_INFINITY;
+  const brokerRepeats = new LogRepeats(brokerLinesPerMinute, ({ kind, count }) =>
+    logger.info({ event: kind, count }, 'MQTT: more of the same within a minute'),
+  );
+  return {
+    isForPeople,
+    answered: ({ requestId, method, status, code, ms, address = '' }) => {
+      const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
+      if (!logger.isLevelEnabled(level)) return;
+      const isSummarized = status >= 400 && !logger.isLevelEnabled('debug');
+      if (isSummarized && !summary.isFirst(`answered ${status} ${code}`, address, refusedAgain(level, status, code)))
+        return;
+      logger[level](
+        { ...(address !== '' && { address }), requestId, method, status, code, ms: Math.round(ms * 10) / 10 },
+        'answered',
+      );
+    },
+    refused: ({ requestId, status, code, address = '' }) => {
+      const isLogged =
+        logger.isLevelEnabled('debug') ||
+        summary.isFirst(`refused ${status} ${code}`, address, refusedAgain('info', status, code));
+      if (isLogged) logger.info({ address, requestId, status, code }, 'refused');
+    },
+    disconnected: ({ reason, address }) => {
+      const again = (count: number, address: string): void =>
+        logger.info({ reason, address, count }, 'disconnected more');
+      if (summary.isFirst(`disconnected ${reason}`, address, again)) logger.info({ reason, address }, 'disconnected');
+    },
+    quotaNotCounted: (error) => {
+      const cause = (error as Error).message;
+      const again = (count: number): void => logger.warn({ cause, count }, 'quotas were not added up');
+      if (summary.isFirst('quota', '', again)) logger.warn({ cause }, 'quotas are counted by this process alone');
+    },
+    descriptorsExhausted: () => {
+      const message = 'too many open files: new connections are closed; raise the limit (ulimit -n, LimitNOFILE)';
+      const again = (count: number): void => logger.error({ count }, message);
+      if (summary.isFirst('descriptors', '', again)) logger.error(message);
+    },
+    failed: ({ requestId, error }) => {
+      const stack = stackOf(error);
+      const again = (count: number): void => logger.error({ stack, count }, 'internal error, more often');
+      if (summary.isFirst(`failed ${stack}`, '', again)) logger.error({ requestId, stack }, 'internal error');
+    },
+    // People are welcomed on stdout.
+    started: (urls) => isForPeople || logger.info(urls, 'ready'),
+    stopped: () => {
+      brokerRepeats.flush();
+      logger.info('stopped');
+    },
+    storeFailed: ({ requestId, reason, error: { message: cause } }) => {
+      const again = (count: number): void => logger.warn({ reason, cause, count }, 'notifications not stored');
+      if (summary.isFirst(`store ${reason} ${cause}`, '', again))
+        logger.warn({ requestId, reason, cause }, 'notification not stored');
+    },
+    limitsShared: (isShared, cause) => {
+      if (isShared) logger.info('rate limits are shared again');
+      else logger.warn({ cause }, 'rate limits are counted by this process alone');
+    },
+    workerStarted: (worker, pid) => logger.info({ worker, pid }, 'worker listens'),
+    workerEnded: (worker, { code, signal, problem }) =>
+      logger.warn({ worker, code, signal, cause: problem }, 'worker ended'),
+    workerHung: (worker) => logger.error({ worker }, 'worker does not answer and is killed'),
+    brokerState: (state, error) => {
+      if (state === 'connected') logger.info('connected to the MQTT broker');
+      else logger.warn({ cause: error }, 'no connection to the MQTT broker');
+    },
+    brokerEvent: (event) => {
+      if (event.kind === 'failed') logger.error({ stack: stackOf(event.error) }, 'the embedded broker failed');
+      else if (event.kind === 'queue_full') {
+        const { deviceId, clientId } = event;
+        logger.warn({ deviceId, clientId }, 'the MQTT queue of a device is full (TOCSIN_MQTT_QUEUE_LIMIT)');
+      } else if (event.kind === 'messages_dropped') {
+        logger.debug({ event: event.kind, reason: event.reason, count: event.count }, 'MQTT');
+      } else if (event.kind === 'sign_in_refused' || event.kind === 'dropped') {
+        if (!brokerRepeats.isDue(`${event.kind}: ${event.reason}`)) return;
+        logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
+      } else if (event.kind === 'publish_ignored') {
+        if (!brokerRepeats.isDue(event.kind)) return;
+        logger.info(
+          { event: event.kind, deviceId: event.deviceId },
+          'MQTT client publishes: ignored, devices only receive',
+        );
+      } else logger.debug({ event: event.kind, deviceId: event.deviceId }, 'MQTT');
+    },
+    guardState: (guard, state, cause) => {
+      // Half open is one try of many; what counts is that the provider went, and that it came back.
+      if (state === 'open' && !failing.has(guard)) {
+        failing.add(guard);
+        logger.warn({ channel: guard, cause }, `${guardTexts[guard]} fails; what is for it waits and is tried again`);
+      } else if (state === 'closed' && failing.delete(guard)) {
+        logger.info({ channel: guard }, `${guardTexts[guard]} works again`);
+      }
+    },
+    tracesState: (reason) => {
+      if (reason === null) logger.info('traces reach the collector again');
+      else logger.warn({ cause: reason }, 'traces do not reach the collector, and are dropped');
+    },
+    brokerShared: (isShared) => {
+      if (isShared) {
+        logger.error(
+          'MQTT: another node on this database runs an embedded broker, too: devices miss what the other node accepts. ' +
+            'Set TOCSIN_MQTT_URL to a broker that all nodes share, or stop the other node',
+        );
+      } else logger.info('MQTT: no other node on this database runs an embedded broker any more');
+    },
+    diskFull: () =>
+      logger.error('the disk is full: nothing is stored until there is space again; requests are served meanwhile'),
+    dataFolderNotLocked: (dataDir) =>
+      logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
+    masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
+    schemaIsNewer: (message) => logger.warn({ cause: message }, 'the database is of a newer version'),
+    storeDamaged: (problems) =>
+      logger.error(
+        { count: problems.length, problems: problems.slice(0, 3) },
+        "the database is damaged: run 'tocsin doctor --deep', and restore a backup",
+      ),
+    walDamaged: ({ frames, lostFrames, lostCommits }) =>
+      logger.error(
+        { frames, lostFrames, lostCommits },
+        'the write-ahead log is damaged, or was cut off by a power failure: SQLite left out its last commits',
+      ),
+    upkeepFailed: (error) => logger.warn({ cause: String((error as Error).message) }, 'upkeep of the database failed'),
+    rowRefused: (message) => logger.error({ cause: message }, 'a row of the database was refused'),
+    redeliveryFailed: (error) => {
+      if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');
+      else if (performance.now() - storeLostAt >= storeLineEveryMs) {
+        // It is asked once a second, and says so with every request already.
+        storeLostAt = performance.now();
+        logger.warn({ cause: error.message }, 'redelivery waits for the store');
+      }
+    },
+    givenUp: ({ notificationId, channel, target, attempts, error }) =>
+      logger.warn({ notificationId, channel, target, attempts, cause: error }, 'delivery given up'),
+    certificateLoaded: ({ names, validTo }) => {
+      const isExpired = validTo.getTime() <= Date.now();
+      const fields = { names, expires: validTo.toISOString() };
+      if (isExpired) logger.warn(fields, 'the TLS certificate has expired');
+      else logger.info(fields, 'TLS certificate loaded');
+    },
+    certificateKept: (problem) => logger.warn({ cause: problem }, 'TLS certificate not reloaded, the old one is kept'),
+    stopLate: (part) => logger.warn({ part }, 'did not stop in time and was left behind'),
+    stopFailed: (part, error) => logger.error({ part, stack: stackOf(error) }, 'stopping failed'),
+    purged: (count) => logger.info({ count }, 'old notifications deleted'),
+    clockDoubted: (doubt) => {
+      if (doubt === null) logger.info('the clock has held; expired data is deleted again');
+      else logger.warn({ cause: doubt }, 'the clock jumped; nothing is deleted by age');
+    },
+    purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
+    signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in or security email could not be sent'),
+    oidcFailed: (cause) => logger.warn({ cause }, 'signing in with the OpenID provider failed'),
+    legacyWarning: (warning) => logger.warn(warning),
+    unknownHost: (name) =>
+      logger.warn(
+        { name },
+        'the console was asked under a host name that a new installation would refuse: add it to TOCSIN_CONSOLE_HOSTS',
+      ),
+    unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),
+    flush: () => {
+      summary.flush();
+      return sink.flush(500);
+    },
+  };
+}
+
+function asText(sink: LogSink) {
+  return {
+    write(line: string): void {
+      const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const rest = Object.entries(fields).map(
+        // Only a stack has lines of its own.
+        ([name, value]) =>
+          `${name}=${name === 'stack' ? value : printable(typeof value === 'string' ? value : JSON.stringify(value))}`,
+      );
+      const label = pino.levels.labels[level as number] ?? '';
+      const text = [String(time).slice(11, 19), label, printable(String(msg ?? '')), ...rest].join(' ');
+      sink.write(`${printableLines(text)}\n`);
+    },
+  };
+}
+
+function asJson(sink: LogSink) {
+  return { write: (line: string): void => sink.write(printableJson(line)) };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

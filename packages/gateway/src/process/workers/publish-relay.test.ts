@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MqttMessage } from '../../channels/mqtt/publisher.ts';
+import type { Outcome } from '../../core/response.ts';
+import type { Numbered } from './messages.ts';
+import { openPublishDesk } from './publish-relay.ts';
+
+const messageTo = (topic: string): MqttMessage => ({
+  topic,
+  payload: Buffer.from('x'),
+  qos: 1,
+  expiresAt: null,
+  notification: null,
+});
+
+test('A publish that rejects or throws fails that message for now, and the others get their own outcome', async () => {
+  const posted = Promise.withResolvers<Numbered<Outcome>[]>();
+  const desk = openPublishDesk(
+    {
+      publish: ({ topic }) => {
+        if (topic === 'throws') throw new Error('broken at once');
+        return topic === 'rejects' ? Promise.reject(new Error('broken')) : Promise.resolve({ kind: 'sent' });
+      },
+      check: () => Promise.resolve(null),
+      close: () => Promise.resolve(),
+    },
+    posted.resolve,
+  );
+  desk(['rejects', 'well', 'throws'].map((topic, index) => [index + 1, messageTo(topic)]));
+  const kinds = new Map((await posted.promise).map(([number, { kind }]) => [number, kind]));
+  assert.deepEqual(Object.fromEntries(kinds), { 1: 'retry', 2: 'sent', 3: 'retry' });
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MqttMessage } from '../../channels/mqtt/publisher.ts';
+import type { Numbered } from './messages.ts';
+import { RemotePublisher } from './remote-publisher.ts';
+
+const message: MqttMessage = { topic: 't', payload: Buffer.from('x'), qos: 1, expiresAt: null, notification: null };
+const patient = new AbortController().signal;
+
+function publisherWithPost() {
+  const posted = Promise.withResolvers<Numbered<MqttMessage>[]>();
+  const posts: Numbered<MqttMessage>[][] = [];
+  const publisher = new RemotePublisher((messages) => {
+    posts.push(messages);
+    posted.resolve(messages);
+  });
+  return { publisher, posts, posted: posted.promise };
+}
+
+test('What is published in one turn goes to the head in one message, and each gets its own outcome', async () => {
+  const { publisher, posts, posted } = publisherWithPost();
+  const outcomes = [publisher.publish(message, patient), publisher.publish(message, patient)];
+  const [first, second] = (await posted).map(([number]) => number) as [number, number];
+  publisher.take([
+    [second, { kind: 'rejected', error: 'too large' }],
+    [first, { kind: 'sent' }],
+  ]);
+  assert.deepEqual(await Promise.all(outcomes), [{ kind: 'sent' }, { kind: 'rejected', error: 'too large' }]);
+  assert.equal(posts.length, 1);
+});
+
+test('A publish settles at once when its signal aborts, and a late outcome is of no consequence', async () => {
+  const { publisher, posted } = publisherWithPost();
+  const deadline = new AbortController();
+  const outcome = publisher.publish(message, deadline.signal);
+  const [[number]] = (await posted) as [Numbered<MqttMessage>];
+  deadline.abort();
+  assert.equal((await outcome).kind, 'retry');
+  publisher.take([[number, { kind: 'sent' }]]);
+  assert.equal((await publisher.publish(message, deadline.signal)).kind, 'retry', 'it had aborted before');
+});
+
+test('When the head is gone, what waits and what comes later ends as retry, with the broker unreachable', async () => {
+  const { publisher } = publisherWithPost();
+  const waiting = publisher.publish(message, patient);
+  publisher.giveUp();
+  for (const outcome of [await waiting, await publisher.publish(message, patient)]) {
+    assert.ok(outcome.kind === 'retry' && outcome.isUnreachable === true, JSON.stringify(outcome));
+  }
+  assert.match((await publisher.check()) ?? '', /gone/);
+});

@@ -1,0 +1,166 @@
+// A backup is one SQLite file with our schema and the rows as they are, whatever store they come from, and a list of what
+// has to be in it. The master key is not in it.
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../../core/problem.ts';
+import { StoreUnavailable } from '../../usecases/ports/index.ts';
+import { isThere } from '../files/data-folder.ts';
+import { Draft, putInPlace, quickCheck } from '../files/draft.ts';
+import { appliedMigrations } from '../sqlite/apply-migrations.ts';
+import { createNewerSchema, isNewer } from './newer-schema.ts';
+import { SqliteRows } from './sqlite-rows.ts';
+import { copyRows, digestTable, type Progress, type RowSource, type Snapshot } from './transfer.ts';
+import type { TableDigest } from './transfer-digest.ts';
+import { createSchema, type Table, transferTables } from './transfer-tables.ts';
+
+/** 'Tcsn', in the header of the file, where file(1) and we look for it. */
+const applicationId = 0x5463736e;
+const format = 1;
+
+export interface Manifest {
+  format: number;
+  /** Of the program that wrote it. */
+  version: string;
+  createdAt: number;
+  tables: TableDigest[];
+}
+
+export interface Backup extends Snapshot {
+  manifest: Manifest;
+  tables: Table[];
+}
+
+export async function writeBackup(
+  source: Snapshot,
+  file: string,
+  about: Pick<Manifest, 'version' | 'createdAt'>,
+  onProgress: (progress: Progress) => void,
+): Promise<{ manifest: Manifest; bytes: number }> {
+  refuseExisting(file);
+  const draft = Draft.create(`${file}.part`);
+  try {
+    const carried = await createSchemaOf(draft.db, source);
+    const copied = await copyRows(carried, source, new SqliteRows(draft.db), onProgress);
+    const tables = copied.map(({ name, rows, digest }) => ({ name, rows, digest }));
+    const manifest: Manifest = { format, ...about, tables };
+    draft.db.exec(`CREATE TABLE tocsin_backup (manifest text NOT NULL); PRAGMA application_id = ${applicationId}`);
+    draft.db.prepare('INSERT INTO tocsin_backup (manifest) VALUES (?)').run(JSON.stringify(manifest));
+    draft.finish();
+    refuseExisting(file);
+    putInPlace(draft.file, file);
+    return { manifest, bytes: statSync(file).size };
+  } catch (error) {
+    draft.discard();
+    throw toProblem(error, `The backup ${file} could not be written`);
+  }
+}
+
+async function createSchemaOf(db: DatabaseSync, source: Snapshot): Promise<Table[]> {
+  if (isNewer(source.applied)) return createNewerSchema(db, source);
+  createSchema(db, source.applied);
+  return transferTables(source.applied);
+}
+
+/** Opens a backup once every byte that counts has been looked at. */
+export async function openBackup(file: string): Promise<Backup> {
+  if (!isThere(file)) throw new Problem(`There is no file ${file}.`);
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { readOnly: true });
+    // Whoever made the file up gets nothing run: neither functions in its schema nor cells that point elsewhere.
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON');
+    const backup = await examine(db, file);
+    const damaged = await damagedTables(backup);
+    if (damaged.length > 0) {
+      throw new Problem(
+        `The backup ${file} is damaged: ${damaged.join(', ')} ${damaged.length === 1 ? 'is' : 'are'} not as it was ` +
+          'written. Use another backup.',
+      );
+    }
+    return backup;
+  } catch (error) {
+    db?.close();
+    throw toProblem(error, `${file} is no Tocsin backup, or a damaged one`);
+  }
+}
+
+async function examine(db: DatabaseSync, file: string): Promise<Backup> {
+  if (db.prepare('PRAGMA application_id').get()?.application_id !== applicationId) {
+    throw new Problem(`${file} is no Tocsin backup; 'tocsin backup' writes them.`);
+  }
+  refuseOtherThanTables(db, file);
+  const problems = quickCheck(db);
+  if (problems.length > 0) throw new Problem(`The backup ${file} is damaged: ${problems[0]}. Use another backup.`);
+  const manifest = readManifest(String(db.prepare('SELECT manifest FROM tocsin_backup').get()?.manifest), file);
+  const applied = appliedMigrations(db);
+  refuseUnknownSchema(applied, `The backup ${file}`);
+  const rows = new SqliteRows(db);
+  return {
+    manifest,
+    applied,
+    tables: transferTables(applied),
+    describeTables: async () => transferTables(applied),
+    pages: (table) => rows.pages(table),
+    generation: () => rows.generation(),
+    close: async () => db.close(),
+  };
+}
+
+/** Reading a view or a virtual table would run what somebody wrote into the file, which may never end. */
+function refuseOtherThanTables(db: DatabaseSync, file: string): void {
+  const others = "SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage = 0 LIMIT 1";
+  const found = db.prepare(others).get();
+  if (found === undefined) return;
+  throw new Problem(`${file} is no Tocsin backup, or was changed: ${found.name} is no table. Use another backup.`);
+}
+
+function readManifest(text: string, file: string): Manifest {
+  const manifest = JSON.parse(text) as Partial<Manifest> | null;
+  if (typeof manifest?.format === 'number' && manifest.format > format) throw newer(`The backup ${file}`);
+  if (!isManifest(manifest)) {
+    throw new Problem(`The backup ${file} is damaged: it does not say what it holds. Use another backup.`);
+  }
+  return manifest;
+}
+
+function isManifest(manifest: Partial<Manifest> | null): manifest is Manifest {
+  if (manifest?.format !== format || typeof manifest.version !== 'string' || !Array.isArray(manifest.tables)) {
+    return false;
+  }
+  const { createdAt, tables } = manifest;
+  const isTime = typeof createdAt === 'number' && !Number.isNaN(new Date(createdAt).getTime());
+  return isTime && tables.every((table) => typeof table?.name === 'string' && typeof table.digest === 'string');
+}
+
+async function damagedTables(backup: Backup & RowSource): Promise<string[]> {
+  const damaged: string[] = [];
+  for (const table of backup.tables) {
+    const expected = backup.manifest.tables.find(({ name }) => name === table.name);
+    const actual = await digestTable(table, backup);
+    if (actual.digest !== expected?.digest) damaged.push(table.name);
+  }
+  return damaged;
+}
+
+function refuseExisting(file: string): void {
+  if (existsSync(file)) throw new Problem(`${file} exists already and is left as it is. Name another file.`);
+}
+
+export function refuseUnknownSchema(applied: readonly string[], what: string): void {
+  if (isNewer(applied)) throw newer(what);
+}
+
+function newer(what: string): Problem {
+  return new Problem(`${what} was written by a newer version of Tocsin. Use that version, or a newer one.`);
+}
+
+/** What the databases and the disk say is for people; anything else is a fault of ours. */
+export function toProblem(error: unknown, what: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  // A range is left by a number that no store of ours writes.
+  const isForPeople = error instanceof StoreUnavailable || error instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE';
+  if (isForPeople || code === 'ERR_SQLITE_ERROR' || /^E[A-Z]+$/.test(code ?? '')) {
+    return new Problem(`${what}: ${message}`);
+  }
+  return error;
+}

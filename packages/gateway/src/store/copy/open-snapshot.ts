@@ -1,0 +1,12 @@
+// One unchanging state of the store that the settings name, for a backup. It needs no master key, and changes nothing.
+import { join } from 'node:path';
+import { databaseFileName } from '../files/data-folder.ts';
+import type { StoreOptions } from '../schema/store-options.ts';
+import { openSqliteSnapshot } from './sqlite-snapshot.ts';
+import type { Snapshot } from './transfer.ts';
+
+export async function openSnapshot({ dataDir, databaseUrl = null }: StoreOptions): Promise<Snapshot> {
+  if (databaseUrl === null) return openSqliteSnapshot(join(dataDir, databaseFileName));
+  const { openPostgresSnapshot } = await import('./postgres-rows.ts');
+  return openPostgresSnapshot(databaseUrl);
+}

@@ -1,0 +1,158 @@
+// Puts a backup back. Nothing is touched before the backup has been read to its end and the master key has opened it.
+import { existsSync, linkSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../../core/problem.ts';
+import { databaseFileName, isThere, makeFolder, masterKeyFileName } from '../files/data-folder.ts';
+import { lockDataFolder } from '../files/data-folder-lock.ts';
+import { Draft, putInPlace } from '../files/draft.ts';
+import type { FileLock } from '../files/file-lock.ts';
+import { unfinishedRestore } from '../files/lost-database.ts';
+import { isContention } from '../files/sqlite-result-codes.ts';
+import type { StoreOptions } from '../schema/store-options.ts';
+import { masterKeySource } from '../vault/master-key.ts';
+import { type Backup, type Manifest, openBackup, toProblem } from './backup.ts';
+import { proveKeyOfBackup } from './backup-key.ts';
+import { copyIntoPostgres } from './copy-into-postgres.ts';
+import { SqliteRows } from './sqlite-rows.ts';
+import { openSqliteSnapshot } from './sqlite-snapshot.ts';
+import { type CopiedTable, copyRows, type Progress, type RowSource } from './transfer.ts';
+import { createSchema, knownMigrations } from './transfer-tables.ts';
+
+export interface RestoreOptions {
+  /** Also over a store that holds data. */
+  replace: boolean;
+  now: number;
+}
+
+export interface Restored {
+  manifest: Manifest;
+  tables: CopiedTable[];
+  /** Where the database went that was there before; null where there was none with owners. */
+  kept: string | null;
+}
+
+export async function restore(
+  { dataDir, databaseUrl = null, masterKey }: StoreOptions,
+  file: string,
+  options: RestoreOptions,
+  onProgress: (progress: Progress) => void,
+): Promise<Restored> {
+  const backup = await openBackup(file);
+  try {
+    const keys = masterKeySource(masterKey, join(dataDir, masterKeyFileName));
+    await proveKeyOfBackup(file, keys);
+    if (databaseUrl === null) return await restoreToFile(backup, join(dataDir, databaseFileName), options, onProgress);
+    const copy = (source: RowSource): Promise<CopiedTable[]> =>
+      copyIntoPostgres(source, databaseUrl, { keys, replace: options.replace, isRepeatable: false, onProgress });
+    return { manifest: backup.manifest, tables: await withNewestSchema(backup, copy), kept: null };
+  } finally {
+    await backup.close();
+  }
+}
+
+/** Builds the database beside its place and moves it there in one step. */
+async function restoreToFile(
+  backup: Backup,
+  file: string,
+  { replace, now }: RestoreOptions,
+  onProgress: (progress: Progress) => void,
+): Promise<Restored> {
+  const keepAs = `${file}.replaced-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
+  let draft: Draft | undefined;
+  let lock: FileLock | null = null;
+  try {
+    makeFolder(dirname(file));
+    lock = lockDataFolder(dirname(file), 'restore');
+    // Before the work, so that a mistake is told at once; what counts is the look at the end.
+    whileNobodyUses(file, replace, () => null);
+    draft = Draft.create(unfinishedRestore(file));
+    const tables = await unpack(backup, draft, onProgress);
+    const { file: whole } = draft;
+    const kept = whileNobodyUses(file, replace, (isWorthKeeping) => {
+      setAside(file, keepAs, isWorthKeeping);
+      putInPlace(whole, file);
+      return isWorthKeeping ? keepAs : null;
+    });
+    return { manifest: backup.manifest, tables, kept };
+  } catch (error) {
+    draft?.discard();
+    throw toProblem(error, `The database ${file} could not be restored`);
+  } finally {
+    lock?.release();
+  }
+}
+
+/** A backup of an older version is brought up to date in a file of its own first. */
+async function withNewestSchema<T>(backup: Backup, use: (source: RowSource) => Promise<T>): Promise<T> {
+  if (knownMigrations.every((name) => backup.applied.includes(name))) return use(backup);
+  const folder = mkdtempSync(join(tmpdir(), 'tocsin-restore-'));
+  try {
+    const draft = Draft.create(join(folder, databaseFileName));
+    await unpack(backup, draft, () => undefined);
+    const upgraded = openSqliteSnapshot(draft.file);
+    try {
+      return await use(upgraded);
+    } finally {
+      await upgraded.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The rows as they were, then the steps that a newer version has added. */
+async function unpack(backup: Backup, draft: Draft, onProgress: (progress: Progress) => void): Promise<CopiedTable[]> {
+  createSchema(draft.db, backup.applied);
+  const copied = await copyRows(backup.tables, backup, new SqliteRows(draft.db), onProgress);
+  createSchema(draft.db);
+  draft.finish();
+  return copied;
+}
+
+/** Holds the database for itself meanwhile; a server that runs on it, or any other process, has to be ended first. */
+function whileNobodyUses<T>(file: string, replace: boolean, use: (isWorthKeeping: boolean) => T): T {
+  if (!isThere(file)) return use(false);
+  const db = new DatabaseSync(file, { timeout: 0 });
+  let isWorthKeeping: boolean;
+  try {
+    isWorthKeeping = takeOver(db);
+  } catch (error) {
+    db.close();
+    if (isContention(error)) {
+      throw new Problem(`The database ${file} is in use. Stop the server, and whatever else has it open, first.`);
+    }
+    // One that is too damaged to be opened is a reason to restore; whoever says so may replace it.
+    if (replace) return use(true);
+    throw new Problem(
+      `The database ${file} cannot be opened (${(error as Error).message}). With --replace it is moved aside.`,
+    );
+  }
+  try {
+    if (isWorthKeeping && !replace) {
+      throw new Problem(
+        `The database ${file} holds data already, and is left as it is. Restore into another TOCSIN_DATA_DIR, or have it ` +
+          'moved aside with --replace.',
+      );
+    }
+    return use(isWorthKeeping);
+  } finally {
+    db.close();
+  }
+}
+
+/** Says whether there are owners. Leaving the write-ahead log is possible for the only process alone. */
+function takeOver(db: DatabaseSync): boolean {
+  db.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  const tables = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'owners'").all();
+  return tables.length > 0 && db.prepare('SELECT 1 FROM owners LIMIT 1').all().length > 0;
+}
+
+/** A log that stays behind would be taken for one of the new database. */
+function setAside(file: string, keepAs: string, isWorthKeeping: boolean): void {
+  for (const suffix of ['-wal', '-shm', '-journal']) {
+    if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${keepAs}${suffix}`);
+  }
+  if (isWorthKeeping) linkSync(file, keepAs);
+}

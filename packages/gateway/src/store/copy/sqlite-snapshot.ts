@@ -1,0 +1,31 @@
+// One unchanging state of a SQLite store, read beside a server that goes on writing.
+import { DatabaseSync } from 'node:sqlite';
+import { Problem } from '../../core/problem.ts';
+import { isThere } from '../files/data-folder.ts';
+import { appliedMigrations } from '../sqlite/apply-migrations.ts';
+import { SqliteRows } from './sqlite-rows.ts';
+import type { Snapshot } from './transfer.ts';
+import { describeTables } from './transfer-tables.ts';
+
+export function openSqliteSnapshot(file: string): Snapshot {
+  if (!isThere(file)) {
+    throw new Problem(`There is no database ${file}. Run this where the server runs, or set TOCSIN_DATA_DIR.`);
+  }
+  const db = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    // With the write-ahead log a reader sees the state of its first read until it ends, and hinders no writer.
+    db.exec('PRAGMA query_only = ON; BEGIN');
+    const applied = appliedMigrations(db);
+    const rows = new SqliteRows(db);
+    return {
+      applied,
+      describeTables: async () => describeTables(db),
+      pages: (table) => rows.pages(table),
+      generation: () => rows.generation(),
+      close: async () => db.close(),
+    };
+  } catch (error) {
+    db.close();
+    throw new Problem(`The database ${file} cannot be read: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,124 @@
+import { sql } from 'kysely';
+import type { Device } from '../../core/plan.ts';
+import type { DeviceStore, StoredDevice } from '../../usecases/ports/index.ts';
+import type { Database } from '../schema/database.ts';
+import { bumpGeneration } from '../schema/generation.ts';
+import type { Tables } from '../schema/tables.ts';
+import { openAll, openValue, sealValue } from '../vault/encrypted-columns.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import { isOneOf } from './one-of.ts';
+
+/** Noted per transaction, so that no request waits for long. */
+const touchBatch = 500;
+
+export function createDeviceStore(database: Database, keyring: Keyring): DeviceStore {
+  const { build, dialect } = database;
+
+  async function open(row: Tables['devices']): Promise<StoredDevice> {
+    const { name } = await openValue<{ name: string }>(keyring, 'devices', row);
+    return {
+      id: row.id,
+      ownerId: row.owner_id,
+      name,
+      state: row.state as Device['state'],
+      paused: row.paused === 1,
+      createdAt: row.created_at,
+      seenAt: row.seen_at,
+    };
+  }
+
+  async function sealName(ownerId: string, id: string, name: string): Promise<Uint8Array> {
+    return sealValue(await keyring.current(ownerId), 'devices', ownerId, id, { name });
+  }
+
+  return {
+    async createDevice({ id, ownerId, name, state, paused, createdAt, seenAt }, secretDigest) {
+      await database.write([
+        build
+          .insertInto('devices')
+          .values({
+            owner_id: ownerId,
+            id,
+            state,
+            paused: paused ? 1 : 0,
+            secret_digest: secretDigest,
+            created_at: createdAt,
+            seen_at: seenAt,
+            sealed: await sealName(ownerId, id, name),
+          })
+          .compile(),
+        bumpGeneration(database),
+      ]);
+    },
+
+    async findDevice(id) {
+      const [row] = await database.read(build.selectFrom('devices').selectAll().where('id', '=', id).compile());
+      return row === undefined ? null : { device: await open(row), secretDigest: row.secret_digest };
+    },
+
+    async listDevices(ownerId, onDamaged) {
+      const query = build.selectFrom('devices').selectAll().where('owner_id', '=', ownerId);
+      const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
+      return openAll(rows, open, onDamaged);
+    },
+
+    async changeDevice(id, { state, paused, name }) {
+      const [found] = await database.read(
+        build.selectFrom('devices').select('owner_id').where('id', '=', id).compile(),
+      );
+      if (found === undefined) return null;
+      const [changed] = await database.write([
+        build
+          .updateTable('devices')
+          .set({
+            ...(state !== undefined && { state }),
+            ...(paused !== undefined && { paused: paused ? 1 : 0 }),
+            ...(name !== undefined && { sealed: await sealName(found.owner_id, id, name) }),
+          })
+          .where('id', '=', id)
+          .returningAll()
+          .compile(),
+        bumpGeneration(database),
+      ]);
+      const row = changed?.rows[0] as Tables['devices'] | undefined;
+      return row === undefined ? null : open(row);
+    },
+
+    async changeDeviceSecret(id, secretDigest) {
+      const [changed] = await database.write([
+        build.updateTable('devices').set({ secret_digest: secretDigest }).where('id', '=', id).compile(),
+        bumpGeneration(database),
+      ]);
+      return changed?.changes === 1;
+    },
+
+    async touchDevices(ids, at) {
+      // In one order everywhere, so that two processes cannot wait for each other.
+      const ordered = [...new Set(ids)].sort();
+      const inOrder = dialect === 'postgres' ? sql`order by id for update` : sql``;
+      for (let done = 0; done < ordered.length; done += touchBatch) {
+        const some = isOneOf(dialect, 'id', ordered.slice(done, done + touchBatch));
+        // No cache knows this time, so the generation stays.
+        const touch = sql`update devices set seen_at = cast(${at} as bigint) where id in (
+          select id from devices where ${some} and coalesce(seen_at, 0) < ${at} ${inOrder}
+        )`;
+        await database.write([touch.compile(build)]);
+      }
+    },
+
+    async listSeenDevices() {
+      const seen = build.selectFrom('devices').select('id').where('seen_at', 'is not', null);
+      return (await database.read(seen.compile())).map(({ id }) => id);
+    },
+
+    async deleteDevice(id) {
+      const [deleted] = await database.write([
+        build.deleteFrom('devices').where('id', '=', id).compile(),
+        build.deleteFrom('mqtt_sessions').where('device_id', '=', id).compile(),
+        build.deleteFrom('mqtt_waiting').where('device_id', '=', id).compile(),
+        bumpGeneration(database),
+      ]);
+      return deleted?.changes === 1;
+    },
+  };
+}

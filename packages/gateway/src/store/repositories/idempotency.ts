@@ -1,0 +1,59 @@
+import {
+  EncryptionKeyMissing,
+  type FirstAnswer,
+  type IdempotencyStore,
+  SealBroken,
+} from '../../usecases/ports/index.ts';
+import type { Database } from '../schema/database.ts';
+import { type Place, seal } from '../vault/cipher.ts';
+import type { Keyring } from '../vault/keyring.ts';
+
+export function createIdempotencyStore(database: Database, keyring: Keyring): IdempotencyStore {
+  const { build } = database;
+
+  /** One that does not open is as one that was never given: what became of the request is still known. */
+  async function open(ownerId: string, keyDigest: string, sealed: Uint8Array | null): Promise<FirstAnswer | null> {
+    if (sealed === null) return null;
+    try {
+      const opened = await keyring.unseal(idempotencyPlace(ownerId, keyDigest), sealed);
+      return JSON.parse(opened.toString('utf8')) as FirstAnswer;
+    } catch (error) {
+      if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
+      throw error;
+    }
+  }
+
+  return {
+    async findIdempotent(ownerId, keyDigest, now) {
+      const [row] = await database.read(
+        build
+          .selectFrom('idempotency')
+          .selectAll()
+          .where('owner_id', '=', ownerId)
+          .where('key_digest', '=', keyDigest)
+          .where('expires_at', '>', now)
+          .compile(),
+      );
+      if (row === undefined) return null;
+      const { fingerprint, notification_id: notificationId, lease_until: leaseUntil } = row;
+      return { fingerprint, notificationId, leaseUntil, answer: await open(ownerId, keyDigest, row.sealed) };
+    },
+
+    async answerIdempotent(ownerId, keyDigest, answer) {
+      const sealed = seal(await keyring.current(ownerId), idempotencyPlace(ownerId, keyDigest), JSON.stringify(answer));
+      await database.write([
+        build
+          .updateTable('idempotency')
+          .set({ sealed })
+          .where('owner_id', '=', ownerId)
+          .where('key_digest', '=', keyDigest)
+          .where('sealed', 'is', null)
+          .compile(),
+      ]);
+    },
+  };
+}
+
+export function idempotencyPlace(ownerId: string, keyDigest: string): Place {
+  return { table: 'idempotency', ownerId, rowId: keyDigest, column: 'sealed' };
+}

@@ -1,0 +1,199 @@
+// What an owner has read and deleted. A notification is read up to where the owner has read, and marks say what differs,
+// so that reading everything is one row. Marks are looked up row by row from the key's own order, never joined: a plan that
+// gathers all of an owner's notifications first would be slow where there are a million.
+import { type RawBuilder, sql } from 'kysely';
+import { firstIdAt } from '../../core/uuid-v7.ts';
+import type { InboxItem, InboxPage, InboxQuery, InboxStore, SearchedPage } from '../../usecases/ports/inbox.ts';
+import { type NotificationContent, SealBroken } from '../../usecases/ports/index.ts';
+import type { Database } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
+import type { SearchThread } from '../search/thread-client.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import { createInboxMarks } from './inbox-marks.ts';
+import { deleteNotifications, openNotification } from './notifications.ts';
+import { isOneOf } from './one-of.ts';
+import { createBreath } from './yielder.ts';
+
+type Row = Tables['notifications'] & { is_read: number };
+
+/** The rows of a page, and the id of the last of them if there may be more. */
+interface Rows {
+  rows: Row[];
+  last?: string;
+}
+
+/** Of one page, sealed: parsing it and writing it out again is work for the main thread. */
+const mostPageBytes = 4 * 1024 * 1024;
+
+export function createInboxStore(database: Database, keyring: Keyring, searchThread: SearchThread): InboxStore {
+  const { build, dialect } = database;
+
+  async function open({ is_read, ...row }: Row): Promise<InboxItem> {
+    return { ...(await openNotification(keyring, row)), isRead: is_read === 1 };
+  }
+
+  /** Those that are not deleted. */
+  function select(ownerId: string, which: RawBuilder<unknown>, limit: number): Promise<Row[]> {
+    return database.read(
+      sql<Row>`select n.owner_id, n.id, n.created_at, n.sealed,
+          coalesce(${ofMark(sql`m.is_read`)}, case when n.id <= ${readThrough(ownerId)} then 1 else 0 end) as is_read
+        from notifications as n where n.owner_id = ${ownerId} and ${which} and ${isNotMarked(sql`m.deleted_at is not null`)}
+        order by n.id desc limit ${limit}`.compile(build),
+    );
+  }
+
+  /** Newest first: what came after the last look, then what was marked as unread before. */
+  function unreadIds(ownerId: string, before: string | undefined, limit: number): RawBuilder<{ id: string }> {
+    return sql`select id from (
+        select n.id as id from notifications as n
+        where n.owner_id = ${ownerId} and n.id > ${readThrough(ownerId)} ${isBefore('n.id', before)}
+          and ${isNotMarked(sql`m.is_read = 1 or m.deleted_at is not null`)}
+        order by n.id desc limit ${limit}
+      ) as newer union all select id from (
+        select m.notification_id as id from inbox_marks as m
+        where m.owner_id = ${ownerId} and m.is_read = 0 and m.deleted_at is null
+          and m.notification_id <= ${readThrough(ownerId)} ${isBefore('m.notification_id', before)}
+          and coalesce((select 1 from notifications as n where n.owner_id = m.owner_id and n.id = m.notification_id), 0) <> 0
+        order by m.notification_id desc limit ${limit}
+      ) as older`;
+  }
+
+  async function selectUnread(ownerId: string, { before, limit }: InboxQuery): Promise<Rows> {
+    const found = sql<{ id: string }>`${unreadIds(ownerId, before, limit)} order by id desc limit ${limit}`;
+    const ids = (await database.read(found.compile(build))).map(({ id }) => id);
+    const last = ids.length === limit ? ids.at(-1) : undefined;
+    const rows = await select(ownerId, isOneOf(dialect, 'n.id', ids), limit);
+    return { rows, ...(last !== undefined && { last }) };
+  }
+
+  async function selectAll(ownerId: string, { before, limit }: InboxQuery): Promise<Rows> {
+    const rows = await select(ownerId, sql`true ${isBefore('n.id', before)}`, limit);
+    const last = rows.length === limit ? rows.at(-1)?.id : undefined;
+    return { rows, ...(last !== undefined && { last }) };
+  }
+
+  async function selectPage(ownerId: string, query: InboxQuery): Promise<Rows> {
+    return withinBytes(await (query.unreadOnly ? selectUnread(ownerId, query) : selectAll(ownerId, query)));
+  }
+
+  return {
+    ...createInboxMarks(database),
+
+    async searchInbox(ownerId, { terms, mostMatches, ...query }, signal) {
+      const { rows, last } = await selectPage(ownerId, query);
+      const keys = await keyring.all(ownerId);
+      const outcomes = await searchThread.search(
+        { ownerId, terms, keys, rows: rows.map(idAndSeal), mostMatches },
+        signal,
+      );
+      const page: SearchedPage = { matches: [], opened: 0, reachedAt: undefined, damaged: [], skipped: [], next: last };
+      const breath = createBreath();
+      for (const [index, outcome] of outcomes.entries()) {
+        const { id, created_at: createdAt, is_read } = rows[index] as Row;
+        if (outcome.kind === 'damaged' || outcome.kind === 'skipped') {
+          page[outcome.kind].push(id);
+          continue;
+        }
+        page.opened += 1;
+        page.reachedAt = createdAt;
+        if (outcome.kind === 'no-match') continue;
+        await breath();
+        const content = JSON.parse(outcome.content) as NotificationContent;
+        page.matches.push({ id, ownerId, createdAt, ...content, isRead: is_read === 1 });
+      }
+      if (outcomes.length < rows.length) page.next = rows[outcomes.length - 1]?.id ?? query.before;
+      return page;
+    },
+
+    async listInbox(ownerId, query) {
+      const { rows, last } = await selectPage(ownerId, query);
+      const page: InboxPage = { items: [], damaged: [], next: last };
+      const breath = createBreath();
+      for (const row of rows) {
+        await breath();
+        try {
+          page.items.push(await open(row));
+        } catch (error) {
+          // One damaged row must not hide the others.
+          if (!(error instanceof SealBroken)) throw error;
+          page.damaged.push(row.id);
+        }
+      }
+      return page;
+    },
+
+    async findInboxItem(ownerId, id) {
+      const [row] = await select(ownerId, sql`n.id = ${id}`, 1);
+      return row === undefined ? null : open(row);
+    },
+
+    async countUnread(ownerId, atMost) {
+      const unread = sql`${unreadIds(ownerId, undefined, atMost)} limit ${atMost}`;
+      const [row] = await database.read(
+        sql<{ count: number }>`select count(*) as count from (${unread}) as unread`.compile(build),
+      );
+      return Number(row?.count ?? 0);
+    },
+
+    async readInboxNews(inboxes, limit) {
+      if (inboxes.length === 0) return [];
+      const asked = JSON.stringify(inboxes.map(({ ownerId, after }) => [ownerId, after]));
+      const list =
+        dialect === 'postgres' ? sql`json_array_elements(cast(${asked} as json)) as value` : sql`json_each(${asked})`;
+      const gather = dialect === 'postgres' ? sql`json_agg(id)` : sql`json_group_array(id)`;
+      const rows = await database.read(
+        sql<{ owner_id: string; generation: number; arrived: string | null }>`select asked.owner_id,
+            coalesce((select s.generation from inbox_states as s where s.owner_id = asked.owner_id), 0) as generation,
+            cast((select ${gather} from (
+              select n.id as id from notifications as n where n.owner_id = asked.owner_id and n.id > asked.seen
+              order by n.id limit ${limit}
+            ) as newer) as text) as arrived
+          from (select value ->> 0 as owner_id, value ->> 1 as seen from ${list}) as asked`.compile(build),
+      );
+      return rows.map(({ owner_id, generation, arrived }) => ({
+        ownerId: owner_id,
+        generation,
+        arrived: arrived === null ? [] : (JSON.parse(arrived) as string[]),
+      }));
+    },
+
+    purgeInbox: (ownerId, before, signal) => deleteNotifications(database, ownerId, firstIdAt(before), signal),
+  };
+}
+
+/** Never less than one row, or a page would lead nowhere. */
+function withinBytes(page: Rows): Rows {
+  const kept: Row[] = [];
+  let bytes = 0;
+  for (const row of page.rows) {
+    bytes += row.sealed.length;
+    if (bytes > mostPageBytes && kept.length > 0) return { rows: kept, last: (kept.at(-1) as Row).id };
+    kept.push(row);
+  }
+  return page;
+}
+
+function idAndSeal({ id, sealed }: Row): { id: string; sealed: Uint8Array } {
+  return { id, sealed };
+}
+
+function readThrough(ownerId: string): RawBuilder<string> {
+  return sql`coalesce((select s.read_through from inbox_states as s where s.owner_id = ${ownerId}), '')`;
+}
+
+/** Of the notification `n`. */
+function ofMark(value: RawBuilder<unknown>): RawBuilder<number | null> {
+  return sql`(select ${value} from inbox_marks as m where m.owner_id = n.owner_id and m.notification_id = n.id)`;
+}
+
+/**
+ * PostgreSQL guesses that hardly any row passes `= 0` or `is null` and then reads and sorts everything; of `<> 1` it
+ * guesses that nearly all do, as is the case, and walks along the key until the page is full.
+ */
+function isNotMarked(how: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`coalesce(${ofMark(sql`case when ${how} then 1 else 0 end`)}, 0) <> 1`;
+}
+
+function isBefore(column: string, before: string | undefined): RawBuilder<unknown> {
+  return before === undefined ? sql`` : sql`and ${sql.ref(column)} < ${before}`;
+}

@@ -1,0 +1,130 @@
+// API keys. All that decides about a key is encrypted, the digest included: who can write the database but has no master
+// key cannot point a digest at another owner. An earlier state of a key, from before it was revoked, does decrypt; that it
+// is not the one in force is found by its version (`row-versions.ts`).
+import { timingSafeEqual } from 'node:crypto';
+import { sql } from 'kysely';
+import {
+  type ApiKey,
+  type DirectoryStore,
+  EncryptionKeyMissing,
+  KeyExists,
+  type KeyStore,
+  SealBroken,
+  type SignatureStore,
+  StoreUnavailable,
+} from '../../usecases/ports/index.ts';
+import type { SealingKey } from '../schema/database.ts';
+import { ConstraintViolated, type Database } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
+import { openMasterVersioned, openOr, rejectRefused, sealVersioned } from '../vault/encrypted-columns.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import type { MasterKeyring } from '../vault/master-keyring.ts';
+import { childName, nodesAbove, type RowVersions, type Versioned } from '../vault/row-versions.ts';
+import { livingOwner } from './owners.ts';
+
+type KeyRow = Tables['api_keys'];
+
+export function createKeyStore(
+  database: Database,
+  keyring: Keyring,
+  versions: RowVersions,
+): KeyStore & SignatureStore & Pick<DirectoryStore, 'findKey'> {
+  const { build, dialect } = database;
+  const select = build.selectFrom('api_keys').selectAll().select(nodesAbove('api_keys'));
+
+  const open = (row: KeyRow): Promise<Versioned<ApiKey>> => openKey(keyring.master, row);
+
+  function sealKey(master: SealingKey, key: ApiKey, version: number): Buffer {
+    return sealVersioned(master, 'api_keys', key.ownerId, key.id, key, version);
+  }
+
+  return {
+    async createKey(key) {
+      try {
+        const { id, ownerId, digest, irregular, createdAt } = key;
+        await versions.write(ownerId, async (version) => ({
+          children: { [childName('api_keys', id)]: version },
+          rows: (master) => {
+            const sealed = sealKey(master, key, version);
+            const insert = sql`insert into api_keys (owner_id, id, digest, irregular, created_at, sealed)
+              select owners.id, ${id}, ${digest}, ${irregular ? 1 : 0}, ${createdAt}, ${sealed}
+              ${livingOwner(dialect, ownerId)}`.compile(build);
+            return { queries: [insert], written: { table: 'api_keys', ownerId, sealed } };
+          },
+        }));
+      } catch (error) {
+        if (!(error instanceof ConstraintViolated)) throw error;
+        const owner = build.selectFrom('owners').select('id').where('id', '=', key.ownerId).compile();
+        if ((await database.read(owner)).length === 0) throw new EncryptionKeyMissing('the owner was deleted');
+        throw new KeyExists('a key with this value is there already', { cause: error });
+      }
+    },
+
+    async listKeys(ownerId, onDamaged) {
+      const query = select.where('owner_id', '=', ownerId).orderBy('created_at').orderBy('id').compile();
+      const onRefused = onDamaged ?? rejectRefused('api_keys');
+      return versions.list('api_keys', () => database.read(query), openOr(open, onDamaged), onRefused);
+    },
+
+    async findKey(digest) {
+      const query = select.where('digest', '=', digest).compile();
+      try {
+        return await versions.find('api_keys', async () => (await database.read(query))[0], open);
+      } catch (error) {
+        if (error instanceof SealBroken) throw new StoreUnavailable(`a key cannot be checked: ${error.message}`);
+        throw error;
+      }
+    },
+
+    async revokeKey(id, at) {
+      const query = build.selectFrom('api_keys').selectAll().where('id', '=', id).compile();
+      const [found] = await database.read(query);
+      if (found === undefined) return null;
+      let revoked: ApiKey | null = null;
+      await versions.write(found.owner_id, async (version) => {
+        const [row] = await database.read(query);
+        if (row === undefined) return null;
+        const { value: key } = await open(row);
+        // The first revocation keeps its time.
+        const next: ApiKey = { ...key, revokedAt: key.revokedAt ?? at };
+        revoked = next;
+        return {
+          children: { [childName('api_keys', id)]: version },
+          rows: (master) => {
+            const sealed = sealKey(master, next, version);
+            const query = build.updateTable('api_keys').set({ sealed }).where('id', '=', id).compile();
+            return { queries: [query], written: { table: 'api_keys', ownerId: key.ownerId, sealed } };
+          },
+        };
+      });
+      return revoked;
+    },
+
+    async deleteKey(ownerId, id) {
+      const query = build.deleteFrom('api_keys').where('owner_id', '=', ownerId).where('id', '=', id).compile();
+      await versions.write(ownerId, async () => ({
+        children: { [childName('api_keys', id)]: null },
+        rows: () => ({ queries: [query] }),
+      }));
+    },
+
+    async claimSignature(ownerId, signature, expiresAt) {
+      const [claimed] = await database.write([
+        build
+          .insertInto('used_signatures')
+          .values({ owner_id: ownerId, signature, expires_at: expiresAt })
+          .onConflict((conflict) => conflict.doNothing())
+          .compile(),
+      ]);
+      return claimed?.changes === 1;
+    },
+  };
+}
+
+export async function openKey(master: MasterKeyring, row: KeyRow): Promise<Versioned<ApiKey>> {
+  const opened = await openMasterVersioned<ApiKey>(master, 'api_keys', row);
+  const { digest } = opened.value;
+  const isSame = digest.length === row.digest.length && timingSafeEqual(Buffer.from(digest), Buffer.from(row.digest));
+  if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
+  return opened;
+}

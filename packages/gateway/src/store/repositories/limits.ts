@@ -1,0 +1,69 @@
+// Requests per key, counted for every process on the database.
+import { type CompiledQuery, sql } from 'kysely';
+import { type LimitStore, quotaIds, type RequestCount, type Standing } from '../../usecases/ports/limits.ts';
+import type { Database } from '../schema/database.ts';
+import { databaseClock } from './database-clock.ts';
+
+export function createLimitStore({
+  build,
+  dialect,
+  read,
+  write,
+}: Pick<Database, 'build' | 'dialect' | 'read' | 'write'>): LimitStore {
+  const now = databaseClock[dialect];
+  const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
+  // One that ends further ahead than a window lasts was begun by a clock that ran ahead: what was used stays used, for
+  // one window from now.
+  const endsTooLate = sql<boolean>`request_counts.resets_at > ${now} + request_counts.window_ms`;
+
+  const countOne = ({ ownerId, keyId, windowMs, count }: RequestCount): CompiledQuery =>
+    build
+      .insertInto('request_counts')
+      .values({
+        owner_id: ownerId,
+        key_id: keyId,
+        window_ms: windowMs,
+        used: count,
+        resets_at: sql<number>`${now} + ${windowMs}`,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['owner_id', 'key_id', 'window_ms']).doUpdateSet({
+          used: sql<number>`case when ${isOver} then excluded.used else request_counts.used + excluded.used end`,
+          resets_at: sql<number>`case when ${isOver} or ${endsTooLate} then excluded.resets_at else request_counts.resets_at end`,
+        }),
+      )
+      .returning(['used', sql<number>`resets_at - ${now}`.as('ms_left')])
+      .compile();
+
+  return {
+    async countRequests(requests) {
+      // All processes lock the rows in the same order, so that none waits for another that waits for it.
+      const order = [...requests.keys()].sort((a, b) => compare(requests[a], requests[b]));
+      const results = await write(order.map((index) => countOne(requests[index] as RequestCount)));
+      const standings: Standing[] = [];
+      for (const [place, index] of order.entries()) {
+        const [row] = (results[place]?.rows ?? []) as { used: number | string; ms_left: number | string }[];
+        if (row === undefined) throw new Error('The database left a count unanswered.');
+        standings[index] = { used: Number(row.used), msLeft: Number(row.ms_left) };
+      }
+      return standings;
+    },
+
+    async readQuotaUse(ownerId) {
+      const query = build
+        .selectFrom('request_counts')
+        .select(['key_id', 'used'])
+        .where('owner_id', '=', ownerId)
+        .where('key_id', 'in', Object.values(quotaIds))
+        .where(sql<boolean>`not ${isOver}`);
+      const rows = await read(query.compile());
+      const of = (id: string): number => Number(rows.find(({ key_id }) => key_id === id)?.used ?? 0);
+      return { rows: of(quotaIds.rows), bytes: of(quotaIds.bytes) };
+    },
+  };
+}
+
+function compare(a: RequestCount | undefined, b: RequestCount | undefined): number {
+  const [left, right] = [a, b].map((each) => `${each?.ownerId}/${each?.keyId}/${each?.windowMs}`) as [string, string];
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,110 @@
+// Rows that let an owner in: kept only while the owner is there, and as good as absent where they do not open.
+import { type RawBuilder, sql } from 'kysely';
+import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
+import { AlreadyTaken } from '../../usecases/ports/sign-in.ts';
+import { ConstraintViolated, type Database } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
+import { openVersioned, sealVersioned } from '../vault/encrypted-columns.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import {
+  childName,
+  keyOf,
+  type NodesAbove,
+  nodesAbove,
+  type RowVersions,
+  type Versioned,
+} from '../vault/row-versions.ts';
+import { livingOwner } from './owners.ts';
+
+type OwnedTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';
+type Clear<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
+
+export interface OwnedRows {
+  /** Rejects with AlreadyTaken where the digest is known, and with EncryptionKeyMissing where the owner is gone. */
+  insert<T extends OwnedTable>(table: T, ownerId: string, id: string, value: object, clear: Clear<T>): Promise<void>;
+  /**
+   * null also where an earlier state of the row was put back, and where `toValue` finds that it was altered beside its
+   * seal. Rejects with EncryptionKeyMissing where the key is not there: whoever is signed in is not to be told that they
+   * are not, since the key may come back.
+   */
+  find<T extends OwnedTable, Sealed, Value>(
+    table: T,
+    where: RawBuilder<unknown>,
+    toValue: (row: Tables[T], sealed: Sealed) => Value | null,
+  ): Promise<Value | null>;
+  /** Leaves out what `find` would not find. */
+  list<T extends OwnedTable, Sealed, Value>(
+    table: T,
+    where: RawBuilder<unknown>,
+    toValue: (row: Tables[T], sealed: Sealed) => Value | null,
+  ): Promise<Value[]>;
+  remove(table: OwnedTable, ownerId: string, id: string): Promise<boolean>;
+}
+
+export function createOwnedRows(database: Database, keyring: Keyring, versions: RowVersions): OwnedRows {
+  const { build, dialect } = database;
+
+  function list<T extends OwnedTable, Sealed, Value>(
+    table: T,
+    where: RawBuilder<unknown>,
+    toValue: (row: Tables[T], sealed: Sealed) => Value | null,
+  ): Promise<Value[]> {
+    type Row = Tables[T] & NodesAbove;
+    const query = sql<Row>`select *, ${sql.join(nodesAbove(table))} from ${sql.table(table)} where ${where}`.compile(
+      build,
+    );
+    const open = async (row: Row): Promise<Versioned<Value> | null> => {
+      try {
+        const { ownerId, id } = keyOf(table, row);
+        const place = { owner_id: ownerId, id, sealed: row.sealed };
+        const { value: sealed, rowVersion } = await openVersioned<Sealed>(keyring, table, place);
+        const value = toValue(row, sealed);
+        return value === null ? null : { value, rowVersion };
+      } catch (error) {
+        if (error instanceof SealBroken) return null;
+        throw error;
+      }
+    };
+    return versions.list(table, () => database.read(query), open);
+  }
+
+  return {
+    async insert(table, ownerId, id, value, clear) {
+      const key = await keyring.current(ownerId);
+      try {
+        await versions.write(ownerId, async (version) => {
+          const sealed = sealVersioned(key, table, ownerId, id, value, version);
+          const columns = Object.entries({ ...clear, sealed });
+          const names = sql.join(columns.map(([name]) => sql.ref(name)));
+          const values = sql.join(columns.map(([, each]) => each));
+          const insert = sql`insert into ${sql.table(table)} (owner_id, ${names})
+            select owners.id, ${values} ${livingOwner(dialect, ownerId)}`.compile(build);
+          return {
+            children: { [childName(table, id)]: version },
+            rows: () => ({ queries: [insert], written: { table, ownerId, sealed } }),
+          };
+        });
+      } catch (error) {
+        if (!(error instanceof ConstraintViolated)) throw error;
+        const owner = await database.read(build.selectFrom('owners').select('id').where('id', '=', ownerId).compile());
+        if (owner.length === 0) throw new EncryptionKeyMissing('the owner was deleted');
+        throw new AlreadyTaken('this belongs to somebody already', { cause: error });
+      }
+    },
+
+    find: async (table, where, toValue) => (await list(table, where, toValue))[0] ?? null,
+    list,
+
+    async remove(table, ownerId, id) {
+      const idColumn = sql.ref(table === 'one_time_links' ? 'token_digest' : 'id');
+      const query = sql`delete from ${sql.table(table)} where owner_id = ${ownerId} and ${idColumn} = ${id}`.compile(
+        build,
+      );
+      const results = await versions.write(ownerId, async () => ({
+        children: { [childName(table, id)]: null },
+        rows: () => ({ queries: [query] }),
+      }));
+      return results?.[0]?.changes === 1;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import { type OwnerTotals, SealBroken, type Store } from '../../usecases/ports/index.ts';
+import type { Database } from '../schema/database.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import { openKey } from './keys.ts';
+import { createBreath } from './yielder.ts';
+
+/** Every number comes from an index that begins with the owner, so no table is walked through. */
+export function createOwnerTotals(database: Database, keyring: Keyring): Store['ownerTotals'] {
+  const { build } = database;
+
+  /** Whether a key is revoked is sealed. */
+  async function countKeys(): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    const breath = createBreath();
+    for (const row of await database.read(build.selectFrom('api_keys').selectAll().compile())) {
+      await breath();
+      if (await isLive(row)) counts.set(row.owner_id, (counts.get(row.owner_id) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** One that does not open lets nobody in either. */
+  async function isLive(row: Parameters<typeof openKey>[1]): Promise<boolean> {
+    try {
+      return (await openKey(keyring.master, row)).value.revokedAt === null;
+    } catch (error) {
+      if (error instanceof SealBroken) return false;
+      throw error;
+    }
+  }
+
+  return async () => {
+    const of = sql`owner_id = o.id`;
+    const rows = await database.read(
+      sql<Omit<OwnerTotals, 'keys'>>`select o.id as "ownerId",
+          (select count(*) from devices where ${of}) as devices,
+          (select count(*) from push_targets where ${of}) as "pushTargets",
+          (select count(*) from deliveries where ${of} and next_at is not null) as waiting,
+          (select count(*) from deliveries where ${of} and state = 'dead') as dead,
+          (select created_at from notifications where ${of} order by id desc limit 1) as "newestAt"
+        from owners as o order by o.created_at, o.id`.compile(build),
+    );
+    const keys = await countKeys();
+    return rows.map((row) => ({ ...row, keys: keys.get(row.ownerId) ?? 0 }));
+  };
+}

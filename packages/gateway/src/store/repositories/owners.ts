@@ -1,0 +1,210 @@
+import { sql } from 'kysely';
+import type { Device, Recipients } from '../../core/plan.ts';
+import {
+  type DirectoryStore,
+  EncryptionKeyMissing,
+  type Owner,
+  type OwnerStore,
+  type PushTargetStore,
+  SealBroken,
+} from '../../usecases/ports/index.ts';
+import type { SealingKey } from '../schema/database.ts';
+import { ConstraintViolated, type Database, type Dialect } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
+import { openVersioned, rejectRefused, sealVersioned } from '../vault/encrypted-columns.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import { childName, nodesAbove, type RowQueries, type RowVersions, type Versioned } from '../vault/row-versions.ts';
+import { deleteNotifications, deleteOfOwner } from './notifications.ts';
+
+type Profile = Omit<Owner, 'id' | 'createdAt'>;
+
+/** What rows from before lack. */
+const laterFields = { role: 'owner', quietHours: null, retentionDays: null } as const;
+
+/** What goes with an owner at once, the data key first of all; the rest, which may be much, follows in batches and cannot be read any more. */
+const ownedTables = [
+  'api_keys',
+  'devices',
+  'push_targets',
+  'mqtt_sessions',
+  'sessions',
+  'one_time_links',
+  'passkeys',
+  'oidc_identities',
+  'inbox_states',
+  'data_keys',
+] as const;
+
+/** `from owners`, with the owner held against deletion: whoever deletes it finds what was put in meanwhile. */
+export function livingOwner(dialect: Dialect, ownerId: string) {
+  return sql`from owners where id = ${ownerId} ${dialect === 'postgres' ? sql`for key share` : sql``}`;
+}
+
+export function createOwnerStore(
+  database: Database,
+  keyring: Keyring,
+  pushTargets: Pick<PushTargetStore, 'listPushTargets'>,
+  versions: RowVersions,
+): Omit<OwnerStore, 'ownerTotals'> & Omit<DirectoryStore, 'findKey'> {
+  const { build } = database;
+
+  const select = build.selectFrom('owners').selectAll().select(nodesAbove('owners'));
+
+  async function open(row: Tables['owners']): Promise<Versioned<Owner>> {
+    const { value, rowVersion } = await openVersioned<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
+    return { value: { ...laterFields, id: row.id, createdAt: row.created_at, ...value }, rowVersion };
+  }
+
+  /** Rejects with SealBroken where an earlier state of the row was put back, as where it was altered. */
+  async function findOwner(id: string): Promise<Owner | null> {
+    const query = select.where('id', '=', id).compile();
+    const [owner] = await versions.list('owners', () => database.read(query), open, rejectRefused('owners'));
+    return owner ?? null;
+  }
+
+  /** The rows of a new owner. */
+  function makeOwner(master: SealingKey, { id, createdAt, ...profile }: Owner, version: number): RowQueries {
+    const { key, row } = keyring.create(master, id, createdAt);
+    const sealed = sealVersioned(key, 'owners', id, id, profile, version);
+    return {
+      queries: [
+        build.insertInto('data_keys').values(row).compile(),
+        build.insertInto('owners').values({ id, created_at: createdAt, sealed }).compile(),
+      ],
+    };
+  }
+
+  /** false where the owner is gone. */
+  async function replaceOwner(id: string, change: () => Promise<Owner | null>): Promise<boolean> {
+    try {
+      const results = await versions.write(id, async (version) => {
+        const changed = await change();
+        if (changed === null) return null;
+        const { id: _, createdAt: __, ...profile } = changed;
+        const sealed = sealVersioned(await keyring.current(id), 'owners', id, id, profile, version);
+        const update = build.updateTable('owners').set({ sealed }).where('id', '=', id).compile();
+        return {
+          children: { [childName('owners', id)]: version },
+          rows: () => ({ queries: [update], written: { table: 'owners', ownerId: id, sealed } }),
+        };
+      });
+      return results !== null;
+    } catch (error) {
+      if (error instanceof ConstraintViolated) return false;
+      throw error;
+    }
+  }
+
+  return {
+    findOwner,
+
+    async createOwner(owner) {
+      await versions.write(owner.id, async (version) => ({
+        children: { [childName('owners', owner.id)]: version },
+        rows: (master) => makeOwner(master, owner, version),
+      }));
+    },
+
+    async createFirstOwner(owner) {
+      const anybody = build.selectFrom('owners').select('id').limit(1).compile();
+      const results = await versions.write(owner.id, async (version) =>
+        // Whoever tries at the same moment has to move the head too: the second one is asked again.
+        (await database.read(anybody)).length > 0
+          ? null
+          : {
+              children: { [childName('owners', owner.id)]: version },
+              rows: (master) => makeOwner(master, owner, version),
+            },
+      );
+      return results !== null;
+    },
+
+    async hasOwners() {
+      return (await database.read(build.selectFrom('owners').select('id').limit(1).compile())).length > 0;
+    },
+
+    async listOwners(onDamaged) {
+      const query = select.orderBy('created_at').orderBy('id').compile();
+      const openAny = async (row: Tables['owners']): Promise<Versioned<Owner> | null> => {
+        if (onDamaged === undefined) return open(row);
+        const opened = await orIfUnreadable(open(row), null);
+        if (opened === null) onDamaged(row.id);
+        return opened;
+      };
+      const onRefused = onDamaged ?? rejectRefused('owners');
+      return versions.list('owners', () => database.read(query), openAny, onRefused);
+    },
+
+    updateOwner: (owner) => replaceOwner(owner.id, async () => owner),
+
+    async changeOwner(id, change) {
+      let changed: Owner | null = null;
+      const isChanged = await replaceOwner(id, async () => {
+        const owner = await findOwner(id);
+        changed = owner === null ? null : change(owner);
+        return changed;
+      });
+      return isChanged ? changed : null;
+    },
+
+    async deleteOwner(id) {
+      const ofOwner = ownedTables.map((table) => build.deleteFrom(table).where('owner_id', '=', id).compile());
+      const [deleted] = await versions.removeOwner(id, [
+        build.deleteFrom('owners').where('id', '=', id).compile(),
+        ...ofOwner,
+      ]);
+      keyring.forget(id);
+      await deleteOfOwner(database, id);
+      await deleteNotifications(database, id, null);
+      // The wrapped data key is shredded only when no file holds it any more.
+      await database.wipe?.();
+      return deleted?.changes === 1;
+    },
+
+    async recipientsOf(ownerId): Promise<Recipients> {
+      const devices = build.selectFrom('devices').select(['id', 'state', 'paused']).where('owner_id', '=', ownerId);
+      const [owner, ownPushTargets, ownDevices] = await Promise.all([
+        orIfUnreadable(findOwner(ownerId), null),
+        orIfUnreadable(pushTargets.listPushTargets(ownerId), []),
+        database.read(devices.orderBy('created_at').orderBy('id').compile()),
+      ]);
+      return {
+        email: owner?.email ?? null,
+        emailAlerts: owner?.emailAlerts ?? false,
+        quietHours: owner?.quietHours ?? null,
+        devices: ownDevices.map((row) => ({
+          id: row.id,
+          state: row.state as Device['state'],
+          paused: row.paused === 1,
+        })),
+        pushTargets: ownPushTargets
+          .filter(({ disabledAt }) => disabledAt === null)
+          .map(({ id, provider, token }) => ({ id, provider, token })),
+      };
+    },
+
+    async readChanges() {
+      const irregular = build.selectFrom('api_keys').select('id').where('irregular', '=', sql.lit(1)).limit(1);
+      const [row] = await database.read(
+        build
+          .selectFrom('changes')
+          .select('generation')
+          .select((eb) => eb.exists(irregular).as('irregular'))
+          .where('id', '=', 1)
+          .compile(),
+      );
+      if (row === undefined) throw new Error('The table "changes" has lost its row.');
+      return { generation: row.generation, hasIrregularKeys: Boolean(row.irregular) };
+    },
+  };
+}
+
+/** A row that does not open is as one that is not there: the other channels still ring. */
+export async function orIfUnreadable<T, Instead>(reading: Promise<T>, instead: Instead): Promise<T | Instead> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return instead;
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+// Repeats what failed for a caller, without a trace: whether the store works again, or only for one owner not.
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { createUuidV7Source } from '../../core/uuid-v7.ts';
+import type { DirectoryStore, Store } from '../../usecases/ports/index.ts';
+import type { Database } from '../schema/database.ts';
+import { seal } from '../vault/cipher.ts';
+import { placeOf } from '../vault/encrypted-columns.ts';
+import type { Keyring } from '../vault/keyring.ts';
+
+/** Beside the one that failed, so many others are tried: damage that concerns one owner must not stop all of them. */
+const others = 3;
+
+export function createProbe(database: Database, keyring: Keyring, directory: DirectoryStore): Pick<Store, 'probe'> {
+  const { build } = database;
+  const newId = createUuidV7Source(Date.now, randomUUID);
+
+  /** Stores a notification and deletes it in the same transaction. */
+  async function save(ownerId: string): Promise<void> {
+    const id = newId();
+    const place = placeOf('notifications', { owner_id: ownerId, id });
+    const row = {
+      owner_id: ownerId,
+      id,
+      created_at: Date.now(),
+      sealed: seal(await keyring.current(ownerId), place, '{}'),
+    };
+    const dispatch = { owner_id: ownerId, notification_id: id, targets: '{}', results: null, lease_until: 0 };
+    await database.write([
+      build.insertInto('notifications').values(row).compile(),
+      build.insertInto('dispatches').values(dispatch).compile(),
+      build.deleteFrom('dispatches').where('owner_id', '=', ownerId).where('notification_id', '=', id).compile(),
+      build.deleteFrom('notifications').where('owner_id', '=', ownerId).where('id', '=', id).compile(),
+    ]);
+  }
+
+  /** The one that failed first, if it is still there. */
+  async function candidates(table: 'owners' | 'api_keys', column: 'id' | 'digest', id: string): Promise<string[]> {
+    const ids = build.selectFrom(table).select(sql<string>`${sql.ref(column)}`.as('id'));
+    const [same, rest] = await Promise.all([
+      database.read(ids.where(sql.ref(column), '=', id).compile()),
+      database.read(ids.where(sql.ref(column), '<>', id).limit(others).compile()),
+    ]);
+    return [...same, ...rest].map((row) => row.id);
+  }
+
+  const probes = {
+    save: { candidates: (id: string) => candidates('owners', 'id', id), attempt: save },
+    key: {
+      candidates: (id: string) => candidates('api_keys', 'digest', id),
+      attempt: (id: string): Promise<unknown> => directory.findKey(id),
+    },
+    recipients: {
+      candidates: (id: string) => candidates('owners', 'id', id),
+      attempt: (id: string): Promise<unknown> => directory.recipientsOf(id),
+    },
+  };
+
+  return {
+    async probe({ kind, id }) {
+      const { candidates: list, attempt } = probes[kind];
+      const failed: unknown[] = [];
+      for (const candidate of await list(id)) {
+        try {
+          await attempt(candidate);
+          return;
+        } catch (error) {
+          failed.push(error);
+        }
+      }
+      if (failed.length > 0) throw failed[0];
+    },
+  };
+}

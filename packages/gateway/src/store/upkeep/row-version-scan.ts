@@ -1,0 +1,276 @@
+// Goes through all rows that carry a version: takes over those that the version before wrote, and finds those that are not
+// in force.
+import type { CompiledQuery } from 'kysely';
+import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
+import { ConstraintViolated, type Database } from '../schema/database.ts';
+import { sealVersioned } from '../vault/encrypted-columns.ts';
+import type { Keyring } from '../vault/keyring.ts';
+import {
+  childName,
+  headRolledBack,
+  keyOf,
+  RowsRolledBack,
+  type RowVersions,
+  rolledBack,
+  rowName,
+  type TakeOverState,
+  type VersionedTable,
+  type VersionNode,
+  versionedTables,
+} from '../vault/row-versions.ts';
+import { rowsOf, sealedColumns } from './places.ts';
+
+const minuteMs = 60 * 1000;
+/** A running server takes rows over at this interval, and whenever it is asked near the end of the time. */
+const upkeepMs = 60 * minuteMs;
+const nearEndMs = 30 * minuteMs;
+/** Servers of the version before may write rows for 24 hours; the rest is for taking over what they wrote last. */
+const trustMs = 24 * 60 * minuteMs + 20 * minuteMs;
+/** Taken over per transaction, so that no request waits for long. */
+const batchSize = 100;
+
+interface FoundRow {
+  table: VersionedTable;
+  /** For messages. */
+  name: string;
+  ownerId: string;
+  id: string;
+  /** null: it does not decrypt, which is reported elsewhere. */
+  value: { rowVersion?: number } | null;
+  sealed: Uint8Array;
+}
+
+/**
+ * At the first start of this version the rows as they are are those in force. For a day after it, rows without a version
+ * are taken over at every start, since servers of the version before may write them. An interrupted take-over is continued
+ * by whatever opens the store next.
+ */
+export async function prepareRowVersions(
+  database: Database,
+  keyring: Keyring,
+  versions: RowVersions,
+  mode: 'create' | 'existing',
+): Promise<void> {
+  for (;;) {
+    const head = await versions.readHead();
+    if (head === 'damaged') return versions.report(lost);
+    if (head !== 'none') {
+      const isDue = head.isTakeOverUnfinished || (isTrusting(head) && mode === 'create');
+      return isDue ? takeOverUnversioned(database, keyring, versions) : undefined;
+    }
+    const rows = await Array.fromAsync(versionedRows(database, keyring));
+    // Whoever deletes all versions does not get rows taken over that had one.
+    if (rows.some(({ value }) => (value?.rowVersion ?? 0) > 0)) return versions.report(lost);
+    try {
+      const trust = rows.length === 0 ? {} : { trustUnversionedUntil: Date.now() + trustMs };
+      return await takeOverAll(database, keyring, versions, rows, trust);
+    } catch (error) {
+      // Another process wrote first: look again.
+      if (!(error instanceof ConstraintViolated)) throw error;
+    }
+  }
+}
+
+/** For a running server: takes over what servers of the version before wrote since, often enough to miss nothing. */
+export function createTakeOverUpkeep(database: Database, keyring: Keyring, versions: RowVersions): () => Promise<void> {
+  let lastAt = 0;
+  return async () => {
+    const head = await versions.readHead();
+    if (head === 'none' || head === 'damaged') return;
+    const now = Date.now();
+    const leftMs = (head.trustUnversionedUntil ?? 0) - now;
+    const isNearEnd = leftMs > 0 && leftMs < nearEndMs;
+    if (!head.isTakeOverUnfinished && !isNearEnd && Math.abs(now - lastAt) < upkeepMs) return;
+    await prepareRowVersions(database, keyring, versions, 'create');
+    lastAt = now;
+  };
+}
+
+/** Takes the rows as they are for those in force, on the word of the operator. */
+export async function trustRows(database: Database, keyring: Keyring, versions: RowVersions): Promise<number> {
+  for (;;) {
+    let count = 0;
+    try {
+      await versions.replaceAll(async (version) => {
+        const rows = await Array.fromAsync(versionedRows(database, keyring));
+        count = rows.length;
+        const owners = new Map<string, Record<string, number>>();
+        const queries: CompiledQuery[] = [];
+        for (const [ownerId, ownRows] of Map.groupBy(rows, (row) => row.ownerId)) {
+          const children = versionsOf(ownRows);
+          const update = await markOwner(database, keyring, ownerId, ownRows, version);
+          if (update !== null) {
+            queries.push(update);
+            children[childName('owners', ownerId)] = version;
+          }
+          owners.set(ownerId, children);
+        }
+        return { owners, queries };
+      });
+      return count;
+    } catch (error) {
+      // A server wrote first: look again.
+      if (!(error instanceof ConstraintViolated)) throw error;
+    }
+  }
+}
+
+/** What is not in force, or missing; empty when all is well. */
+export async function findRolledBack(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
+  const first = await look(database, keyring, versions);
+  if (first.length === 0) return [];
+  // Rows and versions are not read at one moment, so only what is found twice counts.
+  const again = new Set(await look(database, keyring, versions));
+  return first.filter((problem) => again.has(problem));
+}
+
+async function look(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
+  const head = await versions.readHead();
+  if (head === 'none' || head === 'damaged') return [lost];
+  const isTrusted = isTrusting(head);
+  const { owners, problems } = await versions.readOwners();
+  let newest = 0;
+  const missing = new Set([...owners.values()].flatMap(({ children }) => Object.keys(children)));
+  for await (const { table, name, ownerId, id, value } of versionedRows(database, keyring)) {
+    const child = childName(table, id);
+    missing.delete(child);
+    if (value === null) continue;
+    const { rowVersion = 0 } = value;
+    newest = Math.max(newest, rowVersion);
+    if (owners.get(ownerId)?.children[child] === rowVersion || (rowVersion === 0 && isTrusted)) continue;
+    problems.push(`${name}: ${rolledBack}`);
+  }
+  // Read after the rows: what is written meanwhile moves it.
+  const after = await versions.readHead();
+  const isHeadOlder = typeof after === 'object' && newest > after.version;
+  if (isHeadOlder && !problems.includes(headRolledBack)) problems.push(headRolledBack);
+  if (!isTrusted) for (const name of missing) problems.push(`${name.replace('/', ' ')}: missing: it was removed`);
+  return problems;
+}
+
+/** Makes the rows those in force, where nothing says which are. */
+async function takeOverAll(
+  database: Database,
+  keyring: Keyring,
+  versions: RowVersions,
+  rows: readonly FoundRow[],
+  trust: TakeOverState,
+): Promise<void> {
+  const owners = [...Map.groupBy(rows, ({ ownerId }) => ownerId)];
+  let head: VersionNode | null = null;
+  for (let done = 0; done === 0 || done < owners.length; done += batchSize) {
+    const batch = owners.slice(done, done + batchSize);
+    const children = new Map(batch.map(([ownerId, ownRows]) => [ownerId, versionsOf(ownRows)]));
+    const mark = async (version: number): Promise<CompiledQuery[]> => {
+      const queries: CompiledQuery[] = [];
+      for (const [ownerId, ownRows] of batch) {
+        const update = await markOwner(database, keyring, ownerId, ownRows, version);
+        if (update === null) continue;
+        queries.push(update);
+        (children.get(ownerId) as Record<string, number>)[childName('owners', ownerId)] = version;
+      }
+      return queries;
+    };
+    const isTakeOverUnfinished = done + batchSize < owners.length;
+    head = await versions.replace(head, children, mark, { ...trust, isTakeOverUnfinished });
+  }
+}
+
+/** Makes rows without a version those in force, beside servers that write. */
+async function takeOverUnversioned(database: Database, keyring: Keyring, versions: RowVersions): Promise<void> {
+  const byOwner = Map.groupBy(await Array.fromAsync(versionedRows(database, keyring)), ({ ownerId }) => ownerId);
+  const { owners: known, problems } = await versions.readOwners();
+  for (const problem of problems) versions.report(problem);
+  for (const ownerId of new Set([...byOwner.keys(), ...known.keys()])) {
+    const seen = known.get(ownerId)?.children ?? {};
+    if (isSame(withUnversioned(seen, byOwner.get(ownerId) ?? []), seen)) continue;
+    try {
+      await versions.write(ownerId, async (version, before, head) => {
+        // After the time for servers of the version before, only what an interrupted take-over has left.
+        if (!isTrusting(head) && before[childName('owners', ownerId)] !== undefined) return null;
+        const rows = await Array.fromAsync(versionedRows(database, keyring, ownerId));
+        const after = withUnversioned(before, rows);
+        if (isSame(after, before)) return null;
+        const update = await markOwner(database, keyring, ownerId, rows, version);
+        if (update !== null) after[childName('owners', ownerId)] = version;
+        const removed = Object.keys(before).map((name) => [name, null]);
+        const queries = update === null ? [] : [update];
+        return { children: { ...Object.fromEntries(removed), ...after }, rows: () => ({ queries }) };
+      });
+    } catch (error) {
+      // Its node was put back, which is reported. Nothing that was put back is brought into force here.
+      if (!(error instanceof RowsRolledBack)) throw error;
+    }
+  }
+  await versions.endTakeOver();
+}
+
+/** With its first version, the row of the owner tells from then on that there were versions; null: it has one. */
+async function markOwner(
+  { build }: Database,
+  keyring: Keyring,
+  ownerId: string,
+  rows: readonly FoundRow[],
+  version: number,
+): Promise<CompiledQuery | null> {
+  const owner = rows.find(({ table, value }) => table === 'owners' && value !== null && !value.rowVersion);
+  if (owner === undefined) return null;
+  const key = await keyring.current(ownerId);
+  const sealed = sealVersioned(key, 'owners', ownerId, ownerId, owner.value as object, version);
+  // A change that a server of the version before has made since is kept, and found by the next take-over.
+  const isUnchanged = build.updateTable('owners').set({ sealed }).where('id', '=', ownerId);
+  return isUnchanged.where('sealed', '=', owner.sealed).compile();
+}
+
+function versionsOf(rows: readonly FoundRow[]): Record<string, number> {
+  return Object.fromEntries(rows.map(({ table, id, value }) => [childName(table, id), value?.rowVersion ?? 0]));
+}
+
+/**
+ * The versions in force with those of rows that have none. A row that has a version, and one that had a version and is
+ * missing, is left as it was: only this version writes such rows, so one that differs was put back or removed.
+ */
+function withUnversioned(before: Record<string, number>, rows: readonly FoundRow[]): Record<string, number> {
+  const present = new Set(rows.map(({ table, id }) => childName(table, id)));
+  const kept = Object.entries(before).filter(([name, version]) => version !== 0 || present.has(name));
+  const children = Object.fromEntries(kept);
+  for (const { table, id, value } of rows) {
+    const name = childName(table, id);
+    if (value === null) children[name] ??= 0;
+    else if (!value.rowVersion) children[name] = 0;
+  }
+  return children;
+}
+
+function isTrusting({ trustUnversionedUntil = 0 }: VersionNode): boolean {
+  return trustUnversionedUntil > Date.now();
+}
+
+/** Of all owners, or of one. */
+async function* versionedRows(database: Database, keyring: Keyring, ownerId?: string): AsyncGenerator<FoundRow> {
+  for (const column of sealedColumns) {
+    const table = versionedTables.find((each) => each === column.table);
+    if (table === undefined) continue;
+    for await (const row of rowsOf(database, column, ownerId)) {
+      const key = column.key.map((name) => row[name] as string);
+      const opener = column.sealedBy === 'master key' ? keyring.master : keyring;
+      const value = await opener.unseal(column.placeOf(key), row.sealed as Uint8Array).then(
+        (plaintext) => JSON.parse(plaintext.toString('utf8')) as { rowVersion?: number },
+        (error: unknown) => {
+          if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
+          throw error;
+        },
+      );
+      yield { table, name: rowName(table, row), ...keyOf(table, row), value, sealed: row.sealed as Uint8Array };
+    }
+  }
+}
+
+function isSame(one: Record<string, number>, other: Record<string, number>): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
+
+const lost =
+  'row_versions: the versions of rows were removed or altered, so no key, session or owner is accepted. Restore a backup; ' +
+  "or check owners and keys, and accept the rows as they are with 'tocsin doctor --trust-rows'.";

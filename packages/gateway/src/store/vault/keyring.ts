@@ -1,0 +1,106 @@
+// Every owner's rows are sealed with a data key of the owner's own, which is kept wrapped by the master key. Losing one
+// owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
+import type { Database, SealingKey } from '../schema/database.ts';
+import type { Tables } from '../schema/tables.ts';
+import { type Place, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import type { MasterKeyring } from './master-keyring.ts';
+
+const maxRemembered = 10_000;
+
+export class Keyring {
+  /** Seals what has to open even where the data key of an owner is lost: without it nobody could be let in and told. */
+  readonly master: MasterKeyring;
+  readonly #database: Database;
+  readonly #remembered = new Map<string, SealingKey[]>();
+  /** Being read at this moment: a burst of requests for one owner asks once. */
+  readonly #loading = new Map<string, Promise<SealingKey[]>>();
+
+  constructor(database: Database, master: MasterKeyring) {
+    this.#database = database;
+    this.master = master;
+  }
+
+  /** A first data key for a new owner, and the row that keeps it wrapped. */
+  create(master: SealingKey, ownerId: string, now: number): { key: SealingKey; row: Tables['data_keys'] } {
+    const version = 1;
+    const bytes = randomBytes(32);
+    const wrapped = seal(master, wrappedPlace(ownerId, version), bytes);
+    return {
+      key: { version, key: createSecretKey(bytes) },
+      row: { owner_id: ownerId, version, wrapped, created_at: now },
+    };
+  }
+
+  /** The newest key of an owner, for sealing. */
+  async current(ownerId: string): Promise<SealingKey> {
+    const keys = this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
+    return keys[0] ?? missing(ownerId);
+  }
+
+  /** Every key of an owner, the newest first. */
+  async all(ownerId: string): Promise<SealingKey[]> {
+    return this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
+  }
+
+  /** Opens a value that was sealed with any of the owner's keys. */
+  async unseal(place: Place, sealed: Uint8Array): Promise<Buffer> {
+    const version = sealedKeyVersion(sealed);
+    const keys = this.#remembered.get(place.ownerId) ?? (await this.#obtain(place.ownerId));
+    const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(place.ownerId);
+    return unseal(key, place, sealed);
+  }
+
+  forget(ownerId: string): void {
+    this.#remembered.delete(ownerId);
+    this.#loading.delete(ownerId);
+  }
+
+  #obtain(ownerId: string): Promise<SealingKey[]> {
+    const known = this.#loading.get(ownerId);
+    if (known !== undefined) return known;
+    const loading = this.#load(ownerId).finally(() => {
+      if (this.#loading.get(ownerId) === loading) this.#loading.delete(ownerId);
+    });
+    this.#loading.set(ownerId, loading);
+    return loading;
+  }
+
+  async #load(ownerId: string): Promise<SealingKey[]> {
+    const rows = await this.#database.read(
+      this.#database.build
+        .selectFrom('data_keys')
+        .select(['version', 'wrapped'])
+        .where('owner_id', '=', ownerId)
+        .orderBy('version', 'desc')
+        .compile(),
+    );
+    const keys = await Promise.all(
+      rows.map(async ({ version, wrapped }) => ({ version, key: await this.#unwrap(ownerId, version, wrapped) })),
+    );
+    if (keys.length === 0) return missing(ownerId);
+    if (this.#remembered.size >= maxRemembered) {
+      this.#remembered.delete(this.#remembered.keys().next().value as string);
+    }
+    this.#remembered.set(ownerId, keys);
+    return keys;
+  }
+
+  async #unwrap(ownerId: string, version: number, wrapped: Uint8Array): Promise<KeyObject> {
+    try {
+      return createSecretKey(await this.master.unseal(wrappedPlace(ownerId, version), wrapped));
+    } catch (error) {
+      if (!(error instanceof SealBroken)) throw error;
+      throw new EncryptionKeyMissing(`the data key of ${ownerId} does not open: ${error.message}`, { cause: error });
+    }
+  }
+}
+
+export function wrappedPlace(ownerId: string, version: number): Place {
+  return { table: 'data_keys', ownerId, rowId: String(version), column: 'wrapped' };
+}
+
+function missing(ownerId: string): never {
+  throw new EncryptionKeyMissing(`there is no data key for ${ownerId}`);
+}

@@ -1,0 +1,28 @@
+// Master keys that a rotation has ended, by fingerprint: one that is given again, in the wrong order, is not taken for a
+// new one.
+import { createHmac, type KeyObject } from 'node:crypto';
+import { type CompiledQuery, sql } from 'kysely';
+import type { Database, SealingKey } from '../schema/database.ts';
+
+const prefix = 'master_key_retired:';
+
+/** Of the name of a row in `meta`. */
+export function isRetiredKeyRow(name: string): boolean {
+  return name.startsWith(prefix);
+}
+
+/** Unless the key is in use, which the row of this name in `meta` would prove. */
+export function rememberRetired({ build }: Database, { version, key }: SealingKey, proof: string): CompiledQuery {
+  return sql`insert into meta (name, value) select ${`${prefix}${version}`}, ${fingerprint(key)}
+    where not exists (select 1 from meta where name = ${proof}) on conflict do nothing`.compile(build);
+}
+
+export async function isRetired({ build, read }: Database, key: KeyObject): Promise<boolean> {
+  const rows = await read(build.selectFrom('meta').select('value').where('name', 'like', `${prefix}%`).compile());
+  return rows.some(({ value }) => Buffer.compare(value, fingerprint(key)) === 0);
+}
+
+/** As hex digits, so that it looks unlike a sealed value. */
+function fingerprint(key: KeyObject): Buffer {
+  return Buffer.from(createHmac('sha256', key).update('tocsin retired master key').digest('hex'));
+}

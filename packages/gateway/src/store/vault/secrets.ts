@@ -1,0 +1,45 @@
+// Secrets of the service itself, such as the key that signs Web Push requests: sealed with the master key in `meta`.
+import type { Store } from '../../usecases/ports/index.ts';
+import type { Database } from '../schema/database.ts';
+import { bumpGeneration } from '../schema/generation.ts';
+import { type Place, seal } from './cipher.ts';
+import type { Keyring } from './keyring.ts';
+
+export function createSecretStore(
+  database: Database,
+  { master }: Keyring,
+): Pick<Store, 'obtainSecret' | 'findSecret' | 'forgetSecret'> {
+  const { build } = database;
+  async function read(name: string): Promise<string | null> {
+    const [row] = await database.read(build.selectFrom('meta').select('value').where('name', '=', name).compile());
+    return row === undefined ? null : (await master.unseal(secretPlace(name), row.value)).toString('utf8');
+  }
+
+  return {
+    findSecret: read,
+
+    async forgetSecret(name) {
+      await database.write([build.deleteFrom('meta').where('name', '=', name).compile()]);
+    },
+
+    async obtainSecret(name, make) {
+      const known = await read(name);
+      if (known !== null) return known;
+      const secret = make();
+      await master.write((key) => [
+        build
+          .insertInto('meta')
+          .values({ name, value: seal(key, secretPlace(name), secret) })
+          .onConflict((conflict) => conflict.doNothing())
+          .compile(),
+        bumpGeneration(database),
+      ]);
+      // Another process may have been first; what is stored counts.
+      return (await read(name)) as string;
+    },
+  };
+}
+
+export function secretPlace(name: string): Place {
+  return { table: 'meta', ownerId: '', rowId: name, column: 'value' };
+}

@@ -1,0 +1,111 @@
+// An empty store gets its first owner, key and device, so that a fresh clone rings with one pasted line.
+//
+// What is shown once is kept, encrypted with the master key, until it has been shown: a start that is killed in between is
+// finished by the next one, with the same key and password.
+import { createKey as createKeyValue, randomBase62 } from '../core/key-format.ts';
+import { linkLifetimes, type MadeLink, makeLink } from './one-time-links.ts';
+import { KeyExists, type Store, StoreUnavailable } from './ports/index.ts';
+import {
+  type CreatedDevice,
+  type CreatedKey,
+  createDevice,
+  createFirstOwner,
+  createKey,
+  type Makers,
+  mqttSettings,
+  newId,
+} from './registration.ts';
+
+export interface FirstRun {
+  ownerId: string;
+  key: Pick<CreatedKey, 'value'>;
+  device: CreatedDevice;
+  /** Opens the inbox, once. */
+  signIn: MadeLink;
+}
+
+interface FirstRunOptions {
+  firstKey: string | null;
+  topicPrefix: string;
+  urls: string[];
+  consoleUrl: string;
+}
+
+/** What a first run that was cut short needs to be finished. */
+interface Pending {
+  ownerId: string;
+  key: string;
+  deviceId: string;
+  password: string;
+}
+
+const secretName = 'first_run';
+
+/** null when there are owners already. Gives the same again until `endFirstRun` was called. */
+export async function prepareFirstRun(
+  store: Store,
+  makers: Makers,
+  options: FirstRunOptions,
+): Promise<FirstRun | null> {
+  if ((await store.findSecret(secretName)) === null && (await store.hasOwners())) return null;
+  const newPending = (): Pending => ({
+    ownerId: newId('own', makers),
+    key: createKeyValue(makers.randomIndex),
+    deviceId: newId('dev', makers),
+    password: randomBase62(32, makers.randomIndex),
+  });
+  const pending = JSON.parse(await store.obtainSecret(secretName, () => JSON.stringify(newPending()))) as Pending;
+  const { ownerId } = pending;
+  await createFirstOwner(store, makers, { id: ownerId, name: 'First owner', email: null, emailAlerts: false });
+  if ((await store.findOwner(ownerId)) === null) {
+    // Another process made the first owner meanwhile.
+    await store.forgetSecret(secretName);
+    return null;
+  }
+  const key = await ensureKey(store, makers, ownerId, options.firstKey ?? pending.key);
+  const device = await ensureDevice(store, makers, pending, options);
+  const link = { ownerId, method: 'link', lifetimeMs: linkLifetimes.firstRun, now: makers.now() } as const;
+  return { ownerId, key, device, signIn: await makeLink(store, link, options.consoleUrl) };
+}
+
+/** To be called once it was shown. */
+export async function endFirstRun(store: Pick<Store, 'forgetSecret'>): Promise<void> {
+  try {
+    await store.forgetSecret(secretName);
+  } catch (error) {
+    // The next start then shows it once more.
+    if (!(error instanceof StoreUnavailable)) throw error;
+  }
+}
+
+async function ensureKey(store: Store, makers: Makers, ownerId: string, value: string): Promise<FirstRun['key']> {
+  try {
+    return await createKey(store, makers, { ownerId, type: 'public_client', label: 'First key', value });
+  } catch (error) {
+    if (error instanceof KeyExists) return { value };
+    throw error;
+  }
+}
+
+async function ensureDevice(
+  store: Store,
+  makers: Makers,
+  { ownerId, deviceId: id, password }: Pending,
+  { topicPrefix, urls }: FirstRunOptions,
+): Promise<CreatedDevice> {
+  const where = { topicPrefix, urls };
+  const find = async (): Promise<CreatedDevice | undefined> => {
+    const device = (await store.listDevices(ownerId)).find((each) => each.id === id);
+    return device && { device, mqtt: mqttSettings(device, password, where) };
+  };
+  const found = await find();
+  if (found !== undefined) return found;
+  try {
+    return await createDevice(store, makers, { ownerId, name: 'First device', ...where, id, password });
+  } catch (error) {
+    // Another node on the same database finishes the same first run.
+    const made = await find();
+    if (made === undefined) throw error;
+    return made;
+  }
+}

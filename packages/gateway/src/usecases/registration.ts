@@ -1,0 +1,128 @@
+// Owners, keys and devices come into being here, whoever asks: the command line, the first run, the console.
+import { randomInt } from 'node:crypto';
+import type { KeyType } from '@tocsin/contract';
+import { deviceTopic } from '../core/device-topics.ts';
+import { createKey as createKeyValue, digestOf, hasWrongChecksum, randomBase62 } from '../core/key-format.ts';
+import type { Rate } from '../core/rate.ts';
+import type { ApiKey, Owner, Store, StoredDevice } from './ports/index.ts';
+
+export interface Makers {
+  now: () => number;
+  randomIndex: (below: number) => number;
+}
+
+export const systemMakers: Makers = { now: Date.now, randomIndex: (below) => randomInt(below) };
+
+export interface CreatedKey {
+  key: ApiKey;
+  /** Shown once; only its digest is kept. */
+  value: string;
+}
+
+export interface CreatedDevice {
+  device: StoredDevice;
+  /** What the device signs in with; the password is shown once. */
+  mqtt: { username: string; password: string; topic: string; urls: string[] };
+}
+
+export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Partial<Pick<Owner, 'id' | 'role'>>;
+
+export async function createOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner> {
+  const owner = newOwner(makers, profile);
+  await store.createOwner(owner);
+  return owner;
+}
+
+/** The first is an operator: somebody has to be. null when there are owners already. */
+export async function createFirstOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner | null> {
+  const owner = newOwner(makers, { role: 'operator', ...profile });
+  return (await store.createFirstOwner(owner)) ? owner : null;
+}
+
+export async function createKey(
+  store: Store,
+  makers: Makers,
+  wanted: {
+    ownerId: string;
+    type: KeyType;
+    label?: string | null;
+    allowedDomains?: readonly string[];
+    requireSignature?: boolean;
+    rateLimit?: Rate | null;
+    expiresAt?: number | null;
+    /** null: a new random one. */
+    value?: string | null;
+  },
+): Promise<CreatedKey> {
+  const value = wanted.value ?? createKeyValue(makers.randomIndex);
+  const key: ApiKey = {
+    id: newId('key', makers),
+    ownerId: wanted.ownerId,
+    digest: digestOf(value),
+    type: wanted.type,
+    label: wanted.label ?? null,
+    allowedDomains: wanted.allowedDomains ?? [],
+    requireSignature: wanted.requireSignature ?? false,
+    rateLimit: wanted.rateLimit ?? null,
+    createdAt: makers.now(),
+    expiresAt: wanted.expiresAt ?? null,
+    revokedAt: null,
+    irregular: hasWrongChecksum(value),
+  };
+  await store.createKey(key);
+  return { key, value };
+}
+
+export async function createDevice(
+  store: Store,
+  makers: Makers,
+  wanted: { ownerId: string; name: string; topicPrefix: string; urls: string[]; id?: string; password?: string },
+): Promise<CreatedDevice> {
+  const device: StoredDevice = {
+    id: wanted.id ?? newId('dev', makers),
+    ownerId: wanted.ownerId,
+    name: wanted.name,
+    state: 'active',
+    paused: false,
+    createdAt: makers.now(),
+    seenAt: null,
+  };
+  const password = wanted.password ?? randomBase62(32, makers.randomIndex);
+  await store.createDevice(device, digestOf(password));
+  return { device, mqtt: mqttSettings(device, password, wanted) };
+}
+
+/** Whoever uses the one before is refused from now on. null when the device is gone. */
+export async function renewDevicePassword(
+  store: Store,
+  makers: Makers,
+  device: StoredDevice,
+  where: { topicPrefix: string; urls: string[] },
+): Promise<CreatedDevice['mqtt'] | null> {
+  const password = randomBase62(32, makers.randomIndex);
+  const isChanged = await store.changeDeviceSecret(device.id, digestOf(password));
+  return isChanged ? mqttSettings(device, password, where) : null;
+}
+
+export function mqttSettings(
+  { id, ownerId }: StoredDevice,
+  password: string,
+  { topicPrefix, urls }: { topicPrefix: string; urls: string[] },
+): CreatedDevice['mqtt'] {
+  return { username: id, password, topic: deviceTopic(topicPrefix, ownerId, id), urls };
+}
+
+function newOwner(makers: Makers, profile: OwnerProfile): Owner {
+  return {
+    id: newId('own', makers),
+    role: 'owner',
+    quietHours: null,
+    retentionDays: null,
+    createdAt: makers.now(),
+    ...profile,
+  };
+}
+
+export function newId(prefix: string, { randomIndex }: Makers): string {
+  return `${prefix}_${randomBase62(16, randomIndex)}`;
+}

@@ -1,0 +1,115 @@
+import { type ClockRecord, holdMs, isClockTrusted, jumpMs, jumpOf, observeClock } from '../core/clock-record.ts';
+import type { Store } from './ports/index.ts';
+
+const intervalMs = 10 * 60 * 1000;
+const holdHours = holdMs / 3_600_000;
+const dayMs = 24 * 60 * 60 * 1000;
+/** So long what an owner deleted can be restored at least. */
+const restorableMs = 60 * 1000;
+
+export interface RetentionParts {
+  store: Pick<
+    Store,
+    'purge' | 'purgeDeleted' | 'purgeInbox' | 'listOwners' | 'readClock' | 'saveClock' | 'takeOverRows'
+  >;
+  retentionDays: number;
+  now: () => number;
+  /** Must not jump with the wall clock. */
+  monotonicNow: () => number;
+  onPurged: (count: number) => void;
+  onFailed: (error: unknown) => void;
+  /** Called when the clock jumped, with what is wrong, and with null once it is trusted again. */
+  onClockDoubt: (doubt: string | null) => void;
+}
+
+/**
+ * Deletes for good what is older than the retention, that of all or that of its owner, and what owners deleted, now and
+ * every ten minutes. Returns the function that ends it.
+ */
+export function startRetention(parts: RetentionParts): () => Promise<void> {
+  const stop = new AbortController();
+  const clock = createTrustedClock(parts);
+  let running = Promise.resolve();
+  const purge = async (): Promise<void> => {
+    await parts.store.takeOverRows().catch(parts.onFailed);
+    try {
+      const count = await purgeAll(parts, await clock(), stop.signal);
+      if (count > 0) parts.onPurged(count);
+    } catch (error) {
+      parts.onFailed(error);
+    }
+  };
+  const run = (): void => {
+    running = running.then(purge);
+  };
+  run();
+  const timer = setInterval(run, intervalMs);
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await running;
+  };
+}
+
+/** `trustedNow` is null while nothing may be deleted by age. */
+async function purgeAll(
+  { store, retentionDays, now }: RetentionParts,
+  trustedNow: number | null,
+  signal: AbortSignal,
+): Promise<number> {
+  // 0 keeps notifications for ever; used signatures still expire. What belongs to nobody goes at any time.
+  const before = retentionDays === 0 || trustedNow === null ? 0 : trustedNow - retentionDays * dayMs;
+  let count = await store.purge(before, trustedNow ?? 0, signal);
+  // An owner asked for this; a wrong clock shortens the time to restore it, and nothing else.
+  count += await store.purgeDeleted(now() - restorableMs, signal);
+  if (trustedNow === null) return count;
+  // Of an owner whose row does not open nobody knows what they chose; everybody's retention holds.
+  const owners = await store.listOwners(() => undefined);
+  for (const { id, retentionDays: own } of owners) {
+    if (own !== null && !signal.aborted) count += await store.purgeInbox(id, trustedNow - own * dayMs, signal);
+  }
+  return count;
+}
+
+/** Observes the clock on every call; resolves with the time, or with null while the clock is not to be trusted. */
+function createTrustedClock({ store, now, monotonicNow, onClockDoubt }: RetentionParts): () => Promise<number | null> {
+  let observedAt: number | null = null;
+  let doubt: string | null = null;
+  const report = (next: string | null): void => {
+    if ((doubt === null) !== (next === null)) onClockDoubt(next);
+    doubt = next;
+  };
+  return async () => {
+    const { record, databaseNow } = await store.readClock();
+    const time = now();
+    const problem = clockProblem(record, time, databaseNow);
+    // The other nodes follow the clock of the database: this one must not make them doubt theirs.
+    if (databaseNow !== null && Math.abs(time - databaseNow) > jumpMs) {
+      report(problem);
+      return null;
+    }
+    const monotonic = monotonicNow();
+    const next = observeClock(record, time, observedAt === null ? 0 : monotonic - observedAt);
+    observedAt = monotonic;
+    await store.saveClock(next);
+    report(next.jumped === null ? null : problem);
+    return isClockTrusted(next) ? time : null;
+  };
+}
+
+/** What is wrong with a clock that differs from the one on record, or from that of the database; null: nothing. */
+export function clockProblem(record: ClockRecord | null, now: number, databaseNow: number | null): string | null {
+  const skew = databaseNow === null ? 0 : now - databaseNow;
+  if (Math.abs(skew) > jumpMs) {
+    return `the clock of this machine is ${inDays(skew)} the clock of the database server; set the clock that is wrong`;
+  }
+  const jump = jumpOf(record, now);
+  if (jump === 0 || record === null) return null;
+  const last = new Date(record.seenAt).toISOString();
+  return `the clock is ${inDays(jump)} the last time seen, ${last}; set it if it is wrong, otherwise deletion resumes after ${holdHours} hours`;
+}
+
+function inDays(ms: number): string {
+  const days = Math.abs(ms / dayMs).toFixed(1);
+  return `${days} days ${ms > 0 ? 'ahead of' : 'behind'}`;
+}

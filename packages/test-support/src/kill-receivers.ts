@@ -1,0 +1,110 @@
+// The other ends of a run of kills: a device that comes back in every life of the gateway, and a mail server that stays.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import mqtt, { type MqttClient } from 'mqtt';
+import type { Store } from '../../gateway/src/usecases/ports/index.ts';
+import { eventually } from './eventually.ts';
+import type { GatewayProcess, Installation, ReadyLine } from './gateway-process.ts';
+import { parseMessage } from './smtp-message.ts';
+import { startMailServer, type TestMailServer } from './smtp-server.ts';
+
+/** A lease of a process that was killed, the look for those that have passed, and a retry. */
+const recoveryMs = 90_000;
+
+type FirstRun = NonNullable<ReadyLine['firstRun']>;
+
+export class KillReceivers {
+  /** Ids of the notifications that the device got, and how often. */
+  readonly received = new Map<string, number>();
+  readonly #mail: TestMailServer;
+  readonly #firstRun: FirstRun;
+  #client: MqttClient | undefined;
+
+  private constructor(mail: TestMailServer, firstRun: FirstRun) {
+    this.#mail = mail;
+    this.#firstRun = firstRun;
+  }
+
+  /** Starts the gateway for the first time, so that its owner has an address and a device. */
+  static async start(t: TestContext, installation: Installation): Promise<KillReceivers> {
+    const mail = await startMailServer();
+    t.after(() => mail.kill());
+    installation.environment.TOCSIN_SMTP_URL = `smtp://127.0.0.1:${mail.port}`;
+    installation.environment.TOCSIN_EMAIL_FROM = 'tocsin@example.com';
+    const gateway = await installation.serve();
+    const { firstRun } = gateway.line;
+    assert.ok(firstRun);
+    await installation.json('owner', 'set', firstRun.owner, '--email', 'owner@example.com', '--email-alerts', 'off');
+    await gateway.stop();
+    const receivers = new KillReceivers(mail, firstRun);
+    t.after(() => receivers.#client?.endAsync(true));
+    return receivers;
+  }
+
+  get firstRun(): FirstRun {
+    return this.#firstRun;
+  }
+
+  /** The device connects as soon as it can; whether it manages before the next kill is left to chance. */
+  connect({ line }: GatewayProcess): void {
+    this.#client?.end(true);
+    const { owner, device } = this.#firstRun;
+    const client = mqtt.connect(line.mqtt as string, {
+      ...{ username: device.id, password: device.mqtt.password, clientId: 'phone', clean: false, reconnectPeriod: 0 },
+    });
+    this.#client = client;
+    // The gateway is killed under its hands.
+    client.on('error', () => undefined);
+    client.on('connect', () =>
+      client.subscribe(`tocsin/${owner}/${device.id}/notifications`, { qos: 1 }, () => undefined),
+    );
+    client.on('message', (_, payload) => {
+      const { id } = JSON.parse(payload.toString()) as { id: string };
+      this.received.set(id, (this.received.get(id) ?? 0) + 1);
+    });
+  }
+
+  /** Starts the gateway once more and waits until nothing is missing, or what is missing is shown to the owner. */
+  async settle(
+    installation: Installation,
+    withStore: <T>(use: (store: Store) => Promise<T>) => Promise<T>,
+    acknowledged: ReadonlyMap<string, string>,
+    isMailed: (title: string) => boolean,
+  ): Promise<string> {
+    const gateway = await installation.serve();
+    this.connect(gateway);
+    const toMail = [...acknowledged].filter(([, title]) => isMailed(title));
+    const missingMail = (): string[] => {
+      const subjects = new Set(this.#mail.mails.map(({ raw }) => parseMessage(raw).header('Subject')));
+      return toMail.filter(([, title]) => !subjects.has(title)).map(([id]) => id);
+    };
+    const missing = () => ({
+      device: [...acknowledged.keys()].filter((id) => !this.received.has(id)),
+      mail: missingMail(),
+    });
+    const isNothing = ({ device, mail }: ReturnType<typeof missing>): boolean => device.length + mail.length === 0;
+    const left = await eventually('everything has arrived', recoveryMs, missing, isNothing).catch(missing);
+    await this.#client?.endAsync(true);
+    await gateway.stop();
+    const reported = await withStore((store) =>
+      store.listDeliveries({ ownerId: this.#firstRun.owner, limit: 100_000 }),
+    );
+    const isReported = (channel: string) => (id: string) =>
+      reported.some((each) => each.notificationId === id && each.channel === channel && each.state !== 'sent');
+    assert.deepEqual(
+      left.device.filter((id) => !isReported('mqtt')(id)),
+      [],
+      'acknowledged, and neither at the device nor waiting nor dead',
+    );
+    assert.deepEqual(
+      left.mail.filter((id) => !isReported('email')(id)),
+      [],
+      'acknowledged, and neither mailed nor waiting nor dead',
+    );
+    const twice = [...this.received.values()].filter((count) => count > 1).length;
+    return (
+      `device: ${acknowledged.size - left.device.length} arrived, ${left.device.length} waiting or dead, ${twice} twice; ` +
+      `mail: ${toMail.length - left.mail.length} of ${toMail.length} arrived, ${this.#mail.mails.length} mails in all`
+    );
+  }
+}

@@ -1,0 +1,117 @@
+// kill -9 under load, again and again, on one store, with a device and a mail server; then the store and both receivers are
+// held against what the callers were told.
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SuccessAnswer } from '@tocsin/contract';
+import type { Store } from '../../gateway/src/usecases/ports/index.ts';
+import { Connections } from './connections.ts';
+import type { Installation } from './gateway-process.ts';
+import { KillReceivers } from './kill-receivers.ts';
+import { readAll } from './stored-notifications.ts';
+
+const connectionCount = 16;
+const longestRunMs = 500;
+
+export interface KillRun {
+  installation: Installation;
+  kills: number;
+  /** Opens the store as the gateway does, once all the killing is over. */
+  withStore<T>(use: (store: Store) => Promise<T>): Promise<T>;
+}
+
+/** What the callers saw, over all the lives of the gateway. */
+class Ledger {
+  readonly sent = new Set<string>();
+  readonly titleOfAcknowledged = new Map<string, string>();
+  readonly refused: string[] = [];
+  cutOff = 0;
+  #count = 0;
+
+  nextTitle(): string {
+    this.#count += 1;
+    const title = `notification ${this.#count}`;
+    this.sent.add(title);
+    return title;
+  }
+}
+
+/** Fails unless every acknowledged notification is stored exactly once, can be decrypted, and reached its receivers. */
+export async function surviveKills(t: TestContext, run: KillRun): Promise<void> {
+  const ledger = new Ledger();
+  const receivers = await KillReceivers.start(t, run.installation);
+  const { key, owner } = receivers.firstRun;
+  for (let kill = 0; kill < run.kills; kill += 1) {
+    const gateway = await run.installation.serve();
+    receivers.connect(gateway);
+    const load = putUnderLoad({ api: gateway.api, key }, ledger);
+    // The moment is what is tried here: any point of a batch, a commit or a checkpoint.
+    await delay(randomInt(5, longestRunMs));
+    await gateway.kill();
+    await load;
+  }
+  assert.deepEqual(ledger.refused, [], 'a healthy store refuses nothing');
+  assert.ok(ledger.titleOfAcknowledged.size > run.kills, 'the load was too thin to prove anything');
+  assert.ok(ledger.cutOff > 0, 'no kill hit a request');
+  await run.withStore((store) => compare(t, store, owner, run.kills, ledger));
+  t.diagnostic(
+    await receivers.settle(run.installation, run.withStore, ledger.titleOfAcknowledged, (title) => isMailed(title)),
+  );
+}
+
+/** Every eighth is also sent by email. */
+function isMailed(title: string): boolean {
+  return Number(title.split(' ')[1]) % 8 === 0;
+}
+
+/** Ends when the gateway does: each connection sends one request after another until one fails. */
+async function putUnderLoad(target: { api: string; key: string }, ledger: Ledger): Promise<void> {
+  const connections = new Connections(target, connectionCount);
+  const sendUntilCutOff = async (): Promise<void> => {
+    for (;;) {
+      const title = ledger.nextTitle();
+      let answer: { status: number; text: string };
+      try {
+        answer = await connections.notify({ title, mqttQos: 1, sendEmail: isMailed(title), ...contentFor(title) });
+      } catch {
+        ledger.cutOff += 1;
+        return;
+      }
+      const body = JSON.parse(answer.text) as SuccessAnswer;
+      if (answer.status === 200 && body.stored) ledger.titleOfAcknowledged.set(body.id, title);
+      else ledger.refused.push(answer.text);
+    }
+  };
+  await Promise.all(Array.from({ length: connectionCount }, sendUntilCutOff));
+  connections.close();
+}
+
+/** Follows from the title, so that a row can be checked as a whole; every 16th spans several database pages. */
+function contentFor(title: string): { body: string; data: { filler: string } } {
+  const number = Number(title.split(' ')[1]);
+  return {
+    body: `${title}, `.repeat((number % 60) + 1).trim(),
+    data: { filler: title.repeat(number % 16 === 0 ? 800 : 1) },
+  };
+}
+
+async function compare(t: TestContext, store: Store, ownerId: string, kills: number, ledger: Ledger): Promise<void> {
+  assert.deepEqual(await store.verify(), [], 'the database is sound');
+  const { notifications, damaged } = await readAll(store, ownerId);
+  assert.deepEqual(damaged, []);
+  const titleOfStored = new Map(notifications.map(({ id, title }) => [id, title]));
+  assert.equal(titleOfStored.size, notifications.length, 'no id is there twice');
+  assert.equal(new Set(titleOfStored.values()).size, notifications.length, 'no notification is there twice');
+  const lost = [...ledger.titleOfAcknowledged].filter(([id, title]) => titleOfStored.get(id) !== title);
+  assert.deepEqual(lost, [], 'acknowledged, yet not in the store under its id and title');
+  for (const { title, body, data } of notifications) {
+    assert.ok(ledger.sent.has(title), `${title} was never sent`);
+    assert.deepEqual({ body, data: { ...data } }, contentFor(title), `${title} is not what was sent`);
+  }
+  const unconfirmed = notifications.length - ledger.titleOfAcknowledged.size;
+  t.diagnostic(
+    `${kills} kills: ${ledger.titleOfAcknowledged.size} acknowledged, 0 lost; ` +
+      `${ledger.cutOff} requests cut off, ${unconfirmed} of them stored`,
+  );
+}

@@ -1,0 +1,154 @@
+// The console's API in this process, on a real store and a real socket, with a clock and a mailbox that a test can look into.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createNotConfigured } from '../../gateway/src/channels/not-configured.ts';
+import { createAddresses } from '../../gateway/src/console/addresses.ts';
+import type { ConsoleApiParts, SecurityNotice } from '../../gateway/src/console/deps.ts';
+import { createReadiness } from '../../gateway/src/console/readiness.ts';
+import { addApi } from '../../gateway/src/console/routes.ts';
+import { createConsole } from '../../gateway/src/console/server.ts';
+import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
+import { createFollowUp } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
+import { openStore } from '../../gateway/src/store/open-store.ts';
+import { createAccept } from '../../gateway/src/usecases/accept.ts';
+import { makeLink } from '../../gateway/src/usecases/one-time-links.ts';
+import type { Owner, Store } from '../../gateway/src/usecases/ports/index.ts';
+import { createOwner, systemMakers } from '../../gateway/src/usecases/registration.ts';
+import { ConsoleClient } from './console-client.ts';
+
+export interface LocalConsole {
+  app: FastifyInstance;
+  /** As browsers on this machine know it, by name. */
+  origin: string;
+  store: Store;
+  owner: Owner;
+  clock: { now: number };
+  /** What went wrong inside. */
+  failures: unknown[];
+  /** What the operator is told of mails and the OpenID provider. */
+  warnings: string[];
+  /** Links that were mailed. */
+  mails: { to: string; url: string }[];
+  /** What owners were told about their accounts. */
+  notices: { to: string; notice: SecurityNotice; settingsUrl: string }[];
+  /** Every route, as the framework was told of it. */
+  routes: { method: string; url: string; isPublic: boolean }[];
+  /** A link of the console that has not been used. */
+  link(options?: { ownerId?: string; confirms?: string; lifetimeMs?: number }): Promise<string>;
+  /** Somebody who is signed in. */
+  signIn(ownerId?: string): Promise<ConsoleClient>;
+  stop(): Promise<void>;
+}
+
+export interface LocalConsoleOptions {
+  consoleUrl?: string;
+  wrapStore?: (store: Store) => Store;
+  parts?: Partial<ConsoleApiParts>;
+}
+
+export async function startLocalConsole(options: LocalConsoleOptions = {}): Promise<LocalConsole> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+  const store = await openStore({ dataDir, masterKey: null }, 'create');
+  const owner = await createOwner(store, systemMakers, { name: 'Ann', email: 'ann@example.org', emailAlerts: false });
+  const clock = { now: Date.now() };
+  const now = (): number => clock.now;
+  const failures: unknown[] = [];
+  const warnings: string[] = [];
+  const mails: LocalConsole['mails'] = [];
+  const notices: LocalConsole['notices'] = [];
+  const routes: LocalConsole['routes'] = [];
+  const app = createConsole({
+    readiness: createReadiness(store),
+    metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
+    isKnownHost: () => true,
+  });
+  app.addHook('onRoute', ({ method, url, config }) => {
+    for (const each of [method].flat()) routes.push({ method: each, url, isPublic: config?.isPublic === true });
+  });
+  const listeners = { api: 'http://127.0.0.1:8080/', console: '', mqtt: 'mqtt://127.0.0.1:1883' };
+  const wrapped = options.wrapStore?.(store) ?? store;
+  const followUp = createFollowUp({
+    store: wrapped,
+    maxWaitingPerOwner: 1000,
+    now,
+    random: () => 0.5,
+    onFailed: (error) => failures.push(error),
+  });
+  addApi(app, {
+    store: wrapped,
+    now,
+    makers: { ...systemMakers, now },
+    addresses: createAddresses({
+      consoleUrl: options.consoleUrl ?? null,
+      apiUrl: null,
+      devices: { publicAddresses: { deviceUrls: null, consoleUrl: null }, mqtt: { platform: null } },
+      listeners: () => listeners,
+      isTrustedProxy: () => false,
+    }),
+    acceptFor: (recipients) =>
+      createAccept({
+        store: wrapped,
+        directory: { recipientsOf: async () => recipients },
+        channels: { push: nothing, email: nothing, mqtt: nothing },
+        followUp,
+        responseBudgetMs: 3000,
+        newId: createUuidV7Source(now, randomUUID),
+        now,
+        onStoreFailure: ({ error }) => failures.push(error),
+      }),
+    clientAddress: ({ ip }) => ip,
+    mailer: {
+      sendSignInLink: async ({ email }, url) => void mails.push({ to: email, url }),
+      sendEmailConfirmation: async (_owner, email, url) => void mails.push({ to: email, url }),
+      sendSecurityNotice: async ({ email }, notice, settingsUrl) =>
+        void notices.push({ to: email, notice, settingsUrl }),
+    },
+    oidc: null,
+    cookieKey: randomBytes(32),
+    webPushProblem: () => null,
+    topicPrefix: 'tocsin',
+    sessionMaxMs: 90 * 86_400_000,
+    service: { version: '0.0.0-test', webPushKey: '', retentionDays: 90, knowsLastSeen: true },
+    stopping: new AbortController().signal,
+    onError: (error) => failures.push(error),
+    onMailFailed: (cause) => warnings.push(cause),
+    onOidcFailed: (cause) => warnings.push(cause),
+    ...options.parts,
+  });
+  listeners.console = await app.listen({ host: '127.0.0.1', port: 0 });
+  const origin = listeners.console.replace('127.0.0.1', 'localhost');
+  const link: LocalConsole['link'] = async ({ ownerId = owner.id, confirms, lifetimeMs = 60_000 } = {}) => {
+    const wanted = { ownerId, method: 'link', lifetimeMs, now: clock.now, ...(confirms && { confirms }) } as const;
+    return (await makeLink(store, wanted, origin)).url;
+  };
+  return {
+    app,
+    origin,
+    store,
+    owner,
+    clock,
+    failures,
+    warnings,
+    mails,
+    notices,
+    routes,
+    link,
+    async signIn(ownerId) {
+      const client = new ConsoleClient(origin);
+      await client.useLink(await link(ownerId === undefined ? {} : { ownerId }));
+      return client;
+    },
+    async stop() {
+      app.server.closeAllConnections();
+      await app.close();
+      await followUp.close();
+      await store.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const nothing = createNotConfigured('Nothing is configured');

@@ -1,0 +1,159 @@
+// The public API in this process, on a real store and a real socket, with a clock and channels that a test can set.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createNotConfigured } from '../../gateway/src/channels/not-configured.ts';
+import { parseNetwork } from '../../gateway/src/core/address-policy.ts';
+import { parseRate } from '../../gateway/src/core/rate.ts';
+import type { Outcome } from '../../gateway/src/core/response.ts';
+import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
+import { createFollowUp, type FollowUp } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
+import { type AppParts, createApp } from '../../gateway/src/http/app.ts';
+import { guardConnections, type ServerMaker } from '../../gateway/src/http/connection-guard.ts';
+import { createLimits } from '../../gateway/src/http/rate-limits.ts';
+import { createApiServer, type ServerTimeouts } from '../../gateway/src/http/server.ts';
+import { openStore } from '../../gateway/src/store/open-store.ts';
+import { createAccept } from '../../gateway/src/usecases/accept.ts';
+import { createDirectory } from '../../gateway/src/usecases/directory.ts';
+import { createIdempotency } from '../../gateway/src/usecases/idempotency.ts';
+import type { Channel, Channels, Store } from '../../gateway/src/usecases/ports/index.ts';
+import { createKey, createOwner, systemMakers } from '../../gateway/src/usecases/registration.ts';
+
+export interface LocalGateway {
+  api: string;
+  app: RequestListener;
+  /** Where its database lies. */
+  dataDir: string;
+  store: Store;
+  followUp: FollowUp;
+  ownerId: string;
+  key: string;
+  clock: { now: number };
+  /** What went wrong inside, under the ids that the answers carried. */
+  failures: unknown[];
+  stop(): Promise<void>;
+}
+
+export interface LocalOptions {
+  channels?: Partial<Channels>;
+  rateLimit?: string;
+  maxBodyBytes?: number;
+  trustedProxies?: string[];
+  timeouts?: ServerTimeouts;
+  /** For TLS. */
+  createServer?: ServerMaker;
+  maxWaitingPerOwner?: number;
+  responseBudgetMs?: number;
+  /** Stands between the API and the store. */
+  wrapStore?: (store: Store) => Store;
+}
+
+export async function startLocalGateway(options: LocalOptions = {}): Promise<LocalGateway> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+  const store = await openStore({ dataDir, masterKey: null }, 'create');
+  const owner = await createOwner(store, systemMakers, { name: 'Test owner', email: null, emailAlerts: false });
+  const { value: key } = await createKey(store, systemMakers, { ownerId: owner.id, type: 'public_client' });
+  const clock = { now: Date.now() };
+  const failures: unknown[] = [];
+  const wrapped = options.wrapStore?.(store) ?? store;
+  const followUp = createFollowUp({
+    store: wrapped,
+    maxWaitingPerOwner: options.maxWaitingPerOwner ?? 1000,
+    now: () => clock.now,
+    // The middle of every spread.
+    random: () => 0.5,
+    onFailed: (error) => failures.push(error),
+  });
+  const parts = appParts(wrapped, followUp, clock, options, failures);
+  const app = createApp(parts);
+  const { timeouts, createServer } = options;
+  const server = createApiServer({
+    ...parts,
+    app,
+    ...(timeouts && { timeouts }),
+    createServer: guardConnections({
+      ...(createServer && { createServer }),
+      unauthenticatedPerAddress: 0,
+      trustedProxies: [],
+    }),
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    api: `${createServer === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    app,
+    dataDir,
+    store,
+    followUp,
+    ownerId: owner.id,
+    key,
+    clock,
+    failures,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await followUp.close();
+      await store.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const noChannels: Channels = {
+  push: createNotConfigured('No push provider is configured'),
+  email: createNotConfigured('No mail server is configured'),
+  mqtt: createNotConfigured('No MQTT broker is configured'),
+};
+
+function appParts(
+  store: Store,
+  followUp: FollowUp,
+  clock: { now: number },
+  options: LocalOptions,
+  failures: unknown[],
+): AppParts {
+  const now = (): number => clock.now;
+  const directory = createDirectory(store, () => performance.now());
+  const limits = createLimits(options.rateLimit === undefined ? null : (parseRate(options.rateLimit) ?? null));
+  return {
+    accept: createAccept({
+      store,
+      directory,
+      channels: { ...noChannels, ...options.channels },
+      followUp,
+      responseBudgetMs: options.responseBudgetMs ?? 3000,
+      newId: createUuidV7Source(now, randomUUID),
+      now,
+      onStoreFailure: () => undefined,
+    }),
+    idempotency: createIdempotency({ store, now }),
+    authenticator: { directory, store, limits, now },
+    addressPolicy: { allowed: [] },
+    trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),
+    maxBodyBytes: options.maxBodyBytes ?? 262_144,
+    version: '0.0.0-test',
+    newRequestId: () => `req_${randomUUID()}`,
+    now,
+    log: { answered: () => undefined, failed: ({ error }) => failures.push(error) },
+  };
+}
+
+/** A channel that notes what it is given and ends as the test says. */
+export class RecordingChannel<Target> implements Channel<Target> {
+  readonly sent: { notification: Parameters<Channel<Target>['send']>[0]; target: Target; qos: number }[] = [];
+  readonly #outcomes: Outcome[];
+
+  /** The outcomes of the first target, the second, and so on; `sent` for those beyond. */
+  constructor(...outcomes: Outcome[]) {
+    this.#outcomes = outcomes;
+  }
+
+  async send(...[notification, targets, { qos }]: Parameters<Channel<Target>['send']>) {
+    for (const target of targets) this.sent.push({ notification, target, qos });
+    return targets.map((_, index) => this.#outcomes[index] ?? { kind: 'sent' as const });
+  }
+}

@@ -1,0 +1,16 @@
+import type { Owner } from '../../gateway/src/usecases/ports/index.ts';
+
+/** An owner as the store keeps one, who chose nothing. */
+export function plainOwner(id: string, createdAt: number, profile: Partial<Owner> = {}): Owner {
+  return {
+    id,
+    name: id,
+    email: null,
+    emailAlerts: false,
+    role: 'owner',
+    quietHours: null,
+    retentionDays: null,
+    createdAt,
+    ...profile,
+  };
+}

@@ -1,0 +1,86 @@
+// A push channel on stand-ins, with a clock that a test can set.
+
+import {
+  createPushChannel,
+  createVapidKeys,
+  type PushParts,
+  parseVapidKeys,
+} from '../../gateway/src/channels/push/index.ts';
+import type { PushConfig } from '../../gateway/src/config/channels.ts';
+import type { PushTarget } from '../../gateway/src/core/plan.ts';
+import type { Outcome } from '../../gateway/src/core/response.ts';
+import type { ManagedChannel, Notification } from '../../gateway/src/usecases/ports/index.ts';
+import { WebPushStandIn } from './push-web-push-stand-in.ts';
+
+export interface TestPush {
+  channel: ManagedChannel<PushTarget>;
+  clock: { now: number };
+  webPush: WebPushStandIn;
+  /** Ids of the targets that the channel had disabled. */
+  disabled: string[];
+  send(targets: readonly PushTarget[], options?: SendOptions): Promise<readonly Outcome[]>;
+}
+
+export interface SendOptions {
+  notification?: Partial<Notification>;
+  signal?: AbortSignal;
+}
+
+export const sampleNotification: Notification = {
+  id: '019c1e5f-6d2a-7c3e-8b4d-5a6f7e8d9c0b',
+  ownerId: 'own_1',
+  createdAt: Date.parse('2026-11-15T12:00:00Z'),
+  title: 'Backup failed',
+  body: 'Disk /dev/sda1 is full – 日本語 🚨',
+  source: 'cron',
+  category: 'task',
+  severity: 'critical',
+  data: { host: 'db-1', attempts: 3 },
+};
+
+export function createTestPush(
+  config: Partial<PushConfig> = {},
+  parts: Partial<PushParts> = {},
+  clock = { now: sampleNotification.createdAt },
+): TestPush {
+  const vapid = parseVapidKeys(createVapidKeys());
+  const webPush = new WebPushStandIn(clock, vapid.publicKey);
+  const disabled: string[] = [];
+  const channel = createPushChannel(
+    { timeoutMs: 5000, webPushSubject: 'mailto:ops@example.com', webPushHosts: [], fcm: null, apns: null, ...config },
+    {
+      vapid,
+      dial: webPush.dial,
+      disable: async (id) => {
+        disabled.push(id);
+      },
+      now: () => clock.now,
+      retentionDays: 90,
+      ...parts,
+    },
+  );
+  return {
+    channel,
+    clock,
+    webPush,
+    disabled,
+    send: (targets, { notification = {}, signal = new AbortController().signal } = {}) =>
+      channel.send({ ...sampleNotification, ...notification }, targets, { qos: 1, customBroker: null }, signal),
+  };
+}
+
+let count = 0;
+
+export function target(provider: PushTarget['provider'], token: string): PushTarget {
+  count += 1;
+  return { id: `psh_${count}`, provider, token };
+}
+
+/** Tokens of the right shape that say which they are. */
+export function fcmToken(name: string): string {
+  return `${name}:APA91b${'x'.repeat(40)}`;
+}
+
+export function apnsToken(digit: string): string {
+  return digit.repeat(64);
+}

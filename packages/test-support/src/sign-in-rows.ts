@@ -1,0 +1,29 @@
+import type { Store } from '../../gateway/src/usecases/ports/index.ts';
+
+/** Words that people or their browsers bring, which lie in no file. */
+export const signInCanaries = {
+  userAgent: 'canary-user-agent-h2Wd',
+  address: '203.0.113.199',
+  email: 'canary-new-address@k4rt.example',
+  credentialId: 'canaryCredentialIdT8nq',
+  publicKey: 'canaryPublicKeyB5vx',
+  passkeyName: 'canary-passkey-name-Ze3m',
+  issuer: 'https://canary-issuer-9pls.example',
+  subject: 'canary-subject-Uj6f',
+};
+
+/** One row in every table of signing in, and in those of the inbox; digests begin with the id of the owner. */
+export async function addSignInRows(store: Store, ownerId: string, notificationId: string): Promise<void> {
+  const { userAgent, address, email, credentialId, publicKey, passkeyName: name, issuer, subject } = signInCanaries;
+  const createdAt = Date.now();
+  const [id, expiresAt] = [`row of ${ownerId}`, createdAt + 60_000];
+  const times = { createdAt, seenAt: createdAt, expiresAt };
+  const tokenDigest = `${ownerId} token`;
+  await store.createSession({ id, ownerId, tokenDigest, method: 'link', userAgent, address, ...times });
+  const link = { purpose: 'confirm_email', method: 'mail', email, createdAt, expiresAt } as const;
+  await store.createOneTimeLink({ tokenDigest, ownerId, ...link });
+  const credential = { credentialDigest: `${ownerId} credential`, credentialId, publicKey, transports: ['usb'], name };
+  await store.createPasskey({ id, ownerId, ...credential, userVerified: true, counter: 0, createdAt, usedAt: null });
+  await store.createIdentity({ id, ownerId, subjectDigest: `${ownerId} subject`, issuer, subject, createdAt });
+  await store.markRead(ownerId, [notificationId], true);
+}

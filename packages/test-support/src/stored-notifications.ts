@@ -1,0 +1,30 @@
+// What lies in the store of an installation, read as the service reads it, page by page.
+
+import { openStore } from '../../gateway/src/store/open-store.ts';
+import type { Notification, Store } from '../../gateway/src/usecases/ports/index.ts';
+
+/** Opens the store of a data directory with its key file; it is closed again whatever happens. */
+export async function withStore<T>(dataDir: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore({ dataDir, masterKey: null }, 'create');
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export async function readAll(
+  store: Store,
+  ownerId: string,
+): Promise<{ notifications: Notification[]; damaged: string[] }> {
+  const notifications: Notification[] = [];
+  const damaged: string[] = [];
+  let before: string | undefined;
+  do {
+    const page = await store.listNotifications(ownerId, { limit: 1000, ...(before !== undefined && { before }) });
+    notifications.push(...page.notifications);
+    damaged.push(...page.damaged);
+    before = page.next;
+  } while (before !== undefined);
+  return { notifications, damaged };
+}
