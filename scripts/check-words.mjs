@@ -13,7 +13,9 @@ const finished = [
   'README.md',
   'SECURITY.md',
   'docs/callers.md',
+  'docs/operators.md',
   'docs/owners.md',
+  'docs/sizing.md',
   'package.json',
 ];
 
