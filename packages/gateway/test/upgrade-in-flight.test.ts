@@ -1,0 +1,179 @@
+// An upgrade finishes what the version before had begun. The fixture was made by that version and is committed as it was:
+// it was killed while email and FCM were down, one delivery was dead, one dispatch was interrupted, one device had never
+// connected and another had a session with a message in flight. Its backup was taken then.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { fakeClockObstacle, withClockOff } from '@tocsin/test-support/fake-clock.ts';
+import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
+import { canRun } from '@tocsin/test-support/requires.ts';
+import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
+import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { databaseFileName, masterKeyFileName } from '../src/store/files/data-folder.ts';
+
+interface SavedDevice {
+  id: string;
+  password: string;
+  topic: string;
+}
+
+const folder = new URL('./fixtures/data-directory-in-flight/', import.meta.url);
+const saved = JSON.parse(readFileSync(new URL('secrets.json', folder), 'utf8')) as {
+  madeAt: number;
+  masterKey: string;
+  owner: string;
+  key: string;
+  secondOwner: { id: string; device: SavedDevice };
+  devices: { neverConnected: SavedDevice; withSession: SavedDevice };
+};
+const unpack = (name: string): Buffer => gunzipSync(readFileSync(new URL(name, folder)));
+
+/** Retries wait up to a minute after a failed attempt. */
+const retriedWithinMs = 90_000;
+
+const waiting = ['waiting 1', 'waiting 2', 'waiting 3'];
+const dead = 'dead by email';
+
+/** The settings of the installation, with its clock a minute after the fixture was made: nothing has expired. */
+async function createInstallation(t: TestContext): Promise<{
+  installation: Installation;
+  mail: TestMailServer;
+  fcm: FcmStandIn;
+}> {
+  const behindSeconds = Math.round((Date.now() - saved.madeAt) / 1000) - 60;
+  const clock = { now: 0 };
+  const setClock = (): void => {
+    clock.now = Date.now() - behindSeconds * 1000;
+  };
+  setClock();
+  const ticking = setInterval(setClock, 100);
+  t.after(() => clearInterval(ticking));
+  const fcm = await FcmStandIn.start(clock);
+  t.after(() => fcm.server.stop());
+  const mail = await startMailServer({});
+  t.after(() => mail.kill());
+  const { clientEmail, privateKey, projectId, tokenUrl, endpoint } = fcm.config;
+  const installation = await Installation.create({
+    ...withClockOff(`${behindSeconds > 0 ? '-' : '+'}${Math.abs(behindSeconds)}`),
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    TOCSIN_FCM_ENDPOINT: endpoint,
+    TOCSIN_FCM_CREDENTIALS: JSON.stringify({
+      ...{ type: 'service_account', client_email: clientEmail, private_key: privateKey },
+      ...{ project_id: projectId, token_uri: tokenUrl },
+    }),
+  });
+  t.after(() => installation.remove());
+  await writeFile(join(installation.dataDir, masterKeyFileName), `${saved.masterKey}\n`, { mode: 0o600 });
+  return { installation, mail, fcm };
+}
+
+function titlesOfEmails(mail: TestMailServer, recipient: string): string[] {
+  const emails = mail.mails.filter(({ recipients }) => recipients.includes(recipient));
+  return emails.map(({ raw }) => parseMessage(raw).header('Subject') ?? '');
+}
+
+/** Connects as the device and acknowledges the messages that it gets, by title. */
+async function connectDevice(
+  t: TestContext,
+  port: number,
+  { id, password, topic }: SavedDevice,
+  session?: { clientId: string },
+): Promise<string[]> {
+  const options = session === undefined ? {} : { ...session, clean: false };
+  const client = await RawClient.signIn(port, { id, secret: password }, options);
+  const titles: string[] = [];
+  const ended = new AbortController();
+  t.after(async () => {
+    ended.abort();
+    await client.end();
+  });
+  const receive = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      const { payload, messageId } = readPublish(await client.next('publish'));
+      titles.push((JSON.parse(payload.toString()) as { title: string }).title);
+      if (messageId !== null) client.confirm('puback', messageId);
+    }
+  };
+  if (session === undefined) await client.subscribe([topic], 1);
+  // The wait for another message ends with the connection.
+  receive().catch(() => undefined);
+  return titles;
+}
+
+const isComplete =
+  (titles: readonly string[]) =>
+  (arrived: readonly string[]): boolean =>
+    titles.every((title) => arrived.includes(title));
+
+test('Waiting, interrupted and queued deliveries of the version before are delivered, in order', {
+  timeout: 180_000,
+}, async (t) => {
+  if (!canRun(t, fakeClockObstacle())) return;
+  const { installation, mail, fcm } = await createInstallation(t);
+  await writeFile(join(installation.dataDir, databaseFileName), unpack('database.gz'), { mode: 0o600 });
+  const gateway = await installation.serve();
+  const port = Number(new URL(gateway.line.mqtt as string).port);
+  const neverConnected = await connectDevice(t, port, saved.devices.neverConnected);
+  const withSession = await connectDevice(t, port, saved.devices.withSession, { clientId: 'kept' });
+  const second = await connectDevice(t, port, saved.secondOwner.device);
+  const expected: [string, () => string[], string[]][] = [
+    ['the device that had never connected', () => neverConnected, ['delivered', 'in flight', ...waiting]],
+    ['the device with a session', () => withSession, ['in flight', ...waiting]],
+    ["the second owner's device", () => second, ['interrupted']],
+    ["the owner's email", () => titlesOfEmails(mail, 'owner@example.com'), waiting],
+    ["the second owner's email", () => titlesOfEmails(mail, 'second@example.com'), ['interrupted']],
+    ["the owner's phone", () => fcm.accepted.map(({ notification }) => notification.title), waiting],
+  ];
+  for (const [receiver, arrived, titles] of expected) {
+    await eventually(`${receiver} gets everything`, retriedWithinMs, arrived, isComplete(titles));
+    assert.deepEqual(arrived(), titles, receiver);
+  }
+  const deliveries = () => installation.json<{ state: string; channel: string }[]>('delivery', 'list');
+  const left = await eventually(
+    'only the dead delivery is left',
+    retriedWithinMs,
+    deliveries,
+    ({ length }) => length === 1,
+  );
+  assert.deepEqual(
+    left.map(({ state, channel }) => ({ state, channel })),
+    [{ state: 'dead', channel: 'email' }],
+  );
+  await installation.json('delivery', 'retry', '--all');
+  const emails = () => titlesOfEmails(mail, 'owner@example.com');
+  await eventually('the dead delivery is sent again', retriedWithinMs, emails, isComplete([dead]));
+  const { exitCode, stdout } = await installation.run(['doctor', '--deep']);
+  assert.equal(exitCode, 0, stdout);
+});
+
+test('A backup of the version before is restored, and its waiting deliveries are delivered', {
+  timeout: 180_000,
+}, async (t) => {
+  if (!canRun(t, fakeClockObstacle())) return;
+  const { installation, mail, fcm } = await createInstallation(t);
+  const temporary = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
+  t.after(() => rm(temporary, { recursive: true, force: true }));
+  const backup = join(temporary, 'backup');
+  await writeFile(backup, unpack('backup.gz'), { mode: 0o600 });
+  const { exitCode, stderr } = await installation.run(['restore', backup]);
+  assert.equal(exitCode, 0, stderr);
+  const inbox = await installation.json<{ title: string }[]>('inbox', 'list', '--owner', saved.owner);
+  assert.deepEqual(
+    inbox.map(({ title }) => title),
+    [...waiting.toReversed(), dead, 'in flight', 'delivered'],
+  );
+  await installation.serve();
+  const emails = () => titlesOfEmails(mail, 'owner@example.com');
+  const pushed = () => fcm.accepted.map(({ notification }) => notification.title);
+  await eventually('the emails arrive', retriedWithinMs, emails, isComplete(waiting));
+  await eventually('the phone gets everything', retriedWithinMs, pushed, isComplete(waiting));
+  assert.deepEqual([emails(), pushed()], [waiting, waiting]);
+});
