@@ -13,6 +13,7 @@ const finished = [
   'README.md',
   'SECURITY.md',
   'docs/callers.md',
+  'docs/deployment.md',
   'docs/operators.md',
   'docs/owners.md',
   'docs/sizing.md',
