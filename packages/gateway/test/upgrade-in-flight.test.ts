@@ -147,7 +147,7 @@ test('Waiting, interrupted and queued deliveries of the version before are deliv
     left.map(({ state, channel }) => ({ state, channel })),
     [{ state: 'dead', channel: 'email' }],
   );
-  await installation.json('delivery', 'retry', '--all');
+  await installation.json('delivery', 'retry', '--all', '--owner', saved.owner);
   const emails = () => titlesOfEmails(mail, 'owner@example.com');
   await eventually('the dead delivery is sent again', retriedWithinMs, emails, isComplete([dead]));
   const { exitCode, stdout } = await installation.run(['doctor', '--deep']);
