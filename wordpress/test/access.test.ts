@@ -157,7 +157,7 @@ suite('Access to the screens', () => {
     await send(admin, 'tocsin_save_templates', prefixed(field, fields));
     const kept = await site.php<unknown>(
       `$settings = Tocsin_Companion::get_instance()->settings();
-      return array( $settings->is_on( 'hidden' ), $settings->texts( 'hidden' )['title'], $settings->is_on( 'rang' ), $settings->texts( 'rang' )['title'] );`,
+      return array( $settings->is_enabled( 'hidden' ), $settings->texts( 'hidden' )['title'], $settings->is_enabled( 'rang' ), $settings->texts( 'rang' )['title'] );`,
     );
     assert.deepEqual(kept, [true, 'Mine', false, 'Another']);
   });

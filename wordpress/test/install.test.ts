@@ -52,7 +52,7 @@ foreach ( is_multisite() ? get_sites( array( 'fields' => 'ids' ) ) : array( 1 ) 
   $companion->queue()->add( array( 'template_id' => 'test', 'title' => 'Title', 'payload' => array() ) );
   $companion->queue()->flush();
   $companion->runner()->run();
-  ( new Tocsin_Lock() )->take( 60000 );
+  ( new Tocsin_Lock() )->acquire( 60000 );
   set_transient( 'tocsin_notice', 'x', 99 );
   update_user_option( 1, 'tocsin_seen', 'x' );
   is_multisite() && restore_current_blog();
@@ -146,7 +146,7 @@ test('a new site of a network has its own queue, which goes with the site', asyn
   const enterKeyAsItsAdministrator = `$settings = Tocsin_Companion::get_instance()->settings();
     $settings->save_url( $input );
     wp_set_current_user( get_user_by( 'login', 'tenant' )->ID );
-    return array( $settings->save_connection( $input, 'svc_a-key-of-a-test', false ), $settings->obstacle() );`;
+    return array( $settings->save_connection( $input, 'svc_a-key-of-a-test', false ), $settings->connection_problem() );`;
   assert.deepEqual(
     await site.php(enterKeyAsItsAdministrator, addresses[0], '/second/'),
     [[], ''],

@@ -200,7 +200,7 @@ suite('The origin of an API key', () => {
   onSite('a key that an older version stored goes on to its address and to no other', false, async (site) => {
     await site.php(
       asOlderVersion(
-        `update_option( 'tocsin_key', array( 'sealed' => Tocsin_Secret::seal( $input['key'] ), 'saved_at' => 1 ), false );`,
+        `update_option( 'tocsin_key', array( 'sealed' => Tocsin_Cipher::encrypt( $input['key'] ), 'saved_at' => 1 ), false );`,
       ),
       {
         url: gateway.url,
@@ -334,7 +334,7 @@ test('the password of a visitor goes with the call of the site to itself, and to
     const file = join(site.folder, 'loop-back.json');
     rmSync(file, { force: true });
     // Only the first event after a run starts another one at once.
-    await site.php(`delete_option( 'tocsin_runner_lock' ); Tocsin_Outage::over(); return true;`);
+    await site.php(`delete_option( 'tocsin_runner_lock' ); Tocsin_Downtime::end(); return true;`);
     assert.equal((await fetch(`${site.url}/?fire=1`, { headers: { authorization } })).status, 200);
     await eventually(
       'the site calls itself',

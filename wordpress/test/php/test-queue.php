@@ -66,7 +66,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 				}
 			)
 		);
-		( new Tocsin_Schedule() )->keep();
+		( new Tocsin_Schedule() )->ensure_scheduled();
 		$statements = self::statements( fn() => $this->queue->flush() );
 		$this->assertCount( 1, $statements, implode( "\n", $statements ) );
 		$this->assertSame( array( 'one', 'two' ), self::titles( $this->queue->claim( 10 ) ) );
@@ -142,7 +142,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 
 	public function test_an_event_that_was_written_although_the_database_seemed_to_refuse_rings_once(): void {
 		$answers = array( 'lost', 'here' );
-		$outbox  = new Tocsin_Outbox(
+		$outbox  = new Tocsin_Event_Buffer(
 			function ( array $events ) use ( &$answers ) {
 				$this->queue->write( $events );
 				if ( 'lost' === array_shift( $answers ) ) {
@@ -166,9 +166,9 @@ final class Test_Queue extends Tocsin_Test_Case {
 
 		self::set( $ids['one'], 'lease_until = ' . ( Tocsin_Queue::now() - 1 ) );
 		$this->assertSame( array( 'one' ), self::titles( $other->claim( 10 ) ) );
-		$this->queue->settle( $ids['one'], self::result( 503 ) );
+		$this->queue->record_result( $ids['one'], self::result( 503 ) );
 		$this->assertSame( 0, $this->queue->find( $ids['one'] )['attempts'], 'a runner that lost its lease moves nothing' );
-		$this->queue->settle( $ids['one'], self::result( 200, array( 'ok' => true, 'id' => 'n-1' ) ) );
+		$this->queue->record_result( $ids['one'], self::result( 200, array( 'ok' => true, 'id' => 'n-1' ) ) );
 		$this->assertSame( 'sent', $this->queue->find( $ids['one'] )['state'], 'but what was accepted is accepted' );
 	}
 
@@ -195,7 +195,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$id = $this->add( 'late' )['late'];
 		self::set( $id, 'attempts = ' . ( $failures - 1 ) );
 		$this->queue->claim( 1 );
-		$this->queue->settle( $id, self::result( 500, array( 'ok' => false, 'error' => 'Internal error', 'code' => 'internal' ) ) );
+		$this->queue->record_result( $id, self::result( 500, array( 'ok' => false, 'error' => 'Internal error', 'code' => 'internal' ) ) );
 		$event = $this->queue->find( $id );
 		$wait  = ( $event['next_at'] - Tocsin_Queue::now() ) / 1000;
 		$this->assertTrue( $wait > $seconds - 2 && $wait <= $seconds * 1.2, "$wait seconds" );
@@ -210,7 +210,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 	public function test_the_gateway_says_itself_how_long_to_wait(): void {
 		$id = $this->add( 'limited' )['limited'];
 		$this->queue->claim( 1 );
-		$this->queue->settle( $id, self::result( 429, array( 'ok' => false ), array( 'retry-after' => '200' ) ) );
+		$this->queue->record_result( $id, self::result( 429, array( 'ok' => false ), array( 'retry-after' => '200' ) ) );
 		$wait = ( $this->queue->find( $id )['next_at'] - Tocsin_Queue::now() ) / 1000;
 		$this->assertTrue( $wait > 198 && $wait <= 240, "$wait seconds" );
 	}
@@ -218,7 +218,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 	public function test_a_refusal_for_good_ends_it_with_the_reason(): void {
 		$id = $this->add( 'wrong' )['wrong'];
 		$this->queue->claim( 1 );
-		$this->queue->settle( $id, self::result( 400, array( 'ok' => false, 'error' => 'Invalid request body', 'code' => 'invalid_body' ) ) );
+		$this->queue->record_result( $id, self::result( 400, array( 'ok' => false, 'error' => 'Invalid request body', 'code' => 'invalid_body' ) ) );
 		$event = $this->queue->find( $id );
 		$this->assertSame( array( 'dead', 400, 'The gateway responded with status 400: Invalid request body' ), array( $event['state'], $event['status'], $event['last_error'] ) );
 	}
@@ -230,8 +230,8 @@ final class Test_Queue extends Tocsin_Test_Case {
 		self::set( $ids['old'], "give_up_at = $now, last_error = 'No response.'" );
 		self::set( $ids['in flight'], "give_up_at = $now, lease_until = $now + 9000" );
 		usleep( 2000 );
-		$this->assertSame( 1, $this->queue->give_up() );
-		$this->assertStringNotContainsString( 'UPDATE', implode( self::statements( fn() => $this->queue->give_up() ) ), 'nothing to lock for' );
+		$this->assertSame( 1, $this->queue->expire() );
+		$this->assertStringNotContainsString( 'UPDATE', implode( self::statements( fn() => $this->queue->expire() ) ), 'nothing to lock for' );
 		$event = $this->queue->find( $ids['old'] );
 		$this->assertSame( array( 'dead', 'Expired: the gateway did not accept it within 24 hours. No response.' ), array( $event['state'], $event['last_error'] ) );
 		$this->assertSame( array( 'young' ), self::titles( $this->queue->claim( 10 ) ) );
@@ -240,7 +240,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 	public function test_what_was_sent_or_given_up_can_be_sent_again_under_a_new_key(): void {
 		$ids = $this->add( 'sent', 'waiting' );
 		$this->queue->claim( 1 );
-		$this->queue->settle( $ids['sent'], self::result( 200, array( 'ok' => true, 'id' => 'n-1' ) ) );
+		$this->queue->record_result( $ids['sent'], self::result( 200, array( 'ok' => true, 'id' => 'n-1' ) ) );
 		$before = $this->queue->find( $ids['sent'] );
 		$this->assertSame( array( 'sent', 'n-1', 1 ), array( $before['state'], $before['notification_id'], $before['attempts'] ) );
 		$this->assertTrue( $this->queue->resend( $ids['sent'] ) );

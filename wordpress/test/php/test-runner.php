@@ -94,7 +94,7 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->pass( 40 );
 		$this->assertSame( 3, $this->runner->run()['sent'] );
 		$this->assertSame( array( 'a', 'b', 'c' ), $this->asked() );
-		$this->assertNull( Tocsin_Outage::current() );
+		$this->assertNull( Tocsin_Downtime::current() );
 	}
 
 	public function test_a_new_event_asks_again_within_a_minute_however_long_the_outage(): void {
@@ -133,7 +133,7 @@ final class Test_Runner extends Tocsin_Test_Case {
 		}
 		$this->assertSame( array( 'poison', 'poison', 'poison', 'poison', 'b' ), array_slice( $this->asked(), 0, 5 ) );
 		$this->assertSame( 1, $this->queue->counts()['sent'] );
-		$this->assertNull( Tocsin_Outage::current() );
+		$this->assertNull( Tocsin_Downtime::current() );
 	}
 
 	public function answers_about_one(): array {
@@ -173,12 +173,12 @@ final class Test_Runner extends Tocsin_Test_Case {
 
 	public function test_a_clock_that_was_ahead_holds_nothing_up(): void {
 		$ahead = Tocsin_Queue::now() + 7200000;
-		( new Tocsin_Lock() )->take( 7200000 );
+		( new Tocsin_Lock() )->acquire( 7200000 );
 		update_option( 'tocsin_outage', array( 'failures' => 1, 'since' => $ahead, 'probed_at' => $ahead, 'until' => $ahead + 10000 ) );
 		update_option( 'tocsin_loopback_blocked', $ahead );
 		wp_unschedule_hook( 'tocsin_run' );
 		wp_schedule_event( time() + 7200, 'tocsin_five_minutes', 'tocsin_run' );
-		( new Tocsin_Schedule() )->keep();
+		( new Tocsin_Schedule() )->ensure_scheduled();
 		$this->assertLessThanOrEqual( time() + 300, wp_next_scheduled( 'tocsin_run' ) );
 		$this->assertFalse( Tocsin_Lock::is_held() );
 		$this->add( 'a' );
@@ -193,10 +193,10 @@ final class Test_Runner extends Tocsin_Test_Case {
 		wp_cache_set( 'alloptions', $all, 'options' );
 		// As MySQL does: a row that already says so does not count as changed.
 		add_filter( 'query', static fn( $sql ) => preg_match( '/^UPDATE .*options.*tocsin_outage/', $sql ) ? "$sql AND 1 = 0" : $sql );
-		$this->assertNotNull( Tocsin_Outage::current() );
+		$this->assertNotNull( Tocsin_Downtime::current() );
 		$this->add( 'a' );
 		$this->assertSame( 1, $this->runner->run()['sent'] );
-		$this->assertNull( Tocsin_Outage::current() );
+		$this->assertNull( Tocsin_Downtime::current() );
 	}
 
 	public function test_after_a_day_without_the_gateway_everything_is_given_up(): void {
@@ -224,14 +224,14 @@ final class Test_Runner extends Tocsin_Test_Case {
 	public function test_only_one_runner_is_at_work_and_a_dead_one_is_replaced(): void {
 		$this->add( 'a' );
 		$other = new Tocsin_Lock();
-		$this->assertTrue( $other->take( 60000 ) );
+		$this->assertTrue( $other->acquire( 60000 ) );
 		$this->assertSame( 'busy', $this->runner->run()['reason'] );
 		$this->runner->after_request();
 		$this->assertSame( 0, $this->loopbacks, 'no loop-back while a runner is at work' );
-		$other->give_back();
-		$this->assertTrue( $other->take( -1 ) );
+		$other->release();
+		$this->assertTrue( $other->acquire( -1 ) );
 		$this->assertSame( 1, $this->runner->run()['sent'] );
-		$other->give_back();
+		$other->release();
 		$this->assertFalse( Tocsin_Lock::is_held() );
 	}
 
@@ -260,7 +260,7 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->add( 'a' );
 		$this->runner->run();
 		$this->assertEqualsWithDelta( $this->queue->next_at() / 1000, wp_next_scheduled( 'tocsin_run_due' ), 1.1 );
-		( new Tocsin_Schedule() )->at( Tocsin_Queue::now() );
+		( new Tocsin_Schedule() )->ensure_run_by( Tocsin_Queue::now() );
 		$this->assertLessThanOrEqual( time() + 1, wp_next_scheduled( 'tocsin_run_due' ) );
 		$this->assertNotFalse( wp_next_scheduled( 'tocsin_run' ) );
 		$this->assertNotFalse( wp_next_scheduled( 'tocsin_prune' ) );

@@ -160,23 +160,23 @@ final class Test_Templates extends Tocsin_Test_Case {
 
 	public function test_more_arguments_than_names_get_a_number(): void {
 		$template = Tocsin_Template::from_array( $this->template( array( 'hook_meta' => array( 'arg_names' => array( 'what' ), 'payload_arity' => 2 ) ) ) );
-		$this->assertSame( array( 'what' => 'Tea', 'arg_2' => 3 ), $template->named( array( 'Tea', 3, 'not asked for' ) ) );
+		$this->assertSame( array( 'what' => 'Tea', 'arg_2' => 3 ), $template->named_args( array( 'Tea', 3, 'not asked for' ) ) );
 	}
 
 	public function test_no_more_arguments_go_along_than_the_template_says(): void {
 		$template = Tocsin_Template::from_array( $this->template( array( 'hook_meta' => array( 'arg_names' => array( 'what', 'buyer' ), 'payload_arity' => 1 ) ) ) );
-		$this->assertSame( array( 'what' => 'Tea' ), $template->named( array( 'Tea', 'Ada' ) ) );
+		$this->assertSame( array( 'what' => 'Tea' ), $template->named_args( array( 'Tea', 'Ada' ) ) );
 	}
 
 	public function test_of_a_hook_about_passwords_only_arguments_with_a_name_go_along(): void {
 		$template = Tocsin_Template::from_array( $this->template( array( 'hook_name' => 'after_password_reset', 'hook_meta' => array( 'arg_names' => array( 'user' ), 'payload_arity' => 2 ) ) ) );
-		$this->assertSame( array( 'user' => 'Ada' ), $template->named( array( 'Ada', 'the new password' ) ) );
+		$this->assertSame( array( 'user' => 'Ada' ), $template->named_args( array( 'Ada', 'the new password' ) ) );
 	}
 
 	public function test_a_thing_that_map_returns_by_itself_is_not_laid_open(): void {
 		$user     = get_userdata( 1 );
 		$template = Tocsin_Template::from_array( $this->template( array( 'map' => static fn() => $user ) ) );
-		$this->assertSame( array( 'what' => $user ), $template->named( array( 1 ) ) );
+		$this->assertSame( array( 'what' => $user ), $template->named_args( array( 1 ) ) );
 	}
 
 	public function test_a_plugin_that_fails_while_registering_does_no_harm_to_others(): void {

@@ -26,7 +26,7 @@ final class Tocsin_Arguments {
 	 */
 	const MAX_BYTES = 56000;
 
-	const MORE = '…';
+	const ELLIPSIS = '…';
 
 	/**
 	 * How many entries may still come.
@@ -55,7 +55,7 @@ final class Tocsin_Arguments {
 	 * @param array $named Values by name.
 	 */
 	public function describe( array $named ): array {
-		return $this->entries( $named, 1 );
+		return $this->describe_array( $named, 1 );
 	}
 
 	/**
@@ -65,9 +65,9 @@ final class Tocsin_Arguments {
 	 * @param int   $depth How deep it lies; an argument is at 1.
 	 * @return mixed Scalars, null and arrays of them.
 	 */
-	private function value( $value, int $depth ) {
+	private function describe_value( $value, int $depth ) {
 		if ( is_string( $value ) ) {
-			return $this->text( $value );
+			return $this->describe_string( $value );
 		}
 		if ( is_float( $value ) && ! is_finite( $value ) ) {
 			// JSON has no word for it, and PHP 8.5 warns when it is made a text.
@@ -77,9 +77,9 @@ final class Tocsin_Arguments {
 			return $value;
 		}
 		if ( is_array( $value ) ) {
-			return $depth > self::MAX_DEPTH ? '[array]' : $this->entries( $value, $depth );
+			return $depth > self::MAX_DEPTH ? '[array]' : $this->describe_array( $value, $depth );
 		}
-		return is_object( $value ) ? $this->thing( $value, $depth ) : '[' . gettype( $value ) . ']';
+		return is_object( $value ) ? $this->describe_object( $value, $depth ) : '[' . gettype( $value ) . ']';
 	}
 
 	/**
@@ -88,10 +88,10 @@ final class Tocsin_Arguments {
 	 * @param array $entries The array.
 	 * @param int   $depth   How deep its entries lie.
 	 */
-	private function entries( array $entries, int $depth ): array {
+	private function describe_array( array $entries, int $depth ): array {
 		$described = array();
 		$first     = array_slice( $entries, 0, self::MAX_PER_LEVEL, true );
-		$hidden    = Tocsin_Sensitive::keys( $first );
+		$hidden    = Tocsin_Redactor::secret_keys( $first );
 		$left      = count( $entries );
 		$is_list   = array_keys( $first ) === array_keys( array_keys( $first ) );
 		foreach ( $first as $key => $value ) {
@@ -100,17 +100,17 @@ final class Tocsin_Arguments {
 			}
 			--$this->entries;
 			--$left;
-			$name               = is_int( $key ) ? $key : $this->text( $key );
-			$described[ $name ] = isset( $hidden[ $key ] ) ? Tocsin_Sensitive::HIDDEN : $this->value( $value, $depth + 1 );
+			$name               = is_int( $key ) ? $key : $this->describe_string( $key );
+			$described[ $name ] = isset( $hidden[ $key ] ) ? Tocsin_Redactor::HIDDEN : $this->describe_value( $value, $depth + 1 );
 			$this->bytes       -= 16;
 		}
 		if ( $left > 0 ) {
 			/* translators: %d: a number of entries. */
 			$note = sprintf( __( '%d more omitted', 'tocsin' ), $left );
 			if ( $is_list ) {
-				$described[] = self::MORE . ' ' . $note;
+				$described[] = self::ELLIPSIS . ' ' . $note;
 			} else {
-				$described[ self::MORE ] = $note;
+				$described[ self::ELLIPSIS ] = $note;
 			}
 		}
 		return $described;
@@ -123,20 +123,20 @@ final class Tocsin_Arguments {
 	 * @param int    $depth How deep it lies.
 	 * @return mixed
 	 */
-	private function thing( $thing, int $depth ) {
+	private function describe_object( $thing, int $depth ) {
 		$id = spl_object_id( $thing );
 		if ( $depth > self::MAX_DEPTH || isset( $this->open[ $id ] ) ) {
-			return '[' . $this->text( Tocsin_Things::kind( $thing ) ) . ']';
+			return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $thing ) ) . ']';
 		}
 		$this->open[ $id ] = true;
 		try {
-			$fields = Tocsin_Things::fields( $thing );
+			$fields = Tocsin_Object_Fields::fields( $thing );
 			if ( null === $fields ) {
-				return '[' . $this->text( Tocsin_Things::kind( $thing ) ) . ']';
+				return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $thing ) ) . ']';
 			}
-			return is_array( $fields ) ? $this->entries( $fields, $depth ) : $this->value( $fields, $depth );
+			return is_array( $fields ) ? $this->describe_array( $fields, $depth ) : $this->describe_value( $fields, $depth );
 		} catch ( Throwable $problem ) {
-			return '[' . $this->text( Tocsin_Things::kind( $thing ) ) . ']';
+			return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $thing ) ) . ']';
 		} finally {
 			unset( $this->open[ $id ] );
 		}
@@ -147,13 +147,13 @@ final class Tocsin_Arguments {
 	 *
 	 * @param string $text Any bytes.
 	 */
-	private function text( string $text ): string {
+	private function describe_string( string $text ): string {
 		// Four bytes is the longest character: what lies behind is cut anyway, and need not be looked at.
 		$text = substr( $text, 0, 4 * ( self::MAX_CHARACTERS + 1 ) );
-		$text = Tocsin_Text::cut( Tocsin_Sensitive::scrub( Tocsin_Text::repair( $text ) ), self::MAX_CHARACTERS );
+		$text = Tocsin_Text::truncate( Tocsin_Redactor::redact( Tocsin_Text::sanitize( $text ) ), self::MAX_CHARACTERS );
 		$size = strlen( (string) wp_json_encode( $text ) );
 		if ( $size > $this->bytes ) {
-			$text = Tocsin_Text::cut( $text, max( 1, intdiv( $this->bytes, 12 ) ) );
+			$text = Tocsin_Text::truncate( $text, max( 1, intdiv( $this->bytes, 12 ) ) );
 			$size = strlen( (string) wp_json_encode( $text ) );
 		}
 		$this->bytes -= $size;

@@ -64,18 +64,18 @@ class Tocsin_CLI {
 	public function status( $args, $assoc ): void {
 		$settings = $this->companion->settings();
 		$counts   = $this->companion->queue()->counts();
-		$outage   = Tocsin_Outage::current();
+		$outage   = Tocsin_Downtime::current();
 		$next     = Tocsin_Schedule::next();
 		$status   = array(
 			'url'          => $settings->url(),
-			'key'          => self::key_in_words( $settings ),
+			'key'          => self::describe_key( $settings ),
 			'waiting'      => $counts['waiting'],
 			'sent'         => $counts['sent'],
 			'dead'         => $counts['dead'],
 			'refused'      => $counts['refused'],
-			'next_event'   => self::time( $counts['next_at'] ),
-			'next_run'     => self::time( null === $next ? null : $next * 1000 ),
-			'outage_since' => self::time( null === $outage ? null : $outage['since'] ),
+			'next_event'   => self::format_time( $counts['next_at'] ),
+			'next_run'     => self::format_time( null === $next ? null : $next * 1000 ),
+			'outage_since' => self::format_time( null === $outage ? null : $outage['since'] ),
 			'wp_cron'      => defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON ? 'disabled: run "wp cron event run --due-now" from the system cron' : 'on',
 		);
 		if ( 'json' === $assoc['format'] ) {
@@ -128,7 +128,7 @@ class Tocsin_CLI {
 			'category' => 'info',
 			'payload'  => array( 'site' => home_url() ),
 		);
-		$result = $this->companion->client()->send( Tocsin_Client::notification( $event ), Tocsin_Outbox::uuid() );
+		$result = $this->companion->client()->send( Tocsin_Client::notification( $event ), Tocsin_Event_Buffer::uuid() );
 		if ( ! $result->is_accepted() ) {
 			WP_CLI::error( $result->message() );
 		}
@@ -192,7 +192,7 @@ class Tocsin_CLI {
 				$this->list_events( $assoc );
 				return;
 			case 'run':
-				$this->run();
+				$this->run_queue();
 				return;
 			case 'prune':
 				WP_CLI::success( sprintf( '%d old events deleted.', $queue->prune() ) );
@@ -241,7 +241,7 @@ class Tocsin_CLI {
 			foreach ( $this->companion->templates()->visible() as $template ) {
 				$rows[] = array(
 					'id'       => $template->id(),
-					'on'       => $settings->is_on( $template->id() ) ? 'on' : 'off',
+					'on'       => $settings->is_enabled( $template->id() ) ? 'on' : 'off',
 					'scenario' => $template->scenario_name(),
 					'title'    => $template->title(),
 					'hook'     => $template->hook_name(),
@@ -262,20 +262,20 @@ class Tocsin_CLI {
 	 *
 	 * @param Tocsin_Settings $settings The settings.
 	 */
-	private static function key_in_words( Tocsin_Settings $settings ): string {
-		if ( $settings->is_key_lost() ) {
+	private static function describe_key( Tocsin_Settings $settings ): string {
+		if ( $settings->is_key_undecryptable() ) {
 			return 'cannot be decrypted: the secret keys in wp-config.php have changed, enter the key again';
 		}
 		if ( ! $settings->has_key() ) {
 			return 'not set';
 		}
-		return '' === $settings->obstacle() ? 'set' : 'not used: ' . $settings->obstacle();
+		return '' === $settings->connection_problem() ? 'set' : 'not used: ' . $settings->connection_problem();
 	}
 
 	/**
 	 * Sends what is due.
 	 */
-	private function run(): void {
+	private function run_queue(): void {
 		$done = $this->companion->runner()->run();
 		if ( 'busy' === $done['reason'] ) {
 			WP_CLI::error( 'Another process is sending events. Try again in a minute.' );
@@ -302,13 +302,13 @@ class Tocsin_CLI {
 		) as $event ) {
 			$rows[] = array(
 				'id'              => $event['id'],
-				'created'         => self::time( $event['created_at'] ),
+				'created'         => self::format_time( $event['created_at'] ),
 				'template'        => $event['template_id'],
 				'title'           => $event['title'],
 				'state'           => $event['state'],
 				'attempts'        => $event['attempts'],
 				'status'          => $event['status'],
-				'next'            => 'waiting' === $event['state'] ? self::time( $event['next_at'] ) : '',
+				'next'            => 'waiting' === $event['state'] ? self::format_time( $event['next_at'] ) : '',
 				'notification_id' => $event['notification_id'],
 				'last_error'      => $event['last_error'],
 			);
@@ -322,7 +322,7 @@ class Tocsin_CLI {
 	 *
 	 * @param int|null $at Milliseconds.
 	 */
-	private static function time( $at ): string {
+	private static function format_time( $at ): string {
 		return null === $at ? '' : gmdate( 'Y-m-d\TH:i:s\Z', intdiv( $at, 1000 ) );
 	}
 }

@@ -84,7 +84,7 @@ final class Tocsin_Client {
 		$url = $this->settings->url();
 		$key = $this->settings->key_for( $url );
 		if ( '' === $key ) {
-			return Tocsin_Result::failure( $this->settings->obstacle() );
+			return Tocsin_Result::failure( $this->settings->connection_problem() );
 		}
 		$body = wp_json_encode( $notification, JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES );
 		if ( false === $body ) {
@@ -130,10 +130,10 @@ final class Tocsin_Client {
 		$keep = static fn( $filtered, $to = '' ) => $to === $url ? $kept + (array) $filtered : $filtered;
 		add_filter( 'http_request_args', $keep, PHP_INT_MAX, 2 );
 		try {
-			return Tocsin_Result::from_response( Tocsin_Listener::quietly( static fn() => wp_remote_post( $url, $args ) ) );
+			return Tocsin_Result::from_response( Tocsin_Listener::without_events( static fn() => wp_remote_post( $url, $args ) ) );
 		} catch ( Throwable $problem ) {
 			/* translators: %s: class name of an error. */
-			return Tocsin_Result::failure( sprintf( __( 'Another plugin interrupted the request (%s).', 'tocsin' ), Tocsin_Things::kind( $problem ) ) );
+			return Tocsin_Result::failure( sprintf( __( 'Another plugin interrupted the request (%s).', 'tocsin' ), Tocsin_Object_Fields::class_name( $problem ) ) );
 		} finally {
 			remove_filter( 'http_request_args', $keep, PHP_INT_MAX );
 		}

@@ -96,7 +96,7 @@ final class Tocsin_Companion {
 	 */
 	public function boot(): void {
 		Tocsin_Install::register();
-		( new Tocsin_Built_In() )->register();
+		( new Tocsin_Built_In_Templates() )->register();
 		( new Tocsin_Fatal_Errors( $this->templates ) )->register();
 		$this->templates->boot();
 		$this->listener->boot();
@@ -134,8 +134,8 @@ final class Tocsin_Companion {
 			),
 		);
 
-		$this->last_result = $this->client->send( Tocsin_Client::notification( $event ), Tocsin_Outbox::uuid() );
-		if ( $this->last_result->is_accepted() && null !== Tocsin_Outage::current() ) {
+		$this->last_result = $this->client->send( Tocsin_Client::notification( $event ), Tocsin_Event_Buffer::uuid() );
+		if ( $this->last_result->is_accepted() && null !== Tocsin_Downtime::current() ) {
 			$this->runner->resume();
 		}
 		return $this->last_result->is_accepted();

@@ -16,21 +16,21 @@ final class Tocsin_Failed_Logins {
 	const STATE     = 'tocsin_failed_logins';
 	const THRESHOLD = 10;
 	const WINDOW    = 10 * MINUTE_IN_SECONDS;
-	const SILENCE   = HOUR_IN_SECONDS;
+	const NOTIFY_INTERVAL   = HOUR_IN_SECONDS;
 
 	/**
 	 * Counts one more.
 	 *
 	 * @return int How many there were in this window of ten minutes.
 	 */
-	public static function count(): int {
+	public static function increment(): int {
 		$state = self::state();
 		if ( $state['since'] <= time() - self::WINDOW ) {
 			$state['since'] = time();
 			$state['count'] = 0;
 		}
 		++$state['count'];
-		set_transient( self::STATE, $state, self::SILENCE );
+		set_transient( self::STATE, $state, self::NOTIFY_INTERVAL );
 		return $state['count'];
 	}
 
@@ -39,7 +39,7 @@ final class Tocsin_Failed_Logins {
 	 *
 	 * @param mixed $login What was entered.
 	 */
-	public static function known( $login ): string {
+	public static function existing_user( $login ): string {
 		return is_string( $login ) && ( username_exists( $login ) || email_exists( $login ) ) ? $login : '';
 	}
 
@@ -48,7 +48,7 @@ final class Tocsin_Failed_Logins {
 	 *
 	 * @param mixed $count What count() gave.
 	 */
-	public static function is_news( $count ): bool {
+	public static function should_notify( $count ): bool {
 		/**
 		 * How many failed logins within ten minutes are worth a ring.
 		 *
@@ -56,11 +56,11 @@ final class Tocsin_Failed_Logins {
 		 */
 		$threshold = (int) apply_filters( 'tocsin_failed_login_threshold', self::THRESHOLD );
 		$state     = self::state();
-		if ( $count < $threshold || $state['rung_at'] > time() - self::SILENCE ) {
+		if ( $count < $threshold || $state['rung_at'] > time() - self::NOTIFY_INTERVAL ) {
 			return false;
 		}
 		$state['rung_at'] = time();
-		set_transient( self::STATE, $state, self::SILENCE );
+		set_transient( self::STATE, $state, self::NOTIFY_INTERVAL );
 		return true;
 	}
 

@@ -46,8 +46,8 @@ final class Tocsin_Fatal_Errors {
 	 * Before everything else at the end: the queue is written later then.
 	 */
 	public function register(): void {
-		add_filter( 'wp_php_error_message', array( $this, 'keep' ), PHP_INT_MIN, 2 );
-		add_action( 'shutdown', array( $this, 'look' ), PHP_INT_MIN );
+		add_filter( 'wp_php_error_message', array( $this, 'remember_error' ), PHP_INT_MIN, 2 );
+		add_action( 'shutdown', array( $this, 'report' ), PHP_INT_MIN );
 	}
 
 	/**
@@ -57,7 +57,7 @@ final class Tocsin_Fatal_Errors {
 	 * @param mixed $error   The error.
 	 * @return mixed The message.
 	 */
-	public function keep( $message, $error = null ) {
+	public function remember_error( $message, $error = null ) {
 		$this->shown = $error;
 		return $message;
 	}
@@ -65,7 +65,7 @@ final class Tocsin_Fatal_Errors {
 	/**
 	 * Fires the companion's own hook when a fatal error ended the request.
 	 */
-	public function look(): void {
+	public function report(): void {
 		// Where WordPress shows no page of its own (one had begun, or php-error.php stands in), PHP's last error is all there is.
 		$error = is_array( $this->shown ) ? $this->shown : error_get_last();
 		if ( null === $error || ! in_array( $error['type'], self::TYPES, true ) ) {
@@ -79,17 +79,17 @@ final class Tocsin_Fatal_Errors {
 		if ( false !== strpos( $error['message'], 'Allowed memory size' ) ) {
 			wp_raise_memory_limit( 'admin' );
 		}
-		$this->collect();
+		$this->collect_templates();
 		// The lines behind the first are the stack, whose arguments may be anything.
 		$message = strtok( $error['message'], "\n" );
 		do_action(
 			'tocsin_fatal_error',
 			array(
-				'message' => self::without_folder( (string) $message ),
-				'file'    => self::without_folder( $error['file'] ),
+				'message' => self::strip_site_path( (string) $message ),
+				'file'    => self::strip_site_path( $error['file'] ),
 				'line'    => $error['line'],
 			),
-			self::page()
+			self::request_path()
 		);
 	}
 
@@ -98,7 +98,7 @@ final class Tocsin_Fatal_Errors {
 	 *
 	 * @param string $text A message or a path.
 	 */
-	private static function without_folder( string $text ): string {
+	private static function strip_site_path( string $text ): string {
 		$folder = wp_normalize_path( ABSPATH );
 		return str_replace( array( ABSPATH, $folder, str_replace( '/', '\\', $folder ) ), '', $text );
 	}
@@ -106,7 +106,7 @@ final class Tocsin_Fatal_Errors {
 	/**
 	 * An error may come before templates were collected, and before WordPress wants translations to be asked for; its notice about that helps nobody now.
 	 */
-	private function collect(): void {
+	private function collect_templates(): void {
 		add_filter( 'doing_it_wrong_trigger_error', '__return_false' );
 		$this->templates->collect();
 		remove_filter( 'doing_it_wrong_trigger_error', '__return_false' );
@@ -117,7 +117,7 @@ final class Tocsin_Fatal_Errors {
 	 *
 	 * @param mixed $error With file and line.
 	 */
-	public static function is_news( $error ): bool {
+	public static function should_notify( $error ): bool {
 		$name = 'tocsin_fatal_' . md5( $error['file'] . ':' . $error['line'] );
 		if ( false !== get_transient( $name ) ) {
 			return false;
@@ -129,7 +129,7 @@ final class Tocsin_Fatal_Errors {
 	/**
 	 * Which page broke, without what stands behind the question mark.
 	 */
-	private static function page(): string {
+	private static function request_path(): string {
 		$path = isset( $_SERVER['REQUEST_URI'] ) ? esc_url_raw( wp_unslash( $_SERVER['REQUEST_URI'] ) ) : '';
 		return '' === $path ? __( 'command line', 'tocsin' ) : (string) strtok( $path, '?' );
 	}

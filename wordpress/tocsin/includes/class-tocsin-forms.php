@@ -29,7 +29,7 @@ final class Tocsin_Forms {
 		foreach ( $submission ? (array) $submission->get_posted_data() : array() as $name => $value ) {
 			// What begins with an underscore is the plugin's own.
 			if ( 0 !== strpos( (string) $name, '_' ) ) {
-				$fields = self::with( $fields, strtr( (string) $name, '-_', '  ' ), $value, $name );
+				$fields = self::add_field( $fields, strtr( (string) $name, '-_', '  ' ), $value, $name );
 			}
 		}
 		return array(
@@ -48,7 +48,7 @@ final class Tocsin_Forms {
 		$fields = array();
 		foreach ( is_array( $args[0] ?? null ) ? $args[0] : array() as $id => $field ) {
 			if ( is_array( $field ) && ! in_array( $field['type'] ?? '', self::PRIVATE_TYPES, true ) ) {
-				$fields = self::with( $fields, $field['name'] ?? '', $field['value'] ?? '', $id );
+				$fields = self::add_field( $fields, $field['name'] ?? '', $field['value'] ?? '', $id );
 			}
 		}
 		return array(
@@ -69,7 +69,7 @@ final class Tocsin_Forms {
 		foreach ( (array) ( $form['fields'] ?? array() ) as $field ) {
 			if ( is_object( $field ) && ! in_array( $field->type ?? '', self::PRIVATE_TYPES, true ) ) {
 				$value  = method_exists( $field, 'get_value_export' ) ? $field->get_value_export( $entry ) : ( $entry[ (string) $field->id ] ?? '' );
-				$fields = self::with( $fields, $field->label ?? '', $value, $field->id );
+				$fields = self::add_field( $fields, $field->label ?? '', $value, $field->id );
 			}
 		}
 		return array(
@@ -88,7 +88,7 @@ final class Tocsin_Forms {
 	 * @param mixed $value  The value.
 	 * @param mixed $id     The field's number.
 	 */
-	private static function with( array $fields, $label, $value, $id ): array {
+	private static function add_field( array $fields, $label, $value, $id ): array {
 		if ( '' !== $value && array() !== $value ) {
 			$label = is_string( $label ) && '' !== trim( $label ) ? ucfirst( trim( $label ) ) : (string) $id;
 			$fields[ isset( $fields[ $label ] ) ? $label . ' (' . $id . ')' : $label ] = $value;

@@ -48,10 +48,10 @@ class Tocsin_Install {
 	 */
 	public static function deactivate( $network_wide ): void {
 		$rest = static function () {
-			Tocsin_Schedule::clear();
+			Tocsin_Schedule::unschedule_all();
 			self::remove_option( Tocsin_Lock::OPTION );
-			self::remove_option( Tocsin_Loopback::USED );
-			update_option( Tocsin_Loopback::BLOCKED, '0', true );
+			self::remove_option( Tocsin_Loopback::LAST_TOKEN );
+			update_option( Tocsin_Loopback::BLOCKED_UNTIL, '0', true );
 		};
 		if ( $network_wide && is_multisite() ) {
 			self::on_every_site( $rest );
@@ -68,13 +68,13 @@ class Tocsin_Install {
 		if ( self::VERSION !== $before ) {
 			self::create_table();
 			if ( '1' === $before ) {
-				Tocsin_Companion::get_instance()->settings()->bind_older_keys();
+				Tocsin_Companion::get_instance()->settings()->bind_legacy_keys();
 			}
 			// From now on no key from wp-config.php is bound any more.
 			add_option( Tocsin_Key_Origin::OPTION, array(), '', false );
 			// Loaded with all others; WordPress would look for one that is missing whenever a page asks for it.
-			add_option( Tocsin_Outage::OPTION, '', '', true );
-			add_option( Tocsin_Loopback::BLOCKED, '0', '', true );
+			add_option( Tocsin_Downtime::OPTION, '', '', true );
+			add_option( Tocsin_Loopback::BLOCKED_UNTIL, '0', '', true );
 			update_option( self::VERSION_OPTION, self::VERSION, true );
 		}
 	}

@@ -25,7 +25,7 @@ final class Tocsin_Key_Origin {
 	 * @return array With origin and proof, to be stored.
 	 */
 	public static function bind( string $key, string $url ): array {
-		$origin = Tocsin_Address::origin( $url );
+		$origin = Tocsin_Gateway_Url::origin( $url );
 		return array(
 			'origin' => $origin,
 			'proof'  => self::proof( $key, $origin ),
@@ -39,7 +39,7 @@ final class Tocsin_Key_Origin {
 	 * @param string $key     The API key.
 	 * @return string Empty when the binding is missing, changed, or that of another key.
 	 */
-	public static function read( $binding, string $key ): string {
+	public static function verified_origin( $binding, string $key ): string {
 		$origin = is_array( $binding ) && is_string( $binding['origin'] ?? null ) ? $binding['origin'] : '';
 		$proof  = is_array( $binding ) && is_string( $binding['proof'] ?? null ) ? $binding['proof'] : '';
 		return '' !== $key && hash_equals( self::proof( $key, $origin ), $proof ) ? $origin : '';

@@ -76,12 +76,12 @@ final class Tocsin_Listener {
 	 */
 	public function attach(): void {
 		foreach ( $this->templates->visible() as $id => $template ) {
-			if ( isset( $this->attached[ $id ] ) || ! $this->settings->is_on( (string) $id ) ) {
+			if ( isset( $this->attached[ $id ] ) || ! $this->settings->is_enabled( (string) $id ) ) {
 				continue;
 			}
 			$this->attached[ $id ] = true;
 			// Last, so that a filter's template sees the value as everybody else left it. An action is a filter whose value nobody reads.
-			add_filter( $template->hook_name(), fn( ...$args ) => $this->hear( $template, $args ), PHP_INT_MAX, $template->accepted_args() );
+			add_filter( $template->hook_name(), fn( ...$args ) => $this->on_hook( $template, $args ), PHP_INT_MAX, $template->accepted_args() );
 		}
 	}
 
@@ -92,9 +92,9 @@ final class Tocsin_Listener {
 	 * @param array           $args     What the hook handed over.
 	 * @return mixed The first argument, untouched: for a filter that is its value.
 	 */
-	private function hear( Tocsin_Template $template, array $args ) {
+	private function on_hook( Tocsin_Template $template, array $args ) {
 		if ( 0 === self::$quiet ) {
-			self::quietly( fn() => $this->handle( $template, $args ) );
+			self::without_events( fn() => $this->queue_event( $template, $args ) );
 		}
 		return $args[0] ?? null;
 	}
@@ -105,7 +105,7 @@ final class Tocsin_Listener {
 	 * @param callable $work What to run.
 	 * @return mixed What it returns.
 	 */
-	public static function quietly( callable $work ) {
+	public static function without_events( callable $work ) {
 		++self::$quiet;
 		try {
 			return $work();
@@ -120,13 +120,13 @@ final class Tocsin_Listener {
 	 * @param Tocsin_Template $template The template.
 	 * @param array           $args     What the hook handed over.
 	 */
-	private function handle( Tocsin_Template $template, array $args ): void {
+	private function queue_event( Tocsin_Template $template, array $args ): void {
 		try {
-			if ( ! $this->settings->is_on( $template->id() ) ) {
+			if ( ! $this->settings->is_enabled( $template->id() ) ) {
 				return;
 			}
-			$named = $template->named( $args );
-			if ( $template->applies( $named ) ) {
+			$named = $template->named_args( $args );
+			if ( $template->should_send( $named ) ) {
 				$this->queue->add( $this->event( $template, $named ) );
 			}
 		} catch ( Throwable $problem ) {
@@ -149,7 +149,7 @@ final class Tocsin_Listener {
 		$title   = Tocsin_Text::title( $texts['title'], $payload );
 		return array(
 			'template_id' => $template->id(),
-			'title'       => '' === $title ? Tocsin_Text::cut( $template->title(), Tocsin_Text::MAX_TITLE ) : $title,
+			'title'       => '' === $title ? Tocsin_Text::truncate( $template->title(), Tocsin_Text::MAX_TITLE ) : $title,
 			'body'        => Tocsin_Text::body( $texts['body'], $payload ),
 			'severity'    => $texts['severity'],
 			'category'    => $texts['category'],

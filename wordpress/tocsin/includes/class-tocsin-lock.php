@@ -30,7 +30,7 @@ class Tocsin_Lock {
 	 *
 	 * @param int $lease_ms How long, in milliseconds.
 	 */
-	public function take( int $lease_ms ): bool {
+	public function acquire( int $lease_ms ): bool {
 		global $wpdb;
 		$now   = Tocsin_Queue::now();
 		$value = ( $now + $lease_ms ) . ' ' . bin2hex( random_bytes( 8 ) );
@@ -46,7 +46,7 @@ class Tocsin_Lock {
 	/**
 	 * Gives the lock back, unless another process has it by now.
 	 */
-	public function give_back(): void {
+	public function release(): void {
 		global $wpdb;
 		$wpdb->query( $wpdb->prepare( "UPDATE $wpdb->options SET option_value = '' WHERE option_name = %s AND option_value = %s", self::OPTION, $this->mine ) ); // phpcs:ignore WordPress.DB
 		$this->mine = '';

@@ -17,13 +17,13 @@ class Tocsin_Loopback {
 	const ACTION = 'tocsin_run';
 
 	/** The moment of the last token that was used; an earlier one is not taken any more. */
-	const USED = 'tocsin_loopback_used';
+	const LAST_TOKEN = 'tocsin_loopback_used';
 
 	/** Until when no loop-back is tried, because the last one did not get through. */
-	const BLOCKED = 'tocsin_loopback_blocked';
+	const BLOCKED_UNTIL = 'tocsin_loopback_blocked';
 
-	const VALID_MS   = 60000;
-	const SKEW_MS    = 5000;
+	const TOKEN_LIFETIME_MS   = 60000;
+	const MAX_SKEW_MS    = 5000;
 	const BLOCKED_MS = 600000;
 
 	/**
@@ -47,8 +47,8 @@ class Tocsin_Loopback {
 	 */
 	public function register( callable $run ): void {
 		$this->run = $run;
-		add_action( 'wp_ajax_' . self::ACTION, array( $this, 'answer' ) );
-		add_action( 'wp_ajax_nopriv_' . self::ACTION, array( $this, 'answer' ) );
+		add_action( 'wp_ajax_' . self::ACTION, array( $this, 'handle_request' ) );
+		add_action( 'wp_ajax_nopriv_' . self::ACTION, array( $this, 'handle_request' ) );
 	}
 
 	/**
@@ -56,11 +56,11 @@ class Tocsin_Loopback {
 	 *
 	 * @return bool False where none could be started.
 	 */
-	public function kick(): bool {
+	public function start(): bool {
 		if ( $this->kicked ) {
 			return true;
 		}
-		$blocked = (int) get_option( self::BLOCKED ) - Tocsin_Queue::now();
+		$blocked = (int) get_option( self::BLOCKED_UNTIL ) - Tocsin_Queue::now();
 		if ( $blocked > 0 && $blocked <= self::BLOCKED_MS ) {
 			return false;
 		}
@@ -81,7 +81,7 @@ class Tocsin_Loopback {
 		if ( ! is_array( $request ) || ! is_string( $request['url'] ?? null ) ) {
 			return false;
 		}
-		$is_sent = Tocsin_Unanswered_Post::send(
+		$is_sent = Tocsin_Async_Request::send(
 			$request['url'],
 			array_filter( (array) ( $request['headers'] ?? array() ), 'is_string' ),
 			array(
@@ -91,7 +91,7 @@ class Tocsin_Loopback {
 		);
 		// A command may run where the site's address does not lead to the site; that says nothing about pages.
 		if ( ! $is_sent && 'cli' !== PHP_SAPI ) {
-			update_option( self::BLOCKED, Tocsin_Queue::now() + self::BLOCKED_MS, true );
+			update_option( self::BLOCKED_UNTIL, Tocsin_Queue::now() + self::BLOCKED_MS, true );
 		}
 		return $is_sent;
 	}
@@ -105,7 +105,7 @@ class Tocsin_Loopback {
 			return array();
 		}
 		$asked = wp_parse_url( admin_url(), PHP_URL_SCHEME ) . '://' . sanitize_text_field( wp_unslash( $_SERVER['HTTP_HOST'] ) );
-		if ( Tocsin_Address::origin( $asked ) !== Tocsin_Address::origin( admin_url() ) ) {
+		if ( Tocsin_Gateway_Url::origin( $asked ) !== Tocsin_Gateway_Url::origin( admin_url() ) ) {
 			return array();
 		}
 		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput, WordPress.PHP.DiscouragedPHPFunctions -- Handed on as it came, in the form that HTTP asks for.
@@ -115,13 +115,13 @@ class Tocsin_Loopback {
 	/**
 	 * Answers the loop-back: runs, if the token is good.
 	 */
-	public function answer(): void {
+	public function handle_request(): void {
 		$token = isset( $_POST['token'] ) && is_string( $_POST['token'] ) ? sanitize_text_field( wp_unslash( $_POST['token'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- the token stands for it.
-		if ( ! self::is_good( $token ) ) {
+		if ( ! self::is_valid( $token ) ) {
 			status_header( 403 );
 			exit;
 		}
-		Tocsin_Listener::quietly( static fn() => update_option( self::USED, min( (int) $token, Tocsin_Queue::now() ), false ) );
+		Tocsin_Listener::without_events( static fn() => update_option( self::LAST_TOKEN, min( (int) $token, Tocsin_Queue::now() ), false ) );
 		status_header( 204 );
 		call_user_func( $this->run );
 		// What this request itself sets off waits for the next run: a template that hears every request would start one after the other.
@@ -135,11 +135,11 @@ class Tocsin_Loopback {
 	 *
 	 * @param string $token What was sent.
 	 */
-	private static function is_good( string $token ): bool {
+	private static function is_valid( string $token ): bool {
 		$at   = (int) $token;
 		$now  = Tocsin_Queue::now();
-		$used = (int) get_option( self::USED );
-		return hash_equals( self::token( $at ), $token ) && $at - $now < self::SKEW_MS && $now - $at <= self::VALID_MS && ( $at > $used || $used > $now );
+		$used = (int) get_option( self::LAST_TOKEN );
+		return hash_equals( self::token( $at ), $token ) && $at - $now < self::MAX_SKEW_MS && $now - $at <= self::TOKEN_LIFETIME_MS && ( $at > $used || $used > $now );
 	}
 
 	/**

@@ -15,18 +15,18 @@ defined( 'ABSPATH' ) || exit;
 class Tocsin_Queue extends Tocsin_Event_Log {
 
 	/** The gateway keeps an Idempotency-Key for so long; later than that a second try could ring twice. */
-	const GIVE_UP_AFTER_MS = 86400000;
+	const EXPIRES_AFTER_MS = 86400000;
 
 	/** Longer than a run with its last request can take, so that only a runner that died loses its events. */
 	const LEASE_MS = 60000;
 
 	/** So many events may wait; beyond it only critical ones are taken. */
-	const MOST_WAITING = 10000;
+	const MAX_WAITING = 10000;
 
 	/**
 	 * What this request has added and not yet written.
 	 *
-	 * @var Tocsin_Outbox
+	 * @var Tocsin_Event_Buffer
 	 */
 	private $outbox;
 
@@ -48,7 +48,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 * Starts with nothing added.
 	 */
 	public function __construct() {
-		$this->outbox = new Tocsin_Outbox( array( $this, 'write' ) );
+		$this->outbox = new Tocsin_Event_Buffer( array( $this, 'write' ) );
 	}
 
 	/**
@@ -72,7 +72,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 *
 	 * @return int[]
 	 */
-	public function soonest(): array {
+	public function earliest_due(): array {
 		return $this->soonest;
 	}
 
@@ -84,10 +84,10 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	public function write( array $events ): void {
 		global $wpdb;
 		$table   = self::table();
-		$room    = $this->room();
+		$room    = $this->free_capacity();
 		$refused = 0;
 		$rows    = array();
-		$next_at = Tocsin_Outage::next_for_new( self::now() );
+		$next_at = Tocsin_Downtime::next_attempt_for_new_event( self::now() );
 		foreach ( $events as $event ) {
 			if ( count( $rows ) >= $room && 'critical' !== $event['severity'] ) {
 				++$refused;
@@ -104,11 +104,11 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 				wp_json_encode( $event['payload'], JSON_PARTIAL_OUTPUT_ON_ERROR ),
 				$next_at,
 				$event['occurred_at'],
-				$event['occurred_at'] + self::GIVE_UP_AFTER_MS
+				$event['occurred_at'] + self::EXPIRES_AFTER_MS
 			);
 		}
 		if ( $refused > 0 ) {
-			$this->count_refused( $refused );
+			$this->count_dropped( $refused );
 		}
 		if ( $rows && false === $wpdb->query( "INSERT IGNORE INTO $table (idempotency_key, template_id, title, body, severity, category, payload, next_at, created_at, give_up_at) VALUES " . implode( ', ', $rows ) ) ) { // phpcs:ignore WordPress.DB
 			throw new RuntimeException( 'The database rejected the events.' );
@@ -133,7 +133,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 			return array();
 		}
 		$in    = implode( ', ', array_map( 'intval', $ids ) );
-		$token = Tocsin_Outbox::uuid();
+		$token = Tocsin_Event_Buffer::uuid();
 		self::change( $wpdb->prepare( "UPDATE $table SET claim_token = %s, lease_until = %d WHERE id IN ($in) AND state = 'waiting' AND next_at <= %d AND lease_until < %d", $token, $now + self::LEASE_MS, $now, $now ) ); // phpcs:ignore WordPress.DB
 		$events = $this->read( $wpdb->prepare( "SELECT * FROM $table WHERE id IN ($in) AND claim_token = %s ORDER BY created_at, id", $token ) ); // phpcs:ignore WordPress.DB
 		foreach ( $events as $event ) {
@@ -160,12 +160,12 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 * @param int           $id     Event.
 	 * @param Tocsin_Result $result What the gateway said.
 	 */
-	public function settle( int $id, Tocsin_Result $result ): void {
+	public function record_result( int $id, Tocsin_Result $result ): void {
 		if ( $result->is_accepted() ) {
-			$given = $result->answer()['id'] ?? '';
-			$this->end( $id, 'sent', $result->status(), '', is_string( $given ) ? $given : '' );
+			$given = $result->response()['id'] ?? '';
+			$this->finish( $id, 'sent', $result->status(), '', is_string( $given ) ? $given : '' );
 		} elseif ( $result->is_final() ) {
-			$this->end( $id, 'dead', $result->status(), $result->message(), '' );
+			$this->finish( $id, 'dead', $result->status(), $result->message(), '' );
 		} else {
 			$this->retry( $id, $result );
 		}
@@ -198,7 +198,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 * @param string $error           Why it was refused.
 	 * @param string $notification_id The gateway's id of it.
 	 */
-	private function end( int $id, string $state, int $status, string $error, string $notification_id ): void {
+	private function finish( int $id, string $state, int $status, string $error, string $notification_id ): void {
 		global $wpdb;
 		$table = self::table();
 		self::change( $wpdb->prepare( "UPDATE $table SET state = %s, attempts = attempts + 1, lease_until = 0, claim_token = '', ended_at = %d, status = NULLIF(%d, 0), last_error = %s, notification_id = NULLIF(%s, '') WHERE id = %d AND state = 'waiting'", $state, self::now(), $status, $error, $notification_id, $id ) ); // phpcs:ignore WordPress.DB
@@ -211,7 +211,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 * @param int    $until Milliseconds.
 	 * @param string $error Why.
 	 */
-	public function postpone( int $until, string $error ): void {
+	public function delay_all( int $until, string $error ): void {
 		global $wpdb;
 		$this->release();
 		$table = self::table();
@@ -221,7 +221,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	/**
 	 * Makes everything that waits due now.
 	 */
-	public function make_due(): void {
+	public function make_all_due(): void {
 		global $wpdb;
 		$table = self::table();
 		$now   = self::now();
@@ -235,7 +235,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 *
 	 * @return int How many.
 	 */
-	public function give_up(): int {
+	public function expire(): int {
 		global $wpdb;
 		$table  = self::table();
 		$now    = self::now();
@@ -261,7 +261,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 
 		$this->soonest[ get_current_blog_id() ] = $now;
 		// A new key: with the old one the gateway would repeat its first answer and nothing would ring.
-		$again = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", Tocsin_Outbox::uuid(), $now, $now + self::GIVE_UP_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
+		$again = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", Tocsin_Event_Buffer::uuid(), $now, $now + self::EXPIRES_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
 		if ( $again ) {
 			return true;
 		}
@@ -272,15 +272,15 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	/**
 	 * How many more events may wait. As long as runs take place nothing piles up, and a page need not pay for counting.
 	 */
-	private function room(): int {
+	private function free_capacity(): int {
 		global $wpdb;
 		$scheduled = wp_next_scheduled( Tocsin_Schedule::EVERY_FIVE_MINUTES );
-		if ( null === Tocsin_Outage::current() && $scheduled && $scheduled > time() - HOUR_IN_SECONDS ) {
+		if ( null === Tocsin_Downtime::current() && $scheduled && $scheduled > time() - HOUR_IN_SECONDS ) {
 			return PHP_INT_MAX;
 		}
 		$table   = self::table();
 		$waiting = (int) $wpdb->get_var( "SELECT COUNT(*) FROM $table WHERE state = 'waiting'" ); // phpcs:ignore WordPress.DB
-		return max( 0, (int) apply_filters( 'tocsin_most_waiting', self::MOST_WAITING ) - $waiting );
+		return max( 0, (int) apply_filters( 'tocsin_most_waiting', self::MAX_WAITING ) - $waiting );
 	}
 
 	/**
@@ -288,7 +288,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	 *
 	 * @param int $events How many.
 	 */
-	private function count_refused( int $events ): void {
+	private function count_dropped( int $events ): void {
 		update_option( 'tocsin_refused', (int) get_option( 'tocsin_refused', 0 ) + $events, false );
 		error_log( sprintf( 'Tocsin: %d events were dropped because the queue is full. Check that the gateway is reachable. See Tocsin > Log.', $events ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
 	}

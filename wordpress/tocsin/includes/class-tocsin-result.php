@@ -78,12 +78,12 @@ final class Tocsin_Result {
 	public static function from_response( $response ): self {
 		if ( is_wp_error( $response ) ) {
 			/* translators: %s: error message of the HTTP library. */
-			return self::failure( sprintf( __( 'The gateway is unreachable: %s', 'tocsin' ), $response->get_error_message() ) . self::hint( $response->get_error_message() ) );
+			return self::failure( sprintf( __( 'The gateway is unreachable: %s', 'tocsin' ), $response->get_error_message() ) . self::tls_hint( $response->get_error_message() ) );
 		}
 		$status = (int) wp_remote_retrieve_response_code( $response );
 		$answer = json_decode( wp_remote_retrieve_body( $response ), true, 32 );
 		$answer = is_array( $answer ) ? $answer : array();
-		return new self( $status, $answer, self::explain( $status, $answer ), self::seconds( wp_remote_retrieve_header( $response, 'retry-after' ) ) );
+		return new self( $status, $answer, self::explain( $status, $answer ), self::parse_retry_after( wp_remote_retrieve_header( $response, 'retry-after' ) ) );
 	}
 
 	/**
@@ -91,7 +91,7 @@ final class Tocsin_Result {
 	 *
 	 * @param string $problem What went wrong.
 	 */
-	private static function hint( string $problem ): string {
+	private static function tls_hint( string $problem ): string {
 		return false === stripos( $problem, 'wrong version number' ) ? '' : ' ' . __( 'The gateway does not seem to support HTTPS at this address. Try http:// instead.', 'tocsin' );
 	}
 
@@ -100,7 +100,7 @@ final class Tocsin_Result {
 	 *
 	 * @param mixed $header Seconds or an HTTP date.
 	 */
-	private static function seconds( $header ): int {
+	private static function parse_retry_after( $header ): int {
 		if ( ! is_string( $header ) || '' === $header ) {
 			return 0;
 		}
@@ -113,7 +113,7 @@ final class Tocsin_Result {
 	 *
 	 * @param array $answer The answer's JSON.
 	 */
-	private static function code( array $answer ): string {
+	private static function error_code( array $answer ): string {
 		return is_string( $answer['code'] ?? null ) ? $answer['code'] : '';
 	}
 
@@ -128,7 +128,7 @@ final class Tocsin_Result {
 			return __( 'The gateway accepted the notification.', 'tocsin' );
 		}
 		$said = is_string( $answer['error'] ?? null ) ? mb_substr( $answer['error'], 0, 200 ) : '';
-		switch ( self::code( $answer ) ) {
+		switch ( self::error_code( $answer ) ) {
 			case 'invalid_api_key':
 			case 'authorization_required':
 				return __( 'Invalid API key. Enter a key that exists on the gateway and is neither expired nor revoked.', 'tocsin' );
@@ -164,7 +164,7 @@ final class Tocsin_Result {
 	 * A wrong key or address is not final: the owner can mend it while the event waits.
 	 */
 	public function is_final(): bool {
-		switch ( self::code( $this->answer ) ) {
+		switch ( self::error_code( $this->answer ) ) {
 			case 'idempotency_in_progress':
 				return false;
 			case 'mqtt_publish_failed':
@@ -201,7 +201,7 @@ final class Tocsin_Result {
 	/**
 	 * The answer's JSON; empty when there was none.
 	 */
-	public function answer(): array {
+	public function response(): array {
 		return $this->answer;
 	}
 }

@@ -14,9 +14,9 @@ defined( 'ABSPATH' ) || exit;
  */
 class Tocsin_Runner {
 
-	const MOST_EVENTS  = 50;
-	const MOST_MS      = 25000;
-	const CLAIMED_EACH = 10;
+	const MAX_EVENTS  = 50;
+	const MAX_RUN_MS      = 25000;
+	const CLAIM_BATCH = 10;
 
 	/**
 	 * Where events wait.
@@ -84,8 +84,8 @@ class Tocsin_Runner {
 	 * Whatever kept the gateway away is mended: what waits is sent after this request.
 	 */
 	public function resume(): void {
-		Tocsin_Outage::over();
-		$this->queue->make_due();
+		Tocsin_Downtime::end();
+		$this->queue->make_all_due();
 	}
 
 	/**
@@ -93,7 +93,7 @@ class Tocsin_Runner {
 	 */
 	public function after_request(): void {
 		try {
-			Tocsin_Listener::quietly( fn() => $this->start() );
+			Tocsin_Listener::without_events( fn() => $this->start_run() );
 		} catch ( Throwable $error ) {
 			self::log( 'Sending could not be started; events are sent by the next scheduled run', $error );
 		}
@@ -102,14 +102,14 @@ class Tocsin_Runner {
 	/**
 	 * Starts a run now, or at the time when the soonest event may be sent.
 	 */
-	private function start(): void {
+	private function start_run(): void {
 		$this->queue->flush();
-		$soonest = $this->queue->soonest();
+		$soonest = $this->queue->earliest_due();
 		$here    = get_current_blog_id();
 		foreach ( $soonest as $site => $at ) {
 			if ( $site !== $here ) {
 				switch_to_blog( $site );
-				$this->schedule->at( $at );
+				$this->schedule->ensure_run_by( $at );
 				restore_current_blog();
 			}
 		}
@@ -117,11 +117,11 @@ class Tocsin_Runner {
 			return;
 		}
 		if ( $soonest[ $here ] > Tocsin_Queue::now() ) {
-			$this->schedule->at( $soonest[ $here ] );
+			$this->schedule->ensure_run_by( $soonest[ $here ] );
 		} elseif ( self::finish_response() ) {
 			$this->run();
-		} elseif ( ! Tocsin_Lock::is_held() && ! $this->loopback->kick() ) {
-			$this->schedule->at( $soonest[ $here ] );
+		} elseif ( ! Tocsin_Lock::is_held() && ! $this->loopback->start() ) {
+			$this->schedule->ensure_run_by( $soonest[ $here ] );
 		}
 	}
 
@@ -131,40 +131,40 @@ class Tocsin_Runner {
 	 * @return array sent, failed, given_up (ints) and reason ('' or why it ended early: busy, gateway, limit).
 	 */
 	public function run(): array {
-		return Tocsin_Listener::quietly( fn() => $this->run_alone() );
+		return Tocsin_Listener::without_events( fn() => $this->run_locked() );
 	}
 
 	/**
 	 * Sends, unless another process does.
 	 */
-	private function run_alone(): array {
+	private function run_locked(): array {
 		$done = array(
 			'sent'     => 0,
 			'failed'   => 0,
 			'given_up' => 0,
 			'reason'   => 'busy',
 		);
-		if ( ! $this->lock->take( Tocsin_Queue::LEASE_MS ) ) {
+		if ( ! $this->lock->acquire( Tocsin_Queue::LEASE_MS ) ) {
 			return $done;
 		}
 		ignore_user_abort( true );
 		try {
-			$done['given_up'] = $this->queue->give_up();
+			$done['given_up'] = $this->queue->expire();
 			$done             = $this->send_due( $done );
 		} catch ( Throwable $error ) {
 			$done['reason'] = 'gateway';
 			self::log( 'A run ended early', $error );
 		} finally {
 			$this->queue->release();
-			$this->lock->give_back();
+			$this->lock->release();
 		}
 		// Asked only after the lock is free: whoever wrote an event while it was held has left it to this run.
 		$next = $this->queue->next_at();
 		if ( null !== $next ) {
-			$this->schedule->at( $next );
+			$this->schedule->ensure_run_by( $next );
 		}
 		if ( null !== $next && $next <= Tocsin_Queue::now() && 'gateway' !== $done['reason'] ) {
-			$this->loopback->kick();
+			$this->loopback->start();
 		}
 		return $done;
 	}
@@ -175,35 +175,35 @@ class Tocsin_Runner {
 	 * @param array $done What run() gives back, so far.
 	 */
 	private function send_due( array $done ): array {
-		$until          = Tocsin_Queue::now() + self::MOST_MS;
+		$until          = Tocsin_Queue::now() + self::MAX_RUN_MS;
 		$tried          = 0;
 		$in_a_row       = 0;
 		$done['reason'] = '';
 		$next           = $this->queue->next_at();
-		if ( null !== Tocsin_Outage::current() && null !== $next && $next <= Tocsin_Queue::now() ) {
+		if ( null !== Tocsin_Downtime::current() && null !== $next && $next <= Tocsin_Queue::now() ) {
 			// Whatever became due: the oldest of all goes first.
-			$this->queue->make_due();
+			$this->queue->make_all_due();
 		}
 		while ( true ) {
-			$events = $this->queue->claim( self::CLAIMED_EACH );
+			$events = $this->queue->claim( self::CLAIM_BATCH );
 			if ( ! $events ) {
 				return $done;
 			}
 			foreach ( $events as $event ) {
-				if ( $tried >= self::MOST_EVENTS || Tocsin_Queue::now() >= $until ) {
+				if ( $tried >= self::MAX_EVENTS || Tocsin_Queue::now() >= $until ) {
 					$done['reason'] = 'limit';
 					return $done;
 				}
 				++$tried;
 				$result = $this->client->send( Tocsin_Client::notification( $event ), $event['idempotency_key'] );
-				$this->queue->settle( $event['id'], $result );
+				$this->queue->record_result( $event['id'], $result );
 				++$done[ $result->is_accepted() ? 'sent' : 'failed' ];
 				$in_a_row = $result->is_accepted() ? 0 : $in_a_row + 1;
-				if ( $result->is_accepted() && null !== Tocsin_Outage::current() ) {
+				if ( $result->is_accepted() && null !== Tocsin_Downtime::current() ) {
 					$this->resume();
 				}
-				if ( ! $result->is_accepted() && ! $result->is_final() && self::stands_for_all( $result->status(), $event['attempts'], $in_a_row ) ) {
-					$this->queue->postpone( Tocsin_Outage::failed( $result->retry_after() ), $result->message() );
+				if ( ! $result->is_accepted() && ! $result->is_final() && self::affects_all_events( $result->status(), $event['attempts'], $in_a_row ) ) {
+					$this->queue->delay_all( Tocsin_Downtime::record_failure( $result->retry_after() ), $result->message() );
 					$done['reason'] = 'gateway';
 					return $done;
 				}
@@ -219,7 +219,7 @@ class Tocsin_Runner {
 	 * @param int $attempts How often this event failed before.
 	 * @param int $in_a_row How many events have failed in this run since one went through; waiting for no answer takes long.
 	 */
-	private static function stands_for_all( int $status, int $attempts, int $in_a_row ): bool {
+	private static function affects_all_events( int $status, int $attempts, int $in_a_row ): bool {
 		return in_array( $status, array( 401, 429 ), true ) || ( ! in_array( $status, Tocsin_Result::FINAL_STATUSES, true ) && ( $attempts < 3 || $in_a_row >= ( 0 === $status ? 2 : 3 ) ) );
 	}
 

@@ -28,7 +28,7 @@ class Tocsin_Schedule {
 	 */
 	public function register( callable $run, callable $prune ): void {
 		add_filter( 'cron_schedules', array( $this, 'add_interval' ) ); // phpcs:ignore WordPress.WP.CronInterval
-		add_action( 'init', fn() => Tocsin_Listener::quietly( array( $this, 'keep' ) ) );
+		add_action( 'init', fn() => Tocsin_Listener::without_events( array( $this, 'ensure_scheduled' ) ) );
 		add_action( self::EVERY_FIVE_MINUTES, $run, 10, 0 );
 		add_action( self::WHEN_DUE, $run, 10, 0 );
 		add_action( self::DAILY, $prune, 10, 0 );
@@ -51,9 +51,9 @@ class Tocsin_Schedule {
 	/**
 	 * Schedules what is not scheduled, or so late that a clock must have been wrong. Looks only at an option that WordPress has loaded anyway.
 	 */
-	public function keep(): void {
-		self::keep_one( self::EVERY_FIVE_MINUTES, 'tocsin_five_minutes', 5 * MINUTE_IN_SECONDS );
-		self::keep_one( self::DAILY, 'daily', DAY_IN_SECONDS );
+	public function ensure_scheduled(): void {
+		self::ensure_recurring( self::EVERY_FIVE_MINUTES, 'tocsin_five_minutes', 5 * MINUTE_IN_SECONDS );
+		self::ensure_recurring( self::DAILY, 'daily', DAY_IN_SECONDS );
 	}
 
 	/**
@@ -63,7 +63,7 @@ class Tocsin_Schedule {
 	 * @param string $interval WordPress's name of how often.
 	 * @param int    $seconds  The same in seconds.
 	 */
-	private static function keep_one( string $hook, string $interval, int $seconds ): void {
+	private static function ensure_recurring( string $hook, string $interval, int $seconds ): void {
 		$next = wp_next_scheduled( $hook );
 		if ( ! $next || $next > time() + 2 * $seconds ) {
 			wp_unschedule_hook( $hook );
@@ -76,7 +76,7 @@ class Tocsin_Schedule {
 	 *
 	 * @param int $at Milliseconds.
 	 */
-	public function at( int $at ): void {
+	public function ensure_run_by( int $at ): void {
 		$second = (int) ceil( $at / 1000 );
 		if ( function_exists( 'as_schedule_single_action' ) && did_action( 'action_scheduler_init' ) ) {
 			$next = as_next_scheduled_action( self::WHEN_DUE, array(), self::GROUP );
@@ -112,7 +112,7 @@ class Tocsin_Schedule {
 	/**
 	 * Takes every scheduled run back.
 	 */
-	public static function clear(): void {
+	public static function unschedule_all(): void {
 		wp_unschedule_hook( self::EVERY_FIVE_MINUTES );
 		wp_unschedule_hook( self::WHEN_DUE );
 		wp_unschedule_hook( self::DAILY );

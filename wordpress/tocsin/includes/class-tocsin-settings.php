@@ -40,7 +40,7 @@ final class Tocsin_Settings {
 	 * The address of the gateway; empty when not set.
 	 */
 	public function url(): string {
-		return Tocsin_Address::clean( $this->is_url_constant() ? (string) TOCSIN_URL : (string) get_option( self::URL, '' ) );
+		return Tocsin_Gateway_Url::normalize( $this->is_url_constant() ? (string) TOCSIN_URL : (string) get_option( self::URL, '' ) );
 	}
 
 	/**
@@ -66,7 +66,7 @@ final class Tocsin_Settings {
 	public function save_url( string $url ): string {
 		$problem = $this->url_problem( $url );
 		if ( '' === $problem ) {
-			update_option( self::URL, Tocsin_Address::clean( $url ), false );
+			update_option( self::URL, Tocsin_Gateway_Url::normalize( $url ), false );
 		}
 		return $problem;
 	}
@@ -77,17 +77,17 @@ final class Tocsin_Settings {
 	 * @param string $url The address.
 	 */
 	private function url_problem( string $url ): string {
-		$clean = Tocsin_Address::clean( $url );
+		$clean = Tocsin_Gateway_Url::normalize( $url );
 		if ( '' === $clean && '' !== trim( $url ) ) {
-			return Tocsin_Address::rule();
+			return Tocsin_Gateway_Url::requirement();
 		}
 		if ( $clean === $this->url() ) {
 			return '';
 		}
 		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
-			return self::url_constant_words();
+			return self::url_constant_message();
 		}
-		if ( '' !== $clean && ! Tocsin_Address::may_reach( $clean ) ) {
+		if ( '' !== $clean && ! Tocsin_Gateway_Url::is_allowed( $clean ) ) {
 			return __( 'This address is inside the network of the server or has a non-standard port. On a multisite network, only a network administrator can enter it.', 'tocsin' );
 		}
 		return '';
@@ -106,13 +106,13 @@ final class Tocsin_Settings {
 	public function save_connection( string $url, string $key, bool $removes_key ): array {
 		$url      = $this->is_url_constant() ? $this->url() : $url;
 		$key      = $this->is_key_constant() ? '' : trim( $key );
-		$origin   = Tocsin_Address::origin( Tocsin_Address::clean( $url ) );
+		$origin   = Tocsin_Gateway_Url::origin( Tocsin_Gateway_Url::normalize( $url ) );
 		$problems = array( $this->is_url_constant() ? '' : $this->url_problem( $url ) );
 		if ( '' !== $key ) {
 			$problems[] = self::key_problem( $key );
-			$problems[] = '' === $origin ? self::address_first_words() : '';
+			$problems[] = '' === $origin ? self::address_required_message() : '';
 		} elseif ( ! $removes_key && ! $this->is_key_constant() && $this->has_key() && '' !== $origin && $this->key_origin() !== $origin ) {
-			$problems[] = $this->is_key_lost() ? self::lost_key_words() : self::other_origin_words( $origin );
+			$problems[] = $this->is_key_undecryptable() ? self::undecryptable_key_message() : self::other_origin_message( $origin );
 		}
 		$problems = array_values( array_filter( $problems, 'strlen' ) );
 		if ( array() !== $problems ) {
@@ -136,7 +136,7 @@ final class Tocsin_Settings {
 	 * @param string $url The address that is called.
 	 */
 	public function key_for( string $url ): string {
-		$origin = Tocsin_Address::origin( $url );
+		$origin = Tocsin_Gateway_Url::origin( $url );
 		return '' !== $origin && $origin === $this->key_origin() ? $this->key() : '';
 	}
 
@@ -145,19 +145,19 @@ final class Tocsin_Settings {
 	 */
 	public function key_origin(): string {
 		if ( $this->is_key_constant() && $this->is_url_constant() ) {
-			return Tocsin_Address::origin( $this->url() );
+			return Tocsin_Gateway_Url::origin( $this->url() );
 		}
-		return Tocsin_Key_Origin::read( $this->is_key_constant() ? get_option( Tocsin_Key_Origin::OPTION ) : $this->stored_key()['bound'], $this->key() );
+		return Tocsin_Key_Origin::verified_origin( $this->is_key_constant() ? get_option( Tocsin_Key_Origin::OPTION ) : $this->stored_key()['bound'], $this->key() );
 	}
 
 	/**
 	 * Binds the keys of a site that has run a version without bindings to the address they have been sent to. Once: a binding that is
 	 * there, however wrong, is not replaced.
 	 */
-	public function bind_older_keys(): void {
+	public function bind_legacy_keys(): void {
 		$url    = $this->url();
 		$stored = $this->stored_key();
-		$key    = Tocsin_Secret::open( $stored['sealed'] );
+		$key    = Tocsin_Cipher::decrypt( $stored['sealed'] );
 		if ( '' !== $key && array() === $stored['bound'] && '' !== $url ) {
 			update_option( self::KEY, array( 'bound' => Tocsin_Key_Origin::bind( $key, $url ) ) + $stored, false );
 		}
@@ -169,16 +169,16 @@ final class Tocsin_Settings {
 	/**
 	 * Why nothing can be sent, for people; empty when something can.
 	 */
-	public function obstacle(): string {
+	public function connection_problem(): string {
 		$url = $this->url();
 		if ( '' !== $this->key_for( $url ) ) {
 			return '';
 		}
 		if ( $this->is_url_constant() && '' === $url ) {
-			return Tocsin_Address::rule();
+			return Tocsin_Gateway_Url::requirement();
 		}
 		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
-			return self::url_constant_words();
+			return self::url_constant_message();
 		}
 		if ( '' === $url ) {
 			return __( 'The gateway address is not set.', 'tocsin' );
@@ -186,34 +186,34 @@ final class Tocsin_Settings {
 		if ( ! $this->has_key() || $this->is_key_constant() ) {
 			return __( 'The API key is not set.', 'tocsin' );
 		}
-		return $this->is_key_lost() ? self::lost_key_words() : self::other_origin_words( Tocsin_Address::origin( $url ) );
+		return $this->is_key_undecryptable() ? self::undecryptable_key_message() : self::other_origin_message( Tocsin_Gateway_Url::origin( $url ) );
 	}
 
 	/**
 	 * The API key in the clear. Only key_for() hands it out.
 	 */
 	private function key(): string {
-		return $this->is_key_constant() ? trim( (string) TOCSIN_KEY ) : Tocsin_Secret::open( $this->stored_key()['sealed'] );
+		return $this->is_key_constant() ? trim( (string) TOCSIN_KEY ) : Tocsin_Cipher::decrypt( $this->stored_key()['sealed'] );
 	}
 
 	/**
 	 * Whether a key is stored that was sealed under other salts; only entering it again helps.
 	 */
-	public function is_key_lost(): bool {
+	public function is_key_undecryptable(): bool {
 		return ! $this->is_key_constant() && $this->has_key() && '' === $this->key();
 	}
 
 	/**
 	 * What to do about a key that is_key_lost(), for people.
 	 */
-	public static function lost_key_words(): string {
+	public static function undecryptable_key_message(): string {
 		return __( 'The stored API key cannot be decrypted because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
 	}
 
 	/**
 	 * What to do when the key is in wp-config.php and the address is not, for people.
 	 */
-	public static function url_constant_words(): string {
+	public static function url_constant_message(): string {
 		return sprintf(
 			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
 			__( '%1$s is set in %2$s, so the address must be set there as well. Add this line with the address of your gateway: %3$s', 'tocsin' ),
@@ -226,7 +226,7 @@ final class Tocsin_Settings {
 	/**
 	 * How to change an address that a key from wp-config.php is bound to, for people.
 	 */
-	public static function older_address_words(): string {
+	public static function legacy_address_message(): string {
 		return sprintf(
 			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
 			__( '%1$s in %2$s was already used with this address when the plugin was updated, so it remains in use. To use another address, add it to %2$s: %3$s', 'tocsin' ),
@@ -241,7 +241,7 @@ final class Tocsin_Settings {
 	 *
 	 * @param string $origin The origin of the address.
 	 */
-	private static function other_origin_words( string $origin ): string {
+	private static function other_origin_message( string $origin ): string {
 		/* translators: %s: scheme, host and port of an address. */
 		return sprintf( __( 'The stored API key was not entered for %s and is not sent there. Enter the API key again, together with the address.', 'tocsin' ), $origin );
 	}
@@ -249,7 +249,7 @@ final class Tocsin_Settings {
 	/**
 	 * What to do about a key without an address, for people.
 	 */
-	private static function address_first_words(): string {
+	private static function address_required_message(): string {
 		return __( 'Enter the gateway address together with the API key. A key is sent only to the server that it was entered for.', 'tocsin' );
 	}
 
@@ -283,12 +283,12 @@ final class Tocsin_Settings {
 	public function save_key( string $key ): string {
 		$key     = trim( $key );
 		$url     = $this->url();
-		$problem = '' === $url ? self::address_first_words() : self::key_problem( $key );
+		$problem = '' === $url ? self::address_required_message() : self::key_problem( $key );
 		if ( '' !== $problem ) {
 			return $problem;
 		}
 		$stored = array(
-			'sealed'   => Tocsin_Secret::seal( $key ),
+			'sealed'   => Tocsin_Cipher::encrypt( $key ),
 			'saved_at' => time(),
 			'bound'    => Tocsin_Key_Origin::bind( $key, $url ),
 		);
@@ -331,13 +331,13 @@ final class Tocsin_Settings {
 	 *
 	 * @param string $template_id Its id.
 	 */
-	public function is_on( string $template_id ): bool {
-		$choice = $this->choice( $template_id );
+	public function is_enabled( string $template_id ): bool {
+		$choice = $this->saved_template( $template_id );
 		if ( isset( $choice['on'] ) ) {
 			return (bool) $choice['on'];
 		}
 		$template = $this->templates->find( $template_id );
-		return null !== $template && $template->is_on_by_default();
+		return null !== $template && $template->is_enabled_by_default();
 	}
 
 	/**
@@ -354,7 +354,7 @@ final class Tocsin_Settings {
 			'severity' => '',
 			'category' => 'info',
 		) : $template->default_texts();
-		return array_merge( $defaults, array_filter( array_intersect_key( $this->choice( $template_id ), $defaults ), 'is_string' ) );
+		return array_merge( $defaults, array_filter( array_intersect_key( $this->saved_template( $template_id ), $defaults ), 'is_string' ) );
 	}
 
 	/**
@@ -374,12 +374,12 @@ final class Tocsin_Settings {
 		}
 		$choice = array( 'on' => $is_on );
 		foreach ( $template->default_texts() as $field => $own ) {
-			$text = self::clean_text( $field, $texts[ $field ] ?? null );
-			if ( null !== $text && self::clean_text( $field, $own ) !== $text ) {
+			$text = self::sanitize_text( $field, $texts[ $field ] ?? null );
+			if ( null !== $text && self::sanitize_text( $field, $own ) !== $text ) {
 				$choice[ $field ] = $text;
 			}
 		}
-		update_option( self::TEMPLATES, array( $template_id => $choice ) + $this->choices(), true );
+		update_option( self::TEMPLATES, array( $template_id => $choice ) + $this->saved_templates(), true );
 		// One that was switched on listens from now on.
 		do_action( 'tocsin_templates_changed' );
 		return true;
@@ -391,7 +391,7 @@ final class Tocsin_Settings {
 	 * @param string $field Which.
 	 * @param mixed  $value What was entered.
 	 */
-	private static function clean_text( string $field, $value ): ?string {
+	private static function sanitize_text( string $field, $value ): ?string {
 		if ( ! is_string( $value ) ) {
 			return null;
 		}
@@ -401,10 +401,10 @@ final class Tocsin_Settings {
 			case 'category':
 				return in_array( $value, Tocsin_Template::CATEGORIES, true ) ? $value : null;
 			case 'title':
-				$title = mb_substr( trim( (string) preg_replace( '/\s+/u', ' ', Tocsin_Text::repair( $value ) ) ), 0, 500 );
+				$title = mb_substr( trim( (string) preg_replace( '/\s+/u', ' ', Tocsin_Text::sanitize( $value ) ) ), 0, 500 );
 				return '' === $title ? null : $title;
 		}
-		return mb_substr( trim( str_replace( "\r\n", "\n", Tocsin_Text::repair( $value ) ) ), 0, 5000 );
+		return mb_substr( trim( str_replace( "\r\n", "\n", Tocsin_Text::sanitize( $value ) ) ), 0, 5000 );
 	}
 
 	/**
@@ -412,15 +412,15 @@ final class Tocsin_Settings {
 	 *
 	 * @param string $template_id Its id.
 	 */
-	private function choice( string $template_id ): array {
-		$choice = $this->choices()[ $template_id ] ?? array();
+	private function saved_template( string $template_id ): array {
+		$choice = $this->saved_templates()[ $template_id ] ?? array();
 		return is_array( $choice ) ? $choice : array();
 	}
 
 	/**
 	 * What is stored for all templates.
 	 */
-	private function choices(): array {
+	private function saved_templates(): array {
 		$choices = get_option( self::TEMPLATES, array() );
 		return is_array( $choices ) ? $choices : array();
 	}

@@ -39,7 +39,7 @@ final class Tocsin_Template {
 	 * @throws InvalidArgumentException Names the field and what is expected there.
 	 */
 	public static function from_array( $given ): self {
-		return new self( Tocsin_Template_Check::fields( $given ) );
+		return new self( Tocsin_Template_Validator::validate( $given ) );
 	}
 
 	/**
@@ -158,7 +158,7 @@ final class Tocsin_Template {
 	/**
 	 * Whether it is on until the owner chooses.
 	 */
-	public function is_on_by_default(): bool {
+	public function is_enabled_by_default(): bool {
 		return $this->fields['enabled'];
 	}
 
@@ -167,17 +167,17 @@ final class Tocsin_Template {
 	 *
 	 * @param array $args The arguments in their order; may be fewer than announced.
 	 */
-	public function named( array $args ): array {
+	public function named_args( array $args ): array {
 		if ( null !== $this->fields['map'] ) {
 			$mapped = call_user_func( $this->fields['map'], $args );
 			// Not made an array of: that would lay an object open, with what it keeps to itself.
-			return is_array( $mapped ) ? $mapped : array( $this->name_of( 0 ) => $mapped );
+			return is_array( $mapped ) ? $mapped : array( $this->arg_name( 0 ) => $mapped );
 		}
 		$named = array();
 		// Only a name can tell that an argument is a secret, and a hook that speaks of passwords or cookies hands one over.
-		$most = Tocsin_Sensitive::is_name( $this->hook_name() ) ? min( $this->payload_arity(), count( $this->arg_names() ) ) : $this->payload_arity();
+		$most = Tocsin_Redactor::is_secret_name( $this->hook_name() ) ? min( $this->payload_arity(), count( $this->arg_names() ) ) : $this->payload_arity();
 		foreach ( array_slice( array_values( $args ), 0, $most ) as $position => $value ) {
-			$named[ $this->name_of( $position ) ] = $value;
+			$named[ $this->arg_name( $position ) ] = $value;
 		}
 		return $named;
 	}
@@ -187,7 +187,7 @@ final class Tocsin_Template {
 	 *
 	 * @param int $position Its place, from 0.
 	 */
-	private function name_of( int $position ): string {
+	private function arg_name( int $position ): string {
 		return $this->arg_names()[ $position ] ?? 'arg_' . ( $position + 1 );
 	}
 
@@ -196,7 +196,7 @@ final class Tocsin_Template {
 	 *
 	 * @param array $named What named() gave.
 	 */
-	public function applies( array $named ): bool {
+	public function should_send( array $named ): bool {
 		return null === $this->fields['condition'] || (bool) call_user_func( $this->fields['condition'], $named );
 	}
 }

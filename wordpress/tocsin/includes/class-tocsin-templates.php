@@ -47,7 +47,7 @@ final class Tocsin_Templates {
 	 * Lets plugins register their templates, each callback once per request.
 	 */
 	public function collect(): void {
-		if ( ! $this->guard() ) {
+		if ( ! $this->wrap_callbacks() ) {
 			return;
 		}
 		$known            = count( $this->templates );
@@ -70,7 +70,7 @@ final class Tocsin_Templates {
 	 *
 	 * @return bool Whether there are some that have not run yet.
 	 */
-	private function guard(): bool {
+	private function wrap_callbacks(): bool {
 		global $wp_filter;
 		$has_new = false;
 		foreach ( $wp_filter['tocsin_register_templates']->callbacks ?? array() as $priority => $callbacks ) {
@@ -81,7 +81,7 @@ final class Tocsin_Templates {
 				$this->guarded[ $priority ][ $name ] = true;
 
 				$has_new = true;
-				$wp_filter['tocsin_register_templates']->callbacks[ $priority ][ $name ]['function'] = self::once( $callback['function'] );
+				$wp_filter['tocsin_register_templates']->callbacks[ $priority ][ $name ]['function'] = self::run_once( $callback['function'] );
 			}
 		}
 		return $has_new;
@@ -92,7 +92,7 @@ final class Tocsin_Templates {
 	 *
 	 * @param callable $callback What a plugin attached.
 	 */
-	private static function once( $callback ): callable {
+	private static function run_once( $callback ): callable {
 		$has_run = false;
 		return static function ( ...$args ) use ( $callback, &$has_run ) {
 			if ( $has_run ) {
@@ -125,7 +125,7 @@ final class Tocsin_Templates {
 			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template' . $which . ' rejected: ' . $problem->getMessage() ), '0.1.0' );
 			return false;
 		}
-		foreach ( Tocsin_Template_Check::unknown_fields( $given ) as $field ) {
+		foreach ( Tocsin_Template_Validator::unknown_fields( $given ) as $field ) {
 			_doing_it_wrong( esc_html( $caller ), esc_html( 'Template "' . $template->title() . '": ' . $field . ' is not a known field and is ignored.' ), '0.1.0' );
 		}
 		if ( null === $known ) {

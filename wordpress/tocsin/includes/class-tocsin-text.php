@@ -19,7 +19,7 @@ final class Tocsin_Text {
 	/**
 	 * What speaks for a thing with several fields where only its name is asked for, best first.
 	 */
-	const NAMES = array( 'title', 'name', 'number', 'message', 'label', 'code', 'id' );
+	const REPRESENTATIVE_FIELDS = array( 'title', 'name', 'number', 'message', 'label', 'code', 'id' );
 
 	/**
 	 * A title: one line.
@@ -30,8 +30,8 @@ final class Tocsin_Text {
 	public static function title( string $text, array $values ): string {
 		list( $filled, $asked, $found ) = self::fill( str_replace( "\n", ' ', $text ), $values );
 
-		$line = $asked > $found ? self::tidy( $filled ) : $filled;
-		return self::cut( trim( (string) preg_replace( '/\s+/u', ' ', $line ) ), self::MAX_TITLE );
+		$line = $asked > $found ? self::close_gaps( $filled ) : $filled;
+		return self::truncate( trim( (string) preg_replace( '/\s+/u', ' ', $line ) ), self::MAX_TITLE );
 	}
 
 	/**
@@ -46,10 +46,10 @@ final class Tocsin_Text {
 		foreach ( $lines as $line ) {
 			list( $filled, $asked, $found ) = self::fill( $line, $values );
 			if ( 0 === $asked || $found > 0 ) {
-				$kept[] = $asked > $found ? self::tidy( $filled ) : rtrim( $filled );
+				$kept[] = $asked > $found ? self::close_gaps( $filled ) : rtrim( $filled );
 			}
 		}
-		return self::cut( trim( (string) preg_replace( '/\n{3,}/', "\n\n", implode( "\n", $kept ) ) ), self::MAX_BODY );
+		return self::truncate( trim( (string) preg_replace( '/\n{3,}/', "\n\n", implode( "\n", $kept ) ) ), self::MAX_BODY );
 	}
 
 	/**
@@ -58,7 +58,7 @@ final class Tocsin_Text {
 	 * @param string $text  The text.
 	 * @param int    $limit How many characters may stay.
 	 */
-	public static function cut( string $text, int $limit ): string {
+	public static function truncate( string $text, int $limit ): string {
 		// strlen() is never smaller than the number of characters, and is free.
 		if ( strlen( $text ) <= $limit || mb_strlen( $text, 'UTF-8' ) <= $limit ) {
 			return $text;
@@ -72,7 +72,7 @@ final class Tocsin_Text {
 	 *
 	 * @param string $text Any bytes.
 	 */
-	public static function repair( string $text ): string {
+	public static function sanitize( string $text ): string {
 		if ( 1 !== preg_match( '//u', $text ) ) {
 			$text = htmlspecialchars_decode( htmlspecialchars( $text, ENT_NOQUOTES | ENT_SUBSTITUTE, 'UTF-8' ), ENT_NOQUOTES );
 		}
@@ -114,11 +114,11 @@ final class Tocsin_Text {
 		$value = $values;
 		foreach ( explode( '.', $path ) as $step ) {
 			if ( ! is_array( $value ) || ! array_key_exists( $step, $value ) ) {
-				return self::about_the_site( $path );
+				return self::site_value( $path );
 			}
 			$value = $value[ $step ];
 		}
-		return self::say( $value );
+		return self::to_string( $value );
 	}
 
 	/**
@@ -126,7 +126,7 @@ final class Tocsin_Text {
 	 *
 	 * @param string $name The placeholder.
 	 */
-	private static function about_the_site( string $name ): string {
+	private static function site_value( string $name ): string {
 		switch ( $name ) {
 			case 'site_name':
 				$title = trim( wp_specialchars_decode( (string) get_option( 'blogname' ), ENT_QUOTES ) );
@@ -148,21 +148,21 @@ final class Tocsin_Text {
 	 *
 	 * @param mixed $value The value.
 	 */
-	private static function say( $value ): string {
+	private static function to_string( $value ): string {
 		if ( is_bool( $value ) ) {
 			return $value ? __( 'yes', 'tocsin' ) : __( 'no', 'tocsin' );
 		}
 		if ( ! is_array( $value ) ) {
 			return trim( (string) $value );
 		}
-		foreach ( self::NAMES as $name ) {
+		foreach ( self::REPRESENTATIVE_FIELDS as $name ) {
 			if ( isset( $value[ $name ] ) && is_scalar( $value[ $name ] ) ) {
-				return self::say( $value[ $name ] );
+				return self::to_string( $value[ $name ] );
 			}
 		}
 		$parts = array();
 		foreach ( $value as $key => $part ) {
-			$said = self::say( $part );
+			$said = self::to_string( $part );
 			if ( '' !== $said ) {
 				$parts[] = is_int( $key ) ? $said : $key . ': ' . $said;
 			}
@@ -175,7 +175,7 @@ final class Tocsin_Text {
 	 *
 	 * @param string $line A line in which something is missing.
 	 */
-	private static function tidy( string $line ): string {
+	private static function close_gaps( string $line ): string {
 		$line = (string) preg_replace( '/\(\s*\)|\[\s*\]|"\s*"|“\s*”|«\s*»/u', '', $line );
 		$line = (string) preg_replace( '/[ \t]{2,}/', ' ', $line );
 		$line = (string) preg_replace( '/\s+([,.;:!?])/', '$1', $line );

@@ -13,7 +13,7 @@ defined( 'ABSPATH' ) || exit;
  * Reads what WordPress keeps about updates. It looks several times a day; each version is told of once.
  */
 final class Tocsin_Updates {
-	const KNOWN = 'tocsin_known_updates';
+	const OPTION = 'tocsin_known_updates';
 
 	/**
 	 * The updates that were not told of yet, as texts such as "Akismet 5.3". They count as told from now on.
@@ -22,17 +22,17 @@ final class Tocsin_Updates {
 	 * @param mixed  $found The transient that WordPress keeps about them.
 	 * @return string[]
 	 */
-	public static function news( string $kind, $found ): array {
+	public static function new_updates( string $kind, $found ): array {
 		$offers = is_object( $found ) ? ( 'core' === $kind ? ( $found->updates ?? null ) : ( $found->response ?? null ) ) : null;
 		// WordPress notes the time before it asks; there is no list then.
 		if ( ! is_array( $offers ) ) {
 			return array();
 		}
-		$current = 'core' === $kind ? self::core( $offers ) : self::parts( $kind, $offers );
-		$known   = (array) get_option( self::KNOWN, array() );
+		$current = 'core' === $kind ? self::core( $offers ) : self::plugins_or_themes( $kind, $offers );
+		$known   = (array) get_option( self::OPTION, array() );
 		$told    = (array) ( $known[ $kind ] ?? array() );
 		if ( array_keys( $current ) !== $told ) {
-			update_option( self::KNOWN, array( $kind => array_keys( $current ) ) + $known, false );
+			update_option( self::OPTION, array( $kind => array_keys( $current ) ) + $known, false );
 		}
 		return array_values( array_diff_key( $current, array_flip( $told ) ) );
 	}
@@ -60,7 +60,7 @@ final class Tocsin_Updates {
 	 * @param array  $offers What WordPress found, by file or folder.
 	 * @return string[] Texts by file or folder and version.
 	 */
-	private static function parts( string $kind, array $offers ): array {
+	private static function plugins_or_themes( string $kind, array $offers ): array {
 		$versions = array();
 		foreach ( $offers as $part => $offer ) {
 			$version = (string) ( ( (array) $offer )['new_version'] ?? '' );
@@ -76,7 +76,7 @@ final class Tocsin_Updates {
 	 * @param mixed $done The second argument of upgrader_process_complete.
 	 * @return array With updated (texts) and kind.
 	 */
-	public static function done( $done ): array {
+	public static function installed( $done ): array {
 		$done = is_array( $done ) ? $done : array();
 		$kind = ( $done['type'] ?? '' ) . 's';
 		$said = array();
@@ -99,7 +99,7 @@ final class Tocsin_Updates {
 	 */
 	private static function name( string $kind, string $part ): string {
 		if ( 'plugins' === $kind ) {
-			return Tocsin_Built_In::plugin_name( $part );
+			return Tocsin_Built_In_Templates::plugin_name( $part );
 		}
 		$name = (string) wp_get_theme( $part )->get( 'Name' );
 		return '' === $name ? $part : $name;

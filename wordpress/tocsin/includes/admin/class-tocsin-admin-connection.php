@@ -62,12 +62,12 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Prints the screen.
 	 */
 	public function render(): void {
-		if ( $this->companion->settings()->is_key_lost() ) {
-			Tocsin_Admin_Notices::show( 'error', Tocsin_Settings::lost_key_words(), array(), false );
-		} elseif ( $this->companion->settings()->has_key() && '' !== $this->companion->settings()->obstacle() ) {
-			Tocsin_Admin_Notices::show( 'error', __( 'Events are not sent.', 'tocsin' ), array( $this->companion->settings()->obstacle() ), false );
+		if ( $this->companion->settings()->is_key_undecryptable() ) {
+			Tocsin_Admin_Notices::show( 'error', Tocsin_Settings::undecryptable_key_message(), array(), false );
+		} elseif ( $this->companion->settings()->has_key() && '' !== $this->companion->settings()->connection_problem() ) {
+			Tocsin_Admin_Notices::show( 'error', __( 'Events are not sent.', 'tocsin' ), array( $this->companion->settings()->connection_problem() ), false );
 		}
-		$this->warn_of_plain_http();
+		$this->warn_about_plain_http();
 		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin sends notifications about events on this site to your phone, email and devices. It needs the address of your gateway and an API key created there.', 'tocsin' ) . '</p>';
 		echo '<div class="tocsin-columns"><div class="tocsin-main">';
 		$this->render_form();
@@ -93,9 +93,9 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo '<p class="description" id="tocsin-url-help">';
 		if ( $settings->is_url_constant() ) {
 			self::print_constant( 'TOCSIN_URL' );
-			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Address::rule() ) . '</strong>' : '';
+			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Gateway_Url::requirement() ) . '</strong>' : '';
 		} elseif ( $settings->is_key_constant() ) {
-			echo esc_html( '' === $settings->obstacle() ? Tocsin_Settings::older_address_words() : Tocsin_Settings::url_constant_words() );
+			echo esc_html( '' === $settings->connection_problem() ? Tocsin_Settings::legacy_address_message() : Tocsin_Settings::url_constant_message() );
 		} else {
 			esc_html_e( 'The address in the curl command that the gateway shows with a new key, not the address of its inbox.', 'tocsin' );
 		}
@@ -118,7 +118,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 			echo '<input type="text" id="tocsin-key" class="regular-text" value="••••••••••••" readonly aria-describedby="tocsin-key-help">';
 			echo '<p class="description" id="tocsin-key-help">';
 			self::print_constant( 'TOCSIN_KEY' );
-			echo ' ' . esc_html( $this->destination() ) . '</p>';
+			echo ' ' . esc_html( $this->key_destination() ) . '</p>';
 			return;
 		}
 		$is_stored = $settings->has_key();
@@ -137,17 +137,17 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo esc_html(
 			$since > 0
 				/* translators: %s: date and time. */
-				? sprintf( __( 'Key stored on %s. It is encrypted and not shown again.', 'tocsin' ), Tocsin_Admin_Words::date( $since ) )
+				? sprintf( __( 'Key stored on %s. It is encrypted and not shown again.', 'tocsin' ), Tocsin_Admin_Labels::date_time( $since ) )
 				: __( 'A key is stored. It is encrypted and not shown again.', 'tocsin' )
 		);
-		echo ' ' . esc_html( $this->destination() ) . '</p>';
+		echo ' ' . esc_html( $this->key_destination() ) . '</p>';
 		echo '<p><label for="tocsin-remove-key"><input type="checkbox" id="tocsin-remove-key" name="remove_key" value="1"> ' . esc_html__( 'Remove the stored key', 'tocsin' ) . '</label></p>';
 	}
 
 	/**
 	 * Where the key goes, in a sentence.
 	 */
-	private function destination(): string {
+	private function key_destination(): string {
 		$settings = $this->companion->settings();
 		if ( '' === $settings->key_origin() ) {
 			return '';
@@ -165,7 +165,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 */
 	private function render_check(): void {
 		$settings = $this->companion->settings();
-		$is_ready = '' === $settings->obstacle();
+		$is_ready = '' === $settings->connection_problem();
 		echo '<h2>' . esc_html__( 'Monitoring check', 'tocsin' ) . '</h2>';
 		Tocsin_Admin::open_form( self::CHECK );
 		echo '<p id="tocsin-check-help">' . esc_html(
@@ -210,7 +210,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 			Tocsin_Admin_Notices::add(
 				'success',
 				__( 'The gateway accepted the monitoring check.', 'tocsin' ),
-				Tocsin_Admin_Words::channels( $result->answer() )
+				Tocsin_Admin_Labels::delivery_status( $result->response() )
 			);
 			return;
 		}
@@ -220,7 +220,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	/**
 	 * Over plain http anybody on the way reads key and messages; on this machine or a private name it is usual.
 	 */
-	private function warn_of_plain_http(): void {
+	private function warn_about_plain_http(): void {
 		$url  = $this->companion->settings()->url();
 		$host = (string) wp_parse_url( $url, PHP_URL_HOST );
 		if ( 'http' !== wp_parse_url( $url, PHP_URL_SCHEME ) || self::is_local( $host ) ) {

@@ -17,7 +17,7 @@ final class Tocsin_Admin_Example {
 	/**
 	 * Placeholders that every template has; Tocsin_Text fills them.
 	 */
-	const ABOUT_THE_SITE = array( 'site_name', 'site_url', 'site_host', 'date', 'time' );
+	const SITE_PLACEHOLDERS = array( 'site_name', 'site_url', 'site_host', 'date', 'time' );
 
 	/**
 	 * The event for the queue.
@@ -27,7 +27,7 @@ final class Tocsin_Admin_Example {
 	 * @return array<string, mixed>
 	 */
 	public static function event( Tocsin_Template $template, array $texts ): array {
-		$values = self::values( array_merge( self::placeholders( $template ), self::used_in( $texts ) ) );
+		$values = self::sample_values( array_merge( self::placeholders( $template ), self::placeholders_in( $texts ) ) );
 		return array(
 			'template_id' => $template->id(),
 			/* translators: %s: title of a notification. */
@@ -52,7 +52,7 @@ final class Tocsin_Admin_Example {
 	 * @return string[]
 	 */
 	public static function placeholders( Tocsin_Template $template ): array {
-		return array_values( array_unique( array_merge( self::used_in( $template->default_texts() ), $template->arg_names(), self::ABOUT_THE_SITE ) ) );
+		return array_values( array_unique( array_merge( self::placeholders_in( $template->default_texts() ), $template->arg_names(), self::SITE_PLACEHOLDERS ) ) );
 	}
 
 	/**
@@ -61,7 +61,7 @@ final class Tocsin_Admin_Example {
 	 * @param array<string, string> $texts Texts of a template.
 	 * @return string[]
 	 */
-	private static function used_in( array $texts ): array {
+	private static function placeholders_in( array $texts ): array {
 		preg_match_all( '/\{([A-Za-z0-9_][A-Za-z0-9_ \-]*(?:\.[A-Za-z0-9_ \-]+)*)\}/', $texts['title'] . ' ' . $texts['body'], $used );
 		return $used[1];
 	}
@@ -72,16 +72,16 @@ final class Tocsin_Admin_Example {
 	 * @param string[] $placeholders Names.
 	 * @return array<string, mixed>
 	 */
-	private static function values( array $placeholders ): array {
+	private static function sample_values( array $placeholders ): array {
 		// Longer ones first: {post.title} says more of a post than {post}.
 		usort( $placeholders, static fn( string $a, string $b ): int => substr_count( $b, '.' ) <=> substr_count( $a, '.' ) );
 		$values = array();
-		foreach ( array_diff( $placeholders, self::ABOUT_THE_SITE ) as $name ) {
+		foreach ( array_diff( $placeholders, self::SITE_PLACEHOLDERS ) as $name ) {
 			$place = &$values;
 			foreach ( explode( '.', $name ) as $step ) {
 				$place = &$place[ $step ];
 			}
-			$place = $place ?? self::sample( $name );
+			$place = $place ?? self::sample_value( $name );
 			unset( $place );
 		}
 		return $values;
@@ -92,7 +92,7 @@ final class Tocsin_Admin_Example {
 	 *
 	 * @param string $name Placeholder.
 	 */
-	private static function sample( string $name ): string {
+	private static function sample_value( string $name ): string {
 		$parts = explode( '.', $name );
 		$last  = (string) end( $parts );
 		if ( 1 === preg_match( '/(^|_)(url|link)$/', $last ) ) {

@@ -227,7 +227,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 			$next  = (int) ceil( (float) $item['next_at'] / 1000 );
 			$words = $next > time()
 				/* translators: %s: when, such as "in 2 minutes". */
-				? sprintf( __( 'Waiting: next attempt %s', 'tocsin' ), Tocsin_Admin_Words::when( $next ) )
+				? sprintf( __( 'Waiting: next attempt %s', 'tocsin' ), Tocsin_Admin_Labels::relative_time( $next ) )
 				: __( 'Waiting: next attempt now', 'tocsin' );
 		}
 		$html = sprintf( '<span class="tocsin-state is-%s">%s</span>', esc_attr( sanitize_html_class( $state ) ), esc_html( $words ) );
@@ -270,9 +270,9 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 		$seconds = (int) floor( (float) $item['created_at'] / 1000 );
 		return sprintf(
 			'%s<br><time datetime="%s">%s</time>',
-			esc_html( Tocsin_Admin_Words::when( $seconds ) ),
+			esc_html( Tocsin_Admin_Labels::relative_time( $seconds ) ),
 			esc_attr( gmdate( 'c', $seconds ) ),
-			esc_html( Tocsin_Admin_Words::date( $seconds ) )
+			esc_html( Tocsin_Admin_Labels::date_time( $seconds ) )
 		);
 	}
 

@@ -17,7 +17,7 @@ final class Tocsin_Admin_Status {
 	/**
 	 * A due event that still waits after so many seconds says that nothing sends here.
 	 */
-	const LATE = 300;
+	const LATE_SECONDS = 300;
 
 	/**
 	 * The parts of the plugin.
@@ -55,16 +55,16 @@ final class Tocsin_Admin_Status {
 			);
 		}
 		echo '</ul><dl>';
-		self::fact( __( 'Next attempt', 'tocsin' ), self::next_in_words( $next ) );
-		self::fact( __( 'Sending', 'tocsin' ), self::first_way() );
-		self::fact( __( 'Retries', 'tocsin' ), self::later_way() );
+		self::print_row( __( 'Next attempt', 'tocsin' ), self::next_attempt( $next ) );
+		self::print_row( __( 'Sending', 'tocsin' ), self::sending_method() );
+		self::print_row( __( 'Retries', 'tocsin' ), self::retry_method() );
 		if ( (int) ( $counts['refused'] ?? 0 ) > 0 ) {
 			/* translators: %d: number of events. */
-			self::fact( __( 'Queue full', 'tocsin' ), sprintf( _n( '%d event was dropped', '%d events were dropped', (int) $counts['refused'], 'tocsin' ), (int) $counts['refused'] ) );
+			self::print_row( __( 'Queue full', 'tocsin' ), sprintf( _n( '%d event was dropped', '%d events were dropped', (int) $counts['refused'], 'tocsin' ), (int) $counts['refused'] ) );
 		}
-		self::fact( __( 'Enabled', 'tocsin' ), $this->switched_on() );
+		self::print_row( __( 'Enabled', 'tocsin' ), $this->enabled_templates() );
 		echo '</dl></section>';
-		if ( null !== $next && time() - $next > self::LATE ) {
+		if ( null !== $next && time() - $next > self::LATE_SECONDS ) {
 			Tocsin_Admin_Notices::show(
 				'warning',
 				__( 'Due events are not being sent.', 'tocsin' ),
@@ -80,7 +80,7 @@ final class Tocsin_Admin_Status {
 	 * @param string $name  What it is.
 	 * @param string $value How it is.
 	 */
-	private static function fact( string $name, string $value ): void {
+	private static function print_row( string $name, string $value ): void {
 		echo '<dt>' . esc_html( $name ) . '</dt><dd>' . esc_html( $value ) . '</dd>';
 	}
 
@@ -89,17 +89,17 @@ final class Tocsin_Admin_Status {
 	 *
 	 * @param int|null $next Unix time; null when nothing waits.
 	 */
-	private static function next_in_words( ?int $next ): string {
+	private static function next_attempt( ?int $next ): string {
 		if ( null === $next ) {
 			return __( 'queue is empty', 'tocsin' );
 		}
-		return $next > time() ? Tocsin_Admin_Words::when( $next ) : __( 'now', 'tocsin' );
+		return $next > time() ? Tocsin_Admin_Labels::relative_time( $next ) : __( 'now', 'tocsin' );
 	}
 
 	/**
 	 * How events leave this site at first; Tocsin_Runner does the same.
 	 */
-	private static function first_way(): string {
+	private static function sending_method(): string {
 		return function_exists( 'fastcgi_finish_request' ) || function_exists( 'litespeed_finish_request' )
 			? __( 'immediately after the page is delivered', 'tocsin' )
 			: __( 'immediately after the page, by a loopback request', 'tocsin' );
@@ -108,7 +108,7 @@ final class Tocsin_Admin_Status {
 	/**
 	 * What wakes those up that have to be tried again; Tocsin_Schedule does the same.
 	 */
-	private static function later_way(): string {
+	private static function retry_method(): string {
 		if ( function_exists( 'as_schedule_single_action' ) ) {
 			return __( 'by Action Scheduler', 'tocsin' );
 		}
@@ -120,11 +120,11 @@ final class Tocsin_Admin_Status {
 	/**
 	 * How many templates are on.
 	 */
-	private function switched_on(): string {
+	private function enabled_templates(): string {
 		$visible = $this->companion->templates()->visible();
 		$count   = 0;
 		foreach ( $visible as $template ) {
-			$count += $this->companion->settings()->is_on( $template->id() ) ? 1 : 0;
+			$count += $this->companion->settings()->is_enabled( $template->id() ) ? 1 : 0;
 		}
 		/* translators: 1: number of templates that are on, 2: number of all templates. */
 		return sprintf( __( '%1$d of %2$d templates', 'tocsin' ), $count, count( $visible ) );

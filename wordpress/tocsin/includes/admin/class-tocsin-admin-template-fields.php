@@ -79,7 +79,7 @@ final class Tocsin_Admin_Template_Fields {
 		printf(
 			'<input type="checkbox" role="switch" class="tocsin-switch" id="%1$s-on" name="templates[%1$s][on]" value="1" aria-describedby="%1$s-about"%2$s>',
 			esc_attr( $key ),
-			checked( $this->settings->is_on( $template->id() ), true, false )
+			checked( $this->settings->is_enabled( $template->id() ), true, false )
 		);
 		printf( '<span class="dashicons %s" aria-hidden="true"></span>', esc_attr( self::dashicon( $template->icon() ) ) );
 		echo '<div>';

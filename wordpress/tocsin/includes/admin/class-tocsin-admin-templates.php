@@ -62,7 +62,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 		echo '<p class="tocsin-intro">' . esc_html__( 'Enable the notifications you want. You can edit the text of each.', 'tocsin' ) . '</p>';
 		if ( array() === $groups ) {
 			Tocsin_Admin_Notices::show( 'info', __( 'There are no templates yet.', 'tocsin' ), array( __( 'Plugins register templates with tocsin_register_template().', 'tocsin' ) ), false );
-			$this->render_hidden();
+			$this->render_hidden_count();
 			return;
 		}
 		Tocsin_Admin::open_form( self::SAVE, 'tocsin-templates' );
@@ -87,7 +87,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 			}
 			echo '</div></section>';
 		}
-		$this->render_hidden();
+		$this->render_hidden_count();
 		submit_button( __( 'Save changes', 'tocsin' ), 'primary', 'tocsin-save' );
 		echo '</form>';
 	}
@@ -110,7 +110,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 				++$skipped;
 				continue;
 			}
-			$this->save_one( $template, $values['on'], $key === $reset ? $template->default_texts() : $values['texts'] );
+			$this->save_if_changed( $template, $values['on'], $key === $reset ? $template->default_texts() : $values['texts'] );
 			if ( $key === $reset ) {
 				/* translators: %s: title of a template. */
 				Tocsin_Admin_Notices::add( 'success', sprintf( __( '"%s" was reset to its default text.', 'tocsin' ), $template->title() ) );
@@ -139,9 +139,9 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	 * @param bool                  $is_on    Whether it is switched on.
 	 * @param array<string, string> $texts    Its texts.
 	 */
-	private function save_one( Tocsin_Template $template, bool $is_on, array $texts ): void {
+	private function save_if_changed( Tocsin_Template $template, bool $is_on, array $texts ): void {
 		$settings = $this->companion->settings();
-		if ( $is_on !== $settings->is_on( $template->id() ) || array() !== array_diff_assoc( $texts, $settings->texts( $template->id() ) ) ) {
+		if ( $is_on !== $settings->is_enabled( $template->id() ) || array() !== array_diff_assoc( $texts, $settings->texts( $template->id() ) ) ) {
 			$settings->save_template( $template->id(), $is_on, $texts );
 		}
 	}
@@ -178,7 +178,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	/**
 	 * One line about what waits for which plugin.
 	 */
-	private function render_hidden(): void {
+	private function render_hidden_count(): void {
 		$templates = $this->companion->templates();
 		$counts    = array();
 		foreach ( array_diff_key( $templates->all(), $templates->visible() ) as $template ) {

@@ -57,9 +57,9 @@ final class Tocsin_Admin {
 				add_action(
 					'admin_post_' . $action,
 					static function () use ( $action, $callback, $slug ): void {
-						self::refuse_strangers( $action );
+						self::authorize( $action );
 						$callback();
-						self::go_back_to( $slug );
+						self::redirect_to( $slug );
 					}
 				);
 			}
@@ -111,7 +111,7 @@ final class Tocsin_Admin {
 	 */
 	private static function render( Tocsin_Admin_Screen $screen ): void {
 		if ( ! current_user_can( self::capability() ) ) {
-			self::forbid();
+			self::deny_access();
 		}
 		echo '<div class="wrap tocsin" id="tocsin">';
 		echo '<h1 class="wp-heading-inline">' . esc_html( $screen->name() ) . '</h1>';
@@ -194,9 +194,9 @@ final class Tocsin_Admin {
 	 *
 	 * @param string $action The action, also the name of its nonce.
 	 */
-	private static function refuse_strangers( string $action ): void {
+	private static function authorize( string $action ): void {
 		if ( ! current_user_can( self::capability() ) ) {
-			self::forbid();
+			self::deny_access();
 		}
 		check_admin_referer( $action, self::NONCE );
 	}
@@ -204,7 +204,7 @@ final class Tocsin_Admin {
 	/**
 	 * 403, in words.
 	 */
-	private static function forbid(): void {
+	private static function deny_access(): void {
 		wp_die(
 			esc_html__( 'Sorry, you are not allowed to manage Tocsin on this site.', 'tocsin' ),
 			'',
@@ -220,7 +220,7 @@ final class Tocsin_Admin {
 	 *
 	 * @param string $slug The screen.
 	 */
-	private static function go_back_to( string $slug ): void {
+	private static function redirect_to( string $slug ): void {
 		$referer = wp_get_referer();
 		$query   = is_string( $referer ) ? (string) wp_parse_url( $referer, PHP_URL_QUERY ) : '';
 		parse_str( $query, $args );

@@ -31,7 +31,7 @@ return array(
 		'message_body'  => __( 'For {site_name}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'warning',
-		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::news( 'core', $args[0] ?? null ) ),
+		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::new_updates( 'core', $args[0] ?? null ) ),
 		'condition'     => $tocsin_has_news,
 	),
 	array(
@@ -46,7 +46,7 @@ return array(
 		'message_body'  => __( 'For {site_name}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'info',
-		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::news( 'plugins', $args[0] ?? null ) ),
+		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::new_updates( 'plugins', $args[0] ?? null ) ),
 		'condition'     => $tocsin_has_news,
 	),
 	array(
@@ -61,7 +61,7 @@ return array(
 		'message_body'  => __( 'For {site_name}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'info',
-		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::news( 'themes', $args[0] ?? null ) ),
+		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::new_updates( 'themes', $args[0] ?? null ) ),
 		'condition'     => $tocsin_has_news,
 	),
 	array(
@@ -80,7 +80,7 @@ return array(
 		'message_title' => __( 'Updated: {updated}', 'tocsin' ),
 		'message_body'  => __( 'On {site_name}', 'tocsin' ),
 		'severity'      => 'info',
-		'map'           => static fn( array $args ) => Tocsin_Updates::done( $args[1] ?? null ),
+		'map'           => static fn( array $args ) => Tocsin_Updates::installed( $args[1] ?? null ),
 		'condition'     => static fn( array $named ) => array() !== $named['updated'],
 	),
 	array(
@@ -115,7 +115,7 @@ return array(
 		'message_title' => __( 'Plugin activated: {plugin}', 'tocsin' ),
 		'message_body'  => __( 'By {by}', 'tocsin' ),
 		'severity'      => 'warning',
-		'map'           => static fn( array $args ) => Tocsin_Built_In::plugin( $args[0] ?? '' ),
+		'map'           => static fn( array $args ) => Tocsin_Built_In_Templates::plugin_fields( $args[0] ?? '' ),
 	),
 	array(
 		'id'            => 'plugin_deactivated',
@@ -133,7 +133,7 @@ return array(
 		'message_title' => __( 'Plugin deactivated: {plugin}', 'tocsin' ),
 		'message_body'  => __( 'By {by}', 'tocsin' ),
 		'severity'      => 'warning',
-		'map'           => static fn( array $args ) => Tocsin_Built_In::plugin( $args[0] ?? '' ),
+		'map'           => static fn( array $args ) => Tocsin_Built_In_Templates::plugin_fields( $args[0] ?? '' ),
 	),
 	array(
 		'id'            => 'theme_switched',
@@ -169,7 +169,7 @@ return array(
 		'message_body'  => __( "{health.recommended} recommended improvements\nSee Tools, Site Health in the administration.", 'tocsin' ),
 		'severity'      => 'error',
 		'map'           => static fn( array $args ) => array( 'health' => json_decode( (string) ( $args[0] ?? '' ), true ) ),
-		'condition'     => static fn( array $named ) => Tocsin_Built_In::is_health_worse( (int) ( $named['health']['critical'] ?? 0 ) ),
+		'condition'     => static fn( array $named ) => Tocsin_Built_In_Templates::has_more_critical_issues( (int) ( $named['health']['critical'] ?? 0 ) ),
 	),
 	array(
 		'id'            => 'fatal_error',
@@ -187,7 +187,7 @@ return array(
 		'message_title' => __( 'Fatal error on {site_name}', 'tocsin' ),
 		'message_body'  => __( "{error.message}\nIn {error.file}, line {error.line}\nPage: {page}", 'tocsin' ),
 		'severity'      => 'critical',
-		'condition'     => static fn( array $named ) => Tocsin_Fatal_Errors::is_news( $named['error'] ),
+		'condition'     => static fn( array $named ) => Tocsin_Fatal_Errors::should_notify( $named['error'] ),
 	),
 	array(
 		'id'            => 'mail_failed',
@@ -205,6 +205,6 @@ return array(
 		'message_title' => __( 'Email not sent: {subject}', 'tocsin' ),
 		'message_body'  => __( "To: {to}\n{error.message}", 'tocsin' ),
 		'severity'      => 'error',
-		'map'           => static fn( array $args ) => Tocsin_Built_In::failed_mail( $args[0] ?? null ),
+		'map'           => static fn( array $args ) => Tocsin_Built_In_Templates::failed_email( $args[0] ?? null ),
 	),
 );

@@ -46,7 +46,7 @@ return array(
 		'severity'      => 'warning',
 		'map'           => static fn( array $args ) => array(
 			'user'    => $args[1] ?? null,
-			'address' => Tocsin_Built_In::visitor_address(),
+			'address' => Tocsin_Built_In_Templates::visitor_address(),
 		),
 		'condition'     => static fn( array $named ) => $named['user'] instanceof WP_User && user_can( $named['user'], 'manage_options' ),
 	),
@@ -67,11 +67,11 @@ return array(
 		'message_body'  => __( "Last user name: {login}\nFrom: {address}", 'tocsin' ),
 		'severity'      => 'error',
 		'map'           => static fn( array $args ) => array(
-			'login'   => Tocsin_Failed_Logins::known( $args[0] ?? '' ),
-			'address' => Tocsin_Built_In::visitor_address(),
-			'count'   => Tocsin_Failed_Logins::count(),
+			'login'   => Tocsin_Failed_Logins::existing_user( $args[0] ?? '' ),
+			'address' => Tocsin_Built_In_Templates::visitor_address(),
+			'count'   => Tocsin_Failed_Logins::increment(),
 		),
-		'condition'     => static fn( array $named ) => Tocsin_Failed_Logins::is_news( $named['count'] ),
+		'condition'     => static fn( array $named ) => Tocsin_Failed_Logins::should_notify( $named['count'] ),
 	),
 	array(
 		'id'            => 'role_changed',

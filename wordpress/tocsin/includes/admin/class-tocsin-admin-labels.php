@@ -12,7 +12,7 @@ defined( 'ABSPATH' ) || exit;
 /**
  * From fields of the contract to sentences.
  */
-final class Tocsin_Admin_Words {
+final class Tocsin_Admin_Labels {
 
 	/**
 	 * What became of an accepted notification on each channel.
@@ -20,7 +20,7 @@ final class Tocsin_Admin_Words {
 	 * @param array<string, mixed> $answer The decoded answer of the gateway.
 	 * @return string[]
 	 */
-	public static function channels( array $answer ): array {
+	public static function delivery_status( array $answer ): array {
 		$lines = array(
 			/* translators: %s: delivery status, such as "sent to 2 devices". */
 			sprintf( __( 'Push: %s', 'tocsin' ), self::push( $answer ) ),
@@ -96,7 +96,7 @@ final class Tocsin_Admin_Words {
 	 *
 	 * @param int $seconds Unix time.
 	 */
-	public static function when( int $seconds ): string {
+	public static function relative_time( int $seconds ): string {
 		$now = time();
 		if ( abs( $seconds - $now ) < 2 ) {
 			return __( 'now', 'tocsin' );
@@ -113,7 +113,7 @@ final class Tocsin_Admin_Words {
 	 *
 	 * @param int $seconds Unix time.
 	 */
-	public static function date( int $seconds ): string {
+	public static function date_time( int $seconds ): string {
 		return (string) wp_date( get_option( 'date_format' ) . ' ' . get_option( 'time_format' ), $seconds );
 	}
 }

@@ -14,7 +14,7 @@ defined( 'ABSPATH' ) || exit;
  *
  * Texts are taken as stored, without the filters of a theme: those cost time and may do anything.
  */
-final class Tocsin_Things {
+final class Tocsin_Object_Fields {
 	const MAX_ITEMS = 20;
 
 	/**
@@ -39,7 +39,7 @@ final class Tocsin_Things {
 		if ( $thing instanceof WP_Error ) {
 			return array(
 				'code'    => $thing->get_error_code(),
-				'message' => self::plain( implode( "\n", array_slice( array_filter( $thing->get_error_messages(), 'is_scalar' ), 0, 5 ) ) ),
+				'message' => self::plain_text( implode( "\n", array_slice( array_filter( $thing->get_error_messages(), 'is_scalar' ), 0, 5 ) ) ),
 			);
 		}
 		if ( $thing instanceof WP_Theme ) {
@@ -53,7 +53,7 @@ final class Tocsin_Things {
 		}
 		if ( $thing instanceof Throwable ) {
 			return array(
-				'code'    => self::kind( $thing ),
+				'code'    => self::class_name( $thing ),
 				'message' => $thing->getMessage(),
 			);
 		}
@@ -67,7 +67,7 @@ final class Tocsin_Things {
 		if ( $thing instanceof UnitEnum ) {
 			return $thing->name;
 		}
-		return self::shop_thing( $thing );
+		return self::shop_fields( $thing );
 	}
 
 	/**
@@ -75,12 +75,12 @@ final class Tocsin_Things {
 	 *
 	 * @param object $thing Any object.
 	 */
-	private static function shop_thing( $thing ): ?array {
-		if ( self::has( $thing, 'get_total' ) && self::has( $thing, 'get_status' ) && self::has( $thing, 'get_id' ) ) {
+	private static function shop_fields( $thing ): ?array {
+		if ( self::has_public_method( $thing, 'get_total' ) && self::has_public_method( $thing, 'get_status' ) && self::has_public_method( $thing, 'get_id' ) ) {
 			return self::order( $thing );
 		}
-		if ( self::has( $thing, 'get_sku' ) && self::has( $thing, 'get_name' ) ) {
-			return self::call_each(
+		if ( self::has_public_method( $thing, 'get_sku' ) && self::has_public_method( $thing, 'get_name' ) ) {
+			return self::call_getters(
 				$thing,
 				array(
 					'name'  => 'get_name',
@@ -104,7 +104,7 @@ final class Tocsin_Things {
 		$author = get_userdata( (int) $post->post_author );
 		$kind   = get_post_type_object( $post->post_type );
 		return array(
-			'title'  => '' === $post->post_title ? __( '(no title)', 'tocsin' ) : self::plain( $post->post_title ),
+			'title'  => '' === $post->post_title ? __( '(no title)', 'tocsin' ) : self::plain_text( $post->post_title ),
 			'id'     => $post->ID,
 			'type'   => null === $kind ? $post->post_type : $kind->labels->singular_name,
 			'status' => $post->post_status,
@@ -152,9 +152,9 @@ final class Tocsin_Things {
 			'id'     => (int) $comment->comment_ID,
 			'author' => $comment->comment_author,
 			'email'  => $comment->comment_author_email,
-			'text'   => self::plain( $comment->comment_content ),
+			'text'   => self::plain_text( $comment->comment_content ),
 			'status' => $states[ (string) $comment->comment_approved ] ?? $comment->comment_approved,
-			'post'   => $post instanceof WP_Post ? self::plain( $post->post_title ) : '',
+			'post'   => $post instanceof WP_Post ? self::plain_text( $post->post_title ) : '',
 			'link'   => $post instanceof WP_Post ? self::post_link( $post ) . '#comment-' . $comment->comment_ID : '',
 		);
 	}
@@ -167,7 +167,7 @@ final class Tocsin_Things {
 	private static function term( WP_Term $term ): array {
 		$link = get_term_link( $term );
 		return array(
-			'name'     => self::plain( $term->name ),
+			'name'     => self::plain_text( $term->name ),
 			'id'       => $term->term_id,
 			'taxonomy' => $term->taxonomy,
 			'slug'     => $term->slug,
@@ -181,7 +181,7 @@ final class Tocsin_Things {
 	 * @param object $order The order.
 	 */
 	private static function order( $order ): array {
-		$fields = self::call_each(
+		$fields = self::call_getters(
 			$order,
 			array(
 				'number'   => 'get_order_number',
@@ -198,9 +198,9 @@ final class Tocsin_Things {
 			)
 		);
 		$items  = array();
-		if ( self::has( $order, 'get_items' ) ) {
+		if ( self::has_public_method( $order, 'get_items' ) ) {
 			foreach ( array_slice( (array) $order->get_items(), 0, self::MAX_ITEMS ) as $item ) {
-				$about   = self::call_each(
+				$about   = self::call_getters(
 					$item,
 					array(
 						'name'     => 'get_name',
@@ -219,7 +219,7 @@ final class Tocsin_Things {
 	 * @param mixed  $thing  Anything.
 	 * @param string $method The method's name.
 	 */
-	private static function has( $thing, string $method ): bool {
+	private static function has_public_method( $thing, string $method ): bool {
 		return is_object( $thing ) && method_exists( $thing, $method ) && is_callable( array( $thing, $method ) );
 	}
 
@@ -229,17 +229,17 @@ final class Tocsin_Things {
 	 * @param mixed $thing   Any object.
 	 * @param array $methods Methods by the names of fields.
 	 */
-	private static function call_each( $thing, array $methods ): array {
+	private static function call_getters( $thing, array $methods ): array {
 		$fields = array();
 		foreach ( $methods as $field => $method ) {
-			if ( self::has( $thing, $method ) ) {
+			if ( self::has_public_method( $thing, $method ) ) {
 				try {
 					$value = $thing->$method();
 				} catch ( Throwable $problem ) {
 					continue;
 				}
 				if ( is_scalar( $value ) && '' !== $value ) {
-					$fields[ $field ] = is_string( $value ) ? self::plain( $value ) : $value;
+					$fields[ $field ] = is_string( $value ) ? self::plain_text( $value ) : $value;
 				}
 			}
 		}
@@ -251,7 +251,7 @@ final class Tocsin_Things {
 	 *
 	 * @param object $thing Any object.
 	 */
-	public static function kind( $thing ): string {
+	public static function class_name( $thing ): string {
 		return (string) strtok( get_class( $thing ), "\0" );
 	}
 
@@ -260,7 +260,7 @@ final class Tocsin_Things {
 	 *
 	 * @param string $markup Text that may hold tags and entities.
 	 */
-	public static function plain( string $markup ): string {
+	public static function plain_text( string $markup ): string {
 		return trim( html_entity_decode( wp_strip_all_tags( substr( $markup, 0, 4 * Tocsin_Arguments::MAX_CHARACTERS ) ), ENT_QUOTES | ENT_HTML5, 'UTF-8' ) );
 	}
 }

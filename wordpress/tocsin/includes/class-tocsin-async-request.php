@@ -13,7 +13,7 @@ defined( 'ABSPATH' ) || exit;
  * Posts to the site itself and goes on at once. WordPress's own requests wait for the answer for up to a second, and cost a page
  * several milliseconds even if they are cut short.
  */
-final class Tocsin_Unanswered_Post {
+final class Tocsin_Async_Request {
 	const CONNECT_SECONDS = 0.25;
 
 	/**
@@ -37,7 +37,7 @@ final class Tocsin_Unanswered_Post {
 			fclose( $socket ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- No file.
 			$socket = self::connect( $address );
 		}
-		$request = self::request( $parts, $headers, http_build_query( $fields ) );
+		$request = self::build_request( $parts, $headers, http_build_query( $fields ) );
 		return false !== $socket && strlen( $request ) === @fwrite( $socket, $request ); // phpcs:ignore WordPress.WP.AlternativeFunctions, Generic.PHP.NoSilencedErrors -- No file; and see connect().
 	}
 
@@ -68,7 +68,7 @@ final class Tocsin_Unanswered_Post {
 	 * @param array  $headers Headers by name.
 	 * @param string $body    The form.
 	 */
-	private static function request( array $parts, array $headers, string $body ): string {
+	private static function build_request( array $parts, array $headers, string $body ): string {
 		$headers = array(
 			'Host'           => $parts['host'] . ( isset( $parts['port'] ) ? ':' . $parts['port'] : '' ),
 			'Content-Type'   => 'application/x-www-form-urlencoded',

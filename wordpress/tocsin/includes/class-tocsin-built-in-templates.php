@@ -12,16 +12,16 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Registers the templates that come with the companion, and does for them what takes more than a line.
  */
-final class Tocsin_Built_In {
+final class Tocsin_Built_In_Templates {
 	const FILES  = array( 'posts', 'comments', 'users', 'site', 'woocommerce', 'forms' );
-	const HEALTH = 'tocsin_critical_issues';
+	const CRITICAL_ISSUES = 'tocsin_critical_issues';
 
 	/**
 	 * Attaches to the companion's own action, as any other plugin does, but first.
 	 */
 	public function register(): void {
 		add_action( 'tocsin_register_templates', array( $this, 'register_templates' ), 0 );
-		add_filter( 'tocsin_active_plugin_identifiers', array( $this, 'add_editions' ), 0 );
+		add_filter( 'tocsin_active_plugin_identifiers', array( $this, 'add_plugin_aliases' ), 0 );
 	}
 
 	/**
@@ -41,7 +41,7 @@ final class Tocsin_Built_In {
 	 * @param mixed $slugs Slugs of active plugins.
 	 * @return mixed
 	 */
-	public function add_editions( $slugs ) {
+	public function add_plugin_aliases( $slugs ) {
 		return is_array( $slugs ) && in_array( 'wpforms-lite', $slugs, true ) ? array_merge( $slugs, array( 'wpforms' ) ) : $slugs;
 	}
 
@@ -58,7 +58,7 @@ final class Tocsin_Built_In {
 	 *
 	 * @param mixed $file The plugin's file, below the folder of plugins.
 	 */
-	public static function plugin( $file ): array {
+	public static function plugin_fields( $file ): array {
 		return array(
 			'plugin' => self::plugin_name( (string) $file ),
 			'by'     => wp_get_current_user()->display_name ?? '',
@@ -81,10 +81,10 @@ final class Tocsin_Built_In {
 	 *
 	 * @param int $critical How many there are.
 	 */
-	public static function is_health_worse( int $critical ): bool {
-		$before = (int) get_option( self::HEALTH, 0 );
+	public static function has_more_critical_issues( int $critical ): bool {
+		$before = (int) get_option( self::CRITICAL_ISSUES, 0 );
 		if ( $before !== $critical ) {
-			update_option( self::HEALTH, $critical, false );
+			update_option( self::CRITICAL_ISSUES, $critical, false );
 		}
 		return $critical > $before;
 	}
@@ -94,7 +94,7 @@ final class Tocsin_Built_In {
 	 *
 	 * @param mixed $error The WP_Error of wp_mail_failed.
 	 */
-	public static function failed_mail( $error ): array {
+	public static function failed_email( $error ): array {
 		$mail = $error instanceof WP_Error ? (array) $error->get_error_data() : array();
 		return array(
 			'error'   => $error,

@@ -5,7 +5,7 @@
 
 declare( strict_types=1 );
 
-final class Test_Built_In extends Tocsin_Test_Case {
+final class Test_Built_In_Templates extends Tocsin_Test_Case {
 
 	/** @var Tocsin_Companion */
 	private $companion;
@@ -47,7 +47,7 @@ final class Test_Built_In extends Tocsin_Test_Case {
 			preg_match_all( '/\{([a-z_]+)/', $texts['title'] . $texts['body'], $used );
 			$known = array_merge( $template->arg_names(), array( 'site_name' ) );
 			$this->assertSame( array(), array_diff( $used[1], $known ), $template->id() );
-			$this->assertFalse( $template->is_on_by_default() );
+			$this->assertFalse( $template->is_enabled_by_default() );
 			$this->assertNotSame( '', $template->scenario_name() );
 		}
 	}

@@ -12,13 +12,13 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Which addresses may be entered, and how they are kept.
  */
-final class Tocsin_Address {
+final class Tocsin_Gateway_Url {
 	/**
 	 * Whether whoever is logged in may let the server call this address: on a network of sites their administrators are not the server's.
 	 *
 	 * @param string $url A clean address.
 	 */
-	public static function may_reach( string $url ): bool {
+	public static function is_allowed( string $url ): bool {
 		if ( ! is_multisite() || ! is_user_logged_in() || current_user_can( 'manage_network_options' ) ) {
 			return true;
 		}
@@ -46,7 +46,7 @@ final class Tocsin_Address {
 	/**
 	 * What an address must be, for people.
 	 */
-	public static function rule(): string {
+	public static function requirement(): string {
 		return __( 'The gateway address must begin with https:// or http:// and contain no user name, password or query string.', 'tocsin' );
 	}
 
@@ -55,7 +55,7 @@ final class Tocsin_Address {
 	 *
 	 * @param string $url What was entered.
 	 */
-	public static function clean( string $url ): string {
+	public static function normalize( string $url ): string {
 		$url   = trim( $url );
 		$parts = wp_parse_url( $url );
 		if ( ! is_array( $parts ) || empty( $parts['host'] ) || isset( $parts['user'] ) || isset( $parts['pass'] ) || isset( $parts['query'] ) ) {

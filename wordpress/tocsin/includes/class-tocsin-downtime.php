@@ -12,12 +12,12 @@ defined( 'ABSPATH' ) || exit;
 /**
  * What is known of an outage, in one option that WordPress loads anyway. While there is one, a single try stands for all events.
  */
-class Tocsin_Outage {
+class Tocsin_Downtime {
 
 	const OPTION = 'tocsin_outage';
 
 	/** A new event may ask again this soon, however long the others wait: whoever fires it hopes that the gateway is back. */
-	const PROBE_MS = 60000;
+	const PROBE_INTERVAL_MS = 60000;
 
 	/**
 	 * The outage (failures, since, probed_at, until), or null.
@@ -35,7 +35,7 @@ class Tocsin_Outage {
 	 * @param int $retry_after Seconds the gateway asked for; 0 where it did not.
 	 * @return int When to try again, in milliseconds.
 	 */
-	public static function failed( int $retry_after ): int {
+	public static function record_failure( int $retry_after ): int {
 		$now      = Tocsin_Queue::now();
 		$outage   = self::current();
 		$failures = null === $outage ? 1 : $outage['failures'] + 1;
@@ -56,7 +56,7 @@ class Tocsin_Outage {
 	/**
 	 * The gateway answers again. The option stays, empty: WordPress would look for one that is missing in every request that asks.
 	 */
-	public static function over(): void {
+	public static function end(): void {
 		update_option( self::OPTION, '', true );
 		if ( null !== self::current() ) {
 			// A cache that outlives the request is older than the database, which had nothing to change. WordPress leaves it at that.
@@ -70,8 +70,8 @@ class Tocsin_Outage {
 	 *
 	 * @param int $now Milliseconds.
 	 */
-	public static function next_for_new( int $now ): int {
+	public static function next_attempt_for_new_event( int $now ): int {
 		$outage = self::current();
-		return null === $outage || $outage['since'] > $now ? $now : max( $now, min( $outage['until'], $outage['probed_at'] + self::PROBE_MS ) );
+		return null === $outage || $outage['since'] > $now ? $now : max( $now, min( $outage['until'], $outage['probed_at'] + self::PROBE_INTERVAL_MS ) );
 	}
 }

@@ -12,13 +12,13 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Collects the events of one request, so that the page pays for one INSERT at its very end, or for nothing at all.
  */
-class Tocsin_Outbox {
+class Tocsin_Event_Buffer {
 
 	/** So many different events are written at once, also before the request ends. */
-	const AT_ONCE = 100;
+	const MAX_EVENTS = 100;
 
 	/** So is so much text: a database may take no statement over 1 MB, and what is written has more backslashes. */
-	const BYTES_AT_ONCE = 200000;
+	const MAX_BYTES = 200000;
 
 	/**
 	 * Writes events of the current site.
@@ -64,7 +64,7 @@ class Tocsin_Outbox {
 	 */
 	public function add( array $event ): void {
 		try {
-			$event = self::complete( $event );
+			$event = self::normalize( $event );
 			$same  = $event;
 			unset( $same['occurred_at'] );
 			$text = serialize( $same ); // phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions
@@ -80,12 +80,12 @@ class Tocsin_Outbox {
 			);
 
 			$this->bytes += strlen( $text );
-			$this->watch();
-			if ( count( $this->pending[ $site ] ) >= self::AT_ONCE || $this->bytes >= self::BYTES_AT_ONCE ) {
+			$this->hook_flush();
+			if ( count( $this->pending[ $site ] ) >= self::MAX_EVENTS || $this->bytes >= self::MAX_BYTES ) {
 				$this->flush();
 			}
 		} catch ( Throwable $error ) {
-			self::log( 1, $error );
+			self::log_loss( 1, $error );
 		}
 	}
 
@@ -109,7 +109,7 @@ class Tocsin_Outbox {
 			if ( $elsewhere ) {
 				switch_to_blog( $site );
 			}
-			$this->write_quietly( array_map( array( __CLASS__, 'with_count' ), array_values( $events ) ) );
+			$this->write_or_log( array_map( array( __CLASS__, 'with_count' ), array_values( $events ) ) );
 			if ( $elsewhere ) {
 				restore_current_blog();
 			}
@@ -121,7 +121,7 @@ class Tocsin_Outbox {
 	 *
 	 * @param array[] $events Events of the current site.
 	 */
-	private function write_quietly( array $events ): void {
+	private function write_or_log( array $events ): void {
 		global $wpdb;
 		$suppressed = $wpdb->suppress_errors( true );
 		try {
@@ -133,7 +133,7 @@ class Tocsin_Outbox {
 				call_user_func( $this->write, array_map( array( __CLASS__, 'without_emoji' ), $events ) );
 			}
 		} catch ( Throwable $error ) {
-			self::log( count( $events ), $error );
+			self::log_loss( count( $events ), $error );
 		}
 		$wpdb->suppress_errors( $suppressed );
 	}
@@ -142,7 +142,7 @@ class Tocsin_Outbox {
 	 * Sees to it that the end of the request writes: before the connection may be closed, once more for what other plugins do at the
 	 * end, and after a fatal error.
 	 */
-	private function watch(): void {
+	private function hook_flush(): void {
 		if ( $this->watching ) {
 			return;
 		}
@@ -156,7 +156,7 @@ class Tocsin_Outbox {
 	 *
 	 * @param array $event As given to add().
 	 */
-	private static function complete( array $event ): array {
+	private static function normalize( array $event ): array {
 		return array(
 			'template_id' => mb_substr( self::text( $event['template_id'] ?? '' ), 0, 191 ),
 			'title'       => mb_substr( self::text( $event['title'] ?? '' ), 0, 140 ),
@@ -174,7 +174,7 @@ class Tocsin_Outbox {
 	 * @param mixed $value What a template made.
 	 */
 	private static function text( $value ): string {
-		return is_scalar( $value ) ? Tocsin_Text::repair( str_replace( "\0", '', (string) $value ) ) : '';
+		return is_scalar( $value ) ? Tocsin_Text::sanitize( str_replace( "\0", '', (string) $value ) ) : '';
 	}
 
 	/**
@@ -208,7 +208,7 @@ class Tocsin_Outbox {
 	 * @param int       $events How many are lost.
 	 * @param Throwable $error  Why.
 	 */
-	private static function log( int $events, Throwable $error ): void {
+	private static function log_loss( int $events, Throwable $error ): void {
 		error_log( sprintf( 'Tocsin: %d events could not be queued and are lost (%s in %s:%d). If the table is missing, deactivate and reactivate the plugin.', $events, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
 	}
 

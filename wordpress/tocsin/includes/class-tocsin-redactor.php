@@ -12,24 +12,24 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Recognizes secrets by their names and by their looks.
  */
-final class Tocsin_Sensitive {
+final class Tocsin_Redactor {
 	const HIDDEN = '[hidden]';
 
 	/**
 	 * Whole words of a name: `user_pass`, `authKey`. As parts of words they would hide authors and passengers.
 	 */
-	const WORDS = array( 'pass', 'pass1', 'pass2', 'pw', 'pwd', 'key', 'keys', 'auth', 'hash', 'salt', 'card', 'cvc', 'cvc2', 'cvv', 'cvv2', 'csc', 'cvn', 'iban', 'pin', 'otp', 'mfa', 'totp', 'ssn', 'jwt', 'sid', 'bearer' );
+	const NAME_WORDS = array( 'pass', 'pass1', 'pass2', 'pw', 'pwd', 'key', 'keys', 'auth', 'hash', 'salt', 'card', 'cvc', 'cvc2', 'cvv', 'cvv2', 'csc', 'cvn', 'iban', 'pin', 'otp', 'mfa', 'totp', 'ssn', 'jwt', 'sid', 'bearer' );
 
 	/**
 	 * Parts of a name that mean the same wherever they stand.
 	 */
-	const PARTS = '/passw|passphrase|passcode|pwhash|secret|token|nonce|oauth|authori[sz]ation|cookie|session|credential|apikey|accesskey|privatekey|privkey|licen[sc]ekey|creditcard|cardnumber|cardno|signature|recoverycode|backupcode|verificationcode|magiclink/';
+	const NAME_PATTERN = '/passw|passphrase|passcode|pwhash|secret|token|nonce|oauth|authori[sz]ation|cookie|session|credential|apikey|accesskey|privatekey|privkey|licen[sc]ekey|creditcard|cardnumber|cardno|signature|recoverycode|backupcode|verificationcode|magiclink/';
 
 	/**
 	 * What gives itself away in a text: hashes of passwords, keys of this gateway and of others, tokens, the cookie of somebody who is
 	 * logged in, and secrets in links, such as the one that resets a password. What stands in the first brackets stays.
 	 */
-	const LOOKS = array(
+	const SECRET_PATTERNS = array(
 		'/\$[PHS]\$[.\/A-Za-z0-9]{20,}/',
 		'/\$(?:wp\$)?2[abxy]\$\d\d\$[.\/A-Za-z0-9]{20,}/',
 		'/\$(?:argon2(?:id?|d)|generic)\$[^\s"\'<>]+/',
@@ -47,22 +47,22 @@ final class Tocsin_Sensitive {
 	/**
 	 * A name and a value as JSON or PHP's serialize() write them.
 	 */
-	const PAIRS = '/"([^"\\\\]{1,100})"(\s*[:;]\s*(?:s:\d+:)?")(?:[^"\\\\]|\\\\.)*+/s';
+	const PAIR_PATTERN = '/"([^"\\\\]{1,100})"(\s*[:;]\s*(?:s:\d+:)?")(?:[^"\\\\]|\\\\.)*+/s';
 
 	/**
 	 * Entries that name the one beside them: a form's field, an option, a meta value.
 	 */
-	const NAMING = array( 'name', 'label', 'key', 'id', 'type', 'field', 'title', 'meta_key', 'option', 'option_name', 'option_key' );
+	const NAMING_KEYS = array( 'name', 'label', 'key', 'id', 'type', 'field', 'title', 'meta_key', 'option', 'option_name', 'option_key' );
 
 	/**
 	 * Whether a name is one of a secret.
 	 *
 	 * @param string $name The name of an argument or a field.
 	 */
-	public static function is_name( string $name ): bool {
+	public static function is_secret_name( string $name ): bool {
 		$name  = substr( $name, 0, 100 );
 		$words = preg_split( '/[^a-z0-9]+/', strtolower( (string) preg_replace( '/([a-z0-9])([A-Z])/', '$1_$2', $name ) ) );
-		return array() !== array_intersect( $words, self::WORDS ) || 1 === preg_match( self::PARTS, implode( '', $words ) );
+		return array() !== array_intersect( $words, self::NAME_WORDS ) || 1 === preg_match( self::NAME_PATTERN, implode( '', $words ) );
 	}
 
 	/**
@@ -73,16 +73,16 @@ final class Tocsin_Sensitive {
 	 * @param array $entries The array.
 	 * @return array The keys to hide, as keys.
 	 */
-	public static function keys( array $entries ): array {
+	public static function secret_keys( array $entries ): array {
 		$names  = array_filter( array_keys( $entries ), 'is_string' );
 		$values = array_filter( $names, static fn( $name ) => false !== strpos( $name, 'value' ) );
 		$hidden = array();
 		foreach ( $names as $name ) {
-			if ( array() !== $values && in_array( $name, self::NAMING, true ) ) {
-				if ( is_string( $entries[ $name ] ) && self::is_name( $entries[ $name ] ) ) {
+			if ( array() !== $values && in_array( $name, self::NAMING_KEYS, true ) ) {
+				if ( is_string( $entries[ $name ] ) && self::is_secret_name( $entries[ $name ] ) ) {
 					$hidden += array_flip( $values );
 				}
-			} elseif ( ! is_bool( $entries[ $name ] ) && self::is_name( $name ) ) {
+			} elseif ( ! is_bool( $entries[ $name ] ) && self::is_secret_name( $name ) ) {
 				$hidden[ $name ] = true;
 			}
 		}
@@ -94,11 +94,11 @@ final class Tocsin_Sensitive {
 	 *
 	 * @param string $text Valid UTF-8.
 	 */
-	public static function scrub( string $text ): string {
-		$text = preg_replace( self::LOOKS, '$1' . self::HIDDEN, $text );
+	public static function redact( string $text ): string {
+		$text = preg_replace( self::SECRET_PATTERNS, '$1' . self::HIDDEN, $text );
 		return (string) preg_replace_callback(
-			self::PAIRS,
-			static fn( array $pair ) => self::is_name( $pair[1] ) ? '"' . $pair[1] . '"' . $pair[2] . self::HIDDEN : $pair[0],
+			self::PAIR_PATTERN,
+			static fn( array $pair ) => self::is_secret_name( $pair[1] ) ? '"' . $pair[1] . '"' . $pair[2] . self::HIDDEN : $pair[0],
 			(string) $text
 		);
 	}

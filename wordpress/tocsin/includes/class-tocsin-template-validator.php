@@ -12,7 +12,7 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Finds what is wrong with a template, in words for its author. They are not translated: they stand in logs.
  */
-final class Tocsin_Template_Check {
+final class Tocsin_Template_Validator {
 	/**
 	 * WordPress has no hooks with more arguments than this, and a wrong number should not go unseen.
 	 */
@@ -28,22 +28,22 @@ final class Tocsin_Template_Check {
 	 * @return array Every field that a Tocsin_Template has.
 	 * @throws InvalidArgumentException Names the field and what is expected there.
 	 */
-	public static function fields( $given ): array {
+	public static function validate( $given ): array {
 		if ( ! is_array( $given ) ) {
-			throw new InvalidArgumentException( 'A template must be an array, not ' . self::kind( $given ) . '.' );
+			throw new InvalidArgumentException( 'A template must be an array, not ' . self::describe_value( $given ) . '.' );
 		}
-		$hook = self::text( $given, 'hook_name', true );
+		$hook = self::string_field( $given, 'hook_name', true );
 		if ( 'all' === $hook ) {
 			throw new InvalidArgumentException( 'hook_name must be a single hook; WordPress fires "all" for every hook.' );
 		}
-		$title = self::text( $given, 'title', true );
+		$title = self::string_field( $given, 'title', true );
 		$meta  = $given['hook_meta'] ?? array();
 		if ( ! is_array( $meta ) ) {
-			throw new InvalidArgumentException( 'hook_meta must be an array with label, type, arg_names and payload_arity, not ' . self::kind( $meta ) . '.' );
+			throw new InvalidArgumentException( 'hook_meta must be an array with label, type, arg_names and payload_arity, not ' . self::describe_value( $meta ) . '.' );
 		}
-		$names    = self::arg_names_of( $meta );
-		$scenario = self::text( $given, 'scenario_name' );
-		$id       = self::text( $given, 'id' );
+		$names    = self::arg_names( $meta );
+		$scenario = self::string_field( $given, 'scenario_name' );
+		$id       = self::string_field( $given, 'id' );
 		if ( '' === $id ) {
 			$id = $hook . ( '' === $scenario ? '' : '/' . $scenario );
 		}
@@ -52,23 +52,23 @@ final class Tocsin_Template_Check {
 		}
 		return array(
 			'id'              => $id,
-			'icon'            => self::text( $given, 'icon', false, 'dashicons-bell' ),
+			'icon'            => self::string_field( $given, 'icon', false, 'dashicons-bell' ),
 			'title'           => $title,
 			'hook_name'       => $hook,
-			'description'     => self::text( $given, 'description' ),
+			'description'     => self::string_field( $given, 'description' ),
 			'scenario_name'   => $scenario,
-			'required_plugin' => self::text( $given, 'required_plugin' ),
-			'label'           => self::text( $meta, 'label', false, $title, 'hook_meta.' ),
-			'type'            => self::one_of( $meta, 'type', array( 'action', 'filter' ), 'action', 'hook_meta.' ),
+			'required_plugin' => self::string_field( $given, 'required_plugin' ),
+			'label'           => self::string_field( $meta, 'label', false, $title, 'hook_meta.' ),
+			'type'            => self::enum_field( $meta, 'type', array( 'action', 'filter' ), 'action', 'hook_meta.' ),
 			'arg_names'       => $names,
-			'payload_arity'   => self::arity_of( $meta, count( $names ) ),
-			'message_title'   => self::text( $given, 'message_title', false, $title ),
-			'message_body'    => self::text( $given, 'message_body' ),
-			'severity'        => self::one_of( $given, 'severity', Tocsin_Template::SEVERITIES, '' ),
-			'category'        => self::one_of( $given, 'category', Tocsin_Template::CATEGORIES, 'info' ),
-			'enabled'         => self::flag( $given, 'enabled' ),
-			'condition'       => self::callback( $given, 'condition' ),
-			'map'             => self::callback( $given, 'map' ),
+			'payload_arity'   => self::payload_arity( $meta, count( $names ) ),
+			'message_title'   => self::string_field( $given, 'message_title', false, $title ),
+			'message_body'    => self::string_field( $given, 'message_body' ),
+			'severity'        => self::enum_field( $given, 'severity', Tocsin_Template::SEVERITIES, '' ),
+			'category'        => self::enum_field( $given, 'category', Tocsin_Template::CATEGORIES, 'info' ),
+			'enabled'         => self::boolean_field( $given, 'enabled' ),
+			'condition'       => self::callable_field( $given, 'condition' ),
+			'map'             => self::callable_field( $given, 'map' ),
 		);
 	}
 
@@ -96,10 +96,10 @@ final class Tocsin_Template_Check {
 	 * @param string $prefix   How the message names the array.
 	 * @throws InvalidArgumentException When it is no text, or missing.
 	 */
-	private static function text( array $from, string $field, bool $needed = false, string $fallback = '', string $prefix = '' ): string {
+	private static function string_field( array $from, string $field, bool $needed = false, string $fallback = '', string $prefix = '' ): string {
 		$value = $from[ $field ] ?? '';
 		if ( ! is_string( $value ) ) {
-			throw new InvalidArgumentException( $prefix . $field . ' must be a string, not ' . self::kind( $value ) . '.' );
+			throw new InvalidArgumentException( $prefix . $field . ' must be a string, not ' . self::describe_value( $value ) . '.' );
 		}
 		$value = trim( $value );
 		if ( '' === $value && $needed ) {
@@ -118,11 +118,11 @@ final class Tocsin_Template_Check {
 	 * @param string $prefix   How the message names the array.
 	 * @throws InvalidArgumentException When it is another value.
 	 */
-	private static function one_of( array $from, string $field, array $allowed, string $fallback, string $prefix = '' ): string {
+	private static function enum_field( array $from, string $field, array $allowed, string $fallback, string $prefix = '' ): string {
 		$value = $from[ $field ] ?? $fallback;
 		if ( ! in_array( $value, $allowed, true ) ) {
 			$words = implode( ', ', array_filter( $allowed ) );
-			throw new InvalidArgumentException( $prefix . $field . ' must be one of ' . $words . ', not ' . self::kind( $value ) . '.' );
+			throw new InvalidArgumentException( $prefix . $field . ' must be one of ' . $words . ', not ' . self::describe_value( $value ) . '.' );
 		}
 		return $value;
 	}
@@ -134,10 +134,10 @@ final class Tocsin_Template_Check {
 	 * @param string $field Its name.
 	 * @throws InvalidArgumentException When it is neither.
 	 */
-	private static function flag( array $from, string $field ): bool {
+	private static function boolean_field( array $from, string $field ): bool {
 		$value = $from[ $field ] ?? false;
 		if ( ! is_bool( $value ) ) {
-			throw new InvalidArgumentException( $field . ' must be true or false, not ' . self::kind( $value ) . '.' );
+			throw new InvalidArgumentException( $field . ' must be true or false, not ' . self::describe_value( $value ) . '.' );
 		}
 		return $value;
 	}
@@ -149,10 +149,10 @@ final class Tocsin_Template_Check {
 	 * @param string $field Its name.
 	 * @throws InvalidArgumentException When it cannot be called.
 	 */
-	private static function callback( array $from, string $field ): ?callable {
+	private static function callable_field( array $from, string $field ): ?callable {
 		$value = $from[ $field ] ?? null;
 		if ( null !== $value && ! is_callable( $value ) ) {
-			throw new InvalidArgumentException( $field . ' must be callable, not ' . self::kind( $value ) . '.' );
+			throw new InvalidArgumentException( $field . ' must be callable, not ' . self::describe_value( $value ) . '.' );
 		}
 		return $value;
 	}
@@ -163,14 +163,14 @@ final class Tocsin_Template_Check {
 	 * @param array $meta The hook_meta.
 	 * @throws InvalidArgumentException When one is no name, or two are the same.
 	 */
-	private static function arg_names_of( array $meta ): array {
+	private static function arg_names( array $meta ): array {
 		$names = $meta['arg_names'] ?? array();
 		if ( ! is_array( $names ) ) {
-			throw new InvalidArgumentException( 'hook_meta.arg_names must be an array of strings, not ' . self::kind( $names ) . '.' );
+			throw new InvalidArgumentException( 'hook_meta.arg_names must be an array of strings, not ' . self::describe_value( $names ) . '.' );
 		}
 		foreach ( $names as $name ) {
 			if ( ! is_string( $name ) || '' === trim( $name ) ) {
-				throw new InvalidArgumentException( 'hook_meta.arg_names must contain non-empty strings, not ' . self::kind( $name ) . '.' );
+				throw new InvalidArgumentException( 'hook_meta.arg_names must contain non-empty strings, not ' . self::describe_value( $name ) . '.' );
 			}
 		}
 		if ( count( array_unique( $names ) ) !== count( $names ) ) {
@@ -189,10 +189,10 @@ final class Tocsin_Template_Check {
 	 * @param int   $fallback How many names there are.
 	 * @throws InvalidArgumentException When it is no such number.
 	 */
-	private static function arity_of( array $meta, int $fallback ): int {
+	private static function payload_arity( array $meta, int $fallback ): int {
 		$arity = $meta['payload_arity'] ?? $fallback;
 		if ( ! is_int( $arity ) || $arity < 0 || $arity > self::MAX_ARITY ) {
-			throw new InvalidArgumentException( 'hook_meta.payload_arity must be an integer from 0 to ' . self::MAX_ARITY . ', not ' . self::kind( $arity ) . '.' );
+			throw new InvalidArgumentException( 'hook_meta.payload_arity must be an integer from 0 to ' . self::MAX_ARITY . ', not ' . self::describe_value( $arity ) . '.' );
 		}
 		return $arity;
 	}
@@ -202,7 +202,7 @@ final class Tocsin_Template_Check {
 	 *
 	 * @param mixed $value The value.
 	 */
-	private static function kind( $value ): string {
+	private static function describe_value( $value ): string {
 		if ( is_string( $value ) ) {
 			return '"' . substr( $value, 0, 40 ) . '"';
 		}

@@ -12,7 +12,7 @@ defined( 'ABSPATH' ) || exit;
 /**
  * Seals the API key with the site's salts, so that a copy of the database alone does not give it away.
  */
-final class Tocsin_Secret {
+final class Tocsin_Cipher {
 	const PREFIX = 'sealed1:';
 
 	/**
@@ -20,8 +20,8 @@ final class Tocsin_Secret {
 	 *
 	 * @param string $plain The text.
 	 */
-	public static function seal( string $plain ): string {
-		self::need_sodium();
+	public static function encrypt( string $plain ): string {
+		self::load_sodium();
 		$nonce = random_bytes( SODIUM_CRYPTO_SECRETBOX_NONCEBYTES );
 		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_encode -- Bytes in a text column.
 		return self::PREFIX . base64_encode( $nonce . sodium_crypto_secretbox( $plain, $nonce, self::key() ) );
@@ -33,11 +33,11 @@ final class Tocsin_Secret {
 	 * @param string $sealed The sealed text.
 	 * @return string Empty when it is none, or was sealed under other salts.
 	 */
-	public static function open( string $sealed ): string {
+	public static function decrypt( string $sealed ): string {
 		if ( 0 !== strpos( $sealed, self::PREFIX ) ) {
 			return '';
 		}
-		self::need_sodium();
+		self::load_sodium();
 		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_decode -- Bytes in a text column.
 		$bytes = base64_decode( substr( $sealed, strlen( self::PREFIX ) ), true );
 		if ( false === $bytes || strlen( $bytes ) <= SODIUM_CRYPTO_SECRETBOX_NONCEBYTES ) {
@@ -54,7 +54,7 @@ final class Tocsin_Secret {
 	/**
 	 * WordPress brings sodium for a PHP that has none, but loads it only where it needs it.
 	 */
-	private static function need_sodium(): void {
+	private static function load_sodium(): void {
 		if ( ! function_exists( 'sodium_crypto_secretbox' ) ) {
 			require_once ABSPATH . WPINC . '/sodium_compat/autoload.php';
 		}
