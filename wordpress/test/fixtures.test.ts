@@ -26,7 +26,7 @@ foreach ( $input as $name => $body ) {
   $fields = json_decode( $body, true );
   if ( is_array( $fields ) && json_decode( $body ) == json_decode( wp_json_encode( $fields ) ) ) {
     $result = $client->send( $fields, wp_generate_uuid4() );
-    $sent[ $name ] = array( 'status' => $result->status(), 'answer' => $result->response() );
+    $sent[ $name ] = array( 'status' => $result->status(), 'answer' => $result->body() );
   }
 }
 return $sent;`;

@@ -35,12 +35,12 @@ spl_autoload_register(
 );
 
 /**
- * Registers a template: a hook to listen to, and how to speak of it.
+ * Registers a template: a hook to listen to and the notification to send when it fires.
  *
- * Can be called as soon as this plugin is loaded, and at any later time; best inside the action `tocsin_register_templates`.
+ * Can be called at any time after this plugin is loaded; preferably in the action `tocsin_register_templates`.
  *
- * @param array $template The fields of a template; see docs/wordpress.md.
- * @return bool False when the template is wrong. What is wrong goes to the log of a site with WP_DEBUG.
+ * @param array $template Template fields; see docs/wordpress.md.
+ * @return bool False if the template is invalid. With WP_DEBUG the reason is logged.
  */
 function tocsin_register_template( $template ) {
 	return Tocsin_Companion::get_instance()->templates()->register( $template, __FUNCTION__ );

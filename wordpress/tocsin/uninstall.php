@@ -1,6 +1,6 @@
 <?php
 /**
- * Runs when the plugin is deleted: leaves nothing.
+ * Removes all data when the plugin is deleted.
  *
  * @package Tocsin
  */

@@ -204,7 +204,7 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->add( 'a', 'b' );
 		$this->runner->run();
 		$this->pass( 86401 );
-		$this->assertSame( 2, $this->runner->run()['given_up'] );
+		$this->assertSame( 2, $this->runner->run()['expired'] );
 		$this->assertSame( array( 'a' ), $this->asked() );
 		$this->assertStringContainsString( 'Expired', $this->queue->list()[0]['last_error'] );
 		$this->assertStringContainsString( 'Connection refused', $this->queue->list()[0]['last_error'] );

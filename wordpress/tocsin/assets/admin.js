@@ -1,11 +1,11 @@
-// Makes the screens of Tocsin nicer. Everything works without it.
+// Progressive enhancement of the screens of Tocsin. Everything works without it.
 (() => {
   const form = document.querySelector('form.tocsin-templates');
   if (!form) return;
   const toolbar = form.querySelector('.tocsin-toolbar');
-  const words = toolbar.dataset;
+  const labels = toolbar.dataset;
 
-  // A placeholder that is pressed goes to where the cursor was.
+  // Clicking a placeholder inserts it at the cursor position.
   for (const list of form.querySelectorAll('.tocsin-placeholders')) {
     const details = list.closest('details');
     let target = details.querySelector('textarea');
@@ -18,7 +18,7 @@
       button.className = 'button-link';
       button.setAttribute(
         'aria-label',
-        words.insert.replace('%s', () => code.textContent),
+        labels.insert.replace('%s', () => code.textContent),
       );
       code.replaceWith(button);
       button.append(code);
@@ -30,7 +30,7 @@
     }
   }
 
-  // Changes are not lost by accident.
+  // Warns before leaving the page with unsaved changes.
   let isChanged = false;
   form.addEventListener('input', ({ target }) => {
     if (target.name) isChanged = true;
@@ -42,28 +42,28 @@
     if (isChanged) event.preventDefault();
   });
 
-  // A long list can be searched.
+  // Adds a search field for the list of templates.
   const label = document.createElement('label');
   label.className = 'screen-reader-text';
   label.htmlFor = 'tocsin-find';
-  label.textContent = words.find;
+  label.textContent = labels.find;
   const find = document.createElement('input');
   find.type = 'search';
   find.id = 'tocsin-find';
-  find.placeholder = words.find;
-  const nothing = document.createElement('p');
-  nothing.setAttribute('role', 'status');
-  toolbar.append(label, find, nothing);
+  find.placeholder = labels.find;
+  const noMatch = document.createElement('p');
+  noMatch.setAttribute('role', 'status');
+  toolbar.append(label, find, noMatch);
   find.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') event.preventDefault();
   });
   find.addEventListener('input', () => {
-    const wanted = find.value.trim().toLowerCase();
+    const term = find.value.trim().toLowerCase();
     let found = 0;
     for (const section of form.querySelectorAll('.tocsin-scenario')) {
       let isAnyShown = false;
       for (const template of section.querySelectorAll('.tocsin-template')) {
-        template.hidden = !`${section.dataset.name} ${template.dataset.words}`.toLowerCase().includes(wanted);
+        template.hidden = !`${section.dataset.name} ${template.dataset.search}`.toLowerCase().includes(term);
         if (!template.hidden) {
           isAnyShown = true;
           found += 1;
@@ -71,6 +71,6 @@
       }
       section.hidden = !isAnyShown;
     }
-    nothing.textContent = found === 0 ? words.nothing : '';
+    noMatch.textContent = found === 0 ? labels.noMatch : '';
   });
 })();

@@ -1,6 +1,6 @@
 <?php
 /**
- * Describes a hook's arguments.
+ * Conversion of hook arguments to a payload.
  *
  * @package Tocsin
  */
@@ -10,9 +10,9 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Turns whatever hooks hand over into small, readable, harmless data. One instance describes one event.
+ * Converts arbitrary hook arguments to small, readable, redacted data. One instance per event.
  *
- * All limits hold while walking, so that the cost is bounded too, not only the result.
+ * Limits are enforced during traversal, so that they bound the processing time as well as the size of the result.
  */
 final class Tocsin_Arguments {
 	const MAX_DEPTH      = 5;
@@ -21,7 +21,7 @@ final class Tocsin_Arguments {
 	const MAX_CHARACTERS = 2000;
 
 	/**
-	 * Bytes of JSON, counted with every character escaped that can be: what is sent is smaller. Together with what the
+	 * Maximum size as JSON, counted with all escapes, so the request is smaller. Together with the fields that the
 	 * companion adds it stays below 64 KiB.
 	 */
 	const MAX_BYTES = 56000;
@@ -29,28 +29,28 @@ final class Tocsin_Arguments {
 	const ELLIPSIS = '…';
 
 	/**
-	 * How many entries may still come.
+	 * Remaining number of entries.
 	 *
 	 * @var int
 	 */
 	private int $entries = self::MAX_ENTRIES;
 
 	/**
-	 * How many bytes may still come.
+	 * Remaining number of bytes.
 	 *
 	 * @var int
 	 */
 	private int $bytes = self::MAX_BYTES;
 
 	/**
-	 * The objects that are being described, by their ids: one inside itself is not described again.
+	 * Ids of the objects being described, to detect cycles.
 	 *
 	 * @var array
 	 */
-	private array $open = array();
+	private array $ancestors = array();
 
 	/**
-	 * Arguments by name, described.
+	 * Describes arguments by name.
 	 *
 	 * @param array $named Values by name.
 	 */
@@ -59,18 +59,18 @@ final class Tocsin_Arguments {
 	}
 
 	/**
-	 * One value.
+	 * Describes one value.
 	 *
-	 * @param mixed $value Anything.
-	 * @param int   $depth How deep it lies; an argument is at 1.
-	 * @return mixed Scalars, null and arrays of them.
+	 * @param mixed $value Any value.
+	 * @param int   $depth Nesting depth; 1 for an argument.
+	 * @return mixed Scalar, null or nested array of them.
 	 */
 	private function describe_value( $value, int $depth ) {
 		if ( is_string( $value ) ) {
 			return $this->describe_string( $value );
 		}
 		if ( is_float( $value ) && ! is_finite( $value ) ) {
-			// JSON has no word for it, and PHP 8.5 warns when it is made a text.
+			// JSON cannot represent it, and PHP 8.5 warns when it is converted to a string.
 			return is_nan( $value ) ? '[NaN]' : '[infinite]';
 		}
 		if ( null === $value || is_scalar( $value ) ) {
@@ -83,30 +83,30 @@ final class Tocsin_Arguments {
 	}
 
 	/**
-	 * The entries of an array.
+	 * Describes an array.
 	 *
 	 * @param array $entries The array.
-	 * @param int   $depth   How deep its entries lie.
+	 * @param int   $depth   Nesting depth of its entries.
 	 */
 	private function describe_array( array $entries, int $depth ): array {
 		$described = array();
 		$first     = array_slice( $entries, 0, self::MAX_PER_LEVEL, true );
 		$hidden    = Tocsin_Redactor::secret_keys( $first );
-		$left      = count( $entries );
+		$remaining = count( $entries );
 		$is_list   = array_keys( $first ) === array_keys( array_keys( $first ) );
 		foreach ( $first as $key => $value ) {
 			if ( $this->entries <= 0 || $this->bytes <= 0 ) {
 				break;
 			}
 			--$this->entries;
-			--$left;
+			--$remaining;
 			$name               = is_int( $key ) ? $key : $this->describe_string( $key );
 			$described[ $name ] = isset( $hidden[ $key ] ) ? Tocsin_Redactor::HIDDEN : $this->describe_value( $value, $depth + 1 );
 			$this->bytes       -= 16;
 		}
-		if ( $left > 0 ) {
-			/* translators: %d: a number of entries. */
-			$note = sprintf( __( '%d more omitted', 'tocsin' ), $left );
+		if ( $remaining > 0 ) {
+			/* translators: %d: number of entries. */
+			$note = sprintf( __( '%d more omitted', 'tocsin' ), $remaining );
 			if ( $is_list ) {
 				$described[] = self::ELLIPSIS . ' ' . $note;
 			} else {
@@ -117,38 +117,38 @@ final class Tocsin_Arguments {
 	}
 
 	/**
-	 * An object: what is known of its kind, or its class only.
+	 * Describes an object by its fields, or by its class name if the class is unknown.
 	 *
-	 * @param object $thing The object.
-	 * @param int    $depth How deep it lies.
+	 * @param object $object The object.
+	 * @param int    $depth  Nesting depth.
 	 * @return mixed
 	 */
-	private function describe_object( $thing, int $depth ) {
-		$id = spl_object_id( $thing );
-		if ( $depth > self::MAX_DEPTH || isset( $this->open[ $id ] ) ) {
-			return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $thing ) ) . ']';
+	private function describe_object( $object, int $depth ) {
+		$id = spl_object_id( $object );
+		if ( $depth > self::MAX_DEPTH || isset( $this->ancestors[ $id ] ) ) {
+			return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $object ) ) . ']';
 		}
-		$this->open[ $id ] = true;
+		$this->ancestors[ $id ] = true;
 		try {
-			$fields = Tocsin_Object_Fields::fields( $thing );
+			$fields = Tocsin_Object_Fields::fields( $object );
 			if ( null === $fields ) {
-				return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $thing ) ) . ']';
+				return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $object ) ) . ']';
 			}
 			return is_array( $fields ) ? $this->describe_array( $fields, $depth ) : $this->describe_value( $fields, $depth );
 		} catch ( Throwable $problem ) {
-			return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $thing ) ) . ']';
+			return '[' . $this->describe_string( Tocsin_Object_Fields::class_name( $object ) ) . ']';
 		} finally {
-			unset( $this->open[ $id ] );
+			unset( $this->ancestors[ $id ] );
 		}
 	}
 
 	/**
-	 * A text: valid UTF-8, without secrets that can be recognized, and not long.
+	 * Converts a string to valid UTF-8, redacts it and truncates it.
 	 *
 	 * @param string $text Any bytes.
 	 */
 	private function describe_string( string $text ): string {
-		// Four bytes is the longest character: what lies behind is cut anyway, and need not be looked at.
+		// A character has at most four bytes; the rest would be truncated anyway and need not be processed.
 		$text = substr( $text, 0, 4 * ( self::MAX_CHARACTERS + 1 ) );
 		$text = Tocsin_Text::truncate( Tocsin_Redactor::redact( Tocsin_Text::sanitize( $text ) ), self::MAX_CHARACTERS );
 		$size = strlen( (string) wp_json_encode( $text ) );

@@ -1,6 +1,6 @@
 <?php
 /**
- * A request whose answer nobody waits for.
+ * HTTP request without waiting for the response.
  *
  * @package Tocsin
  */
@@ -10,19 +10,19 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Posts to the site itself and goes on at once. WordPress's own requests wait for the answer for up to a second, and cost a page
- * several milliseconds even if they are cut short.
+ * Posts to the site itself without reading the response. Non-blocking requests of WordPress wait up to a second for the response, and
+ * cost a page several milliseconds even with a short timeout.
  */
 final class Tocsin_Async_Request {
 	const CONNECT_SECONDS = 0.25;
 
 	/**
-	 * Sends a form.
+	 * Posts a form.
 	 *
-	 * @param string $url     Where to.
-	 * @param array  $headers Headers by name, beyond those that every form has.
-	 * @param array  $fields  The form's fields.
-	 * @return bool Whether it is on its way.
+	 * @param string $url     Target URL.
+	 * @param array  $headers Additional headers by name.
+	 * @param array  $fields  Form fields.
+	 * @return bool Whether the request was written to the socket.
 	 */
 	public static function send( string $url, array $headers, array $fields ): bool {
 		$parts = wp_parse_url( $url );
@@ -33,23 +33,23 @@ final class Tocsin_Async_Request {
 		$address   = ( $is_secure ? 'tls://' : 'tcp://' ) . $parts['host'] . ':' . ( $parts['port'] ?? ( $is_secure ? 443 : 80 ) );
 		$socket    = self::connect( $address );
 		if ( false !== $socket && ftell( $socket ) > 0 ) {
-			// The last one of this process, which was never read.
-			fclose( $socket ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- No file.
+			// A persistent connection of an earlier request, whose response was never read.
+			fclose( $socket ); // phpcs:ignore WordPress.WP.AlternativeFunctions -- A socket, not a file.
 			$socket = self::connect( $address );
 		}
 		$request = self::build_request( $parts, $headers, http_build_query( $fields ) );
-		return false !== $socket && strlen( $request ) === @fwrite( $socket, $request ); // phpcs:ignore WordPress.WP.AlternativeFunctions, Generic.PHP.NoSilencedErrors -- No file; and see connect().
+		return false !== $socket && strlen( $request ) === @fwrite( $socket, $request ); // phpcs:ignore WordPress.WP.AlternativeFunctions, Generic.PHP.NoSilencedErrors -- A socket, not a file; for the silenced error see connect().
 	}
 
 	/**
-	 * A connection that stays open beyond this request, for as long as the process lives: a reverse proxy drops what it has not yet handed
-	 * on when it sees that the caller has left.
+	 * Opens a persistent connection, which stays open until the process ends: a reverse proxy cancels a request that it has not forwarded
+	 * yet when the client disconnects.
 	 *
 	 * @param string $address Transport, host and port.
 	 * @return resource|false
 	 */
 	private static function connect( string $address ) {
-		$verify  = (bool) apply_filters( 'https_local_ssl_verify', false ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- WordPress's own.
+		$verify  = (bool) apply_filters( 'https_local_ssl_verify', false ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- A filter of WordPress.
 		$context = stream_context_create(
 			array(
 				'ssl' => array(
@@ -58,15 +58,15 @@ final class Tocsin_Async_Request {
 				),
 			)
 		);
-		return @stream_socket_client( $address, $code, $problem, self::CONNECT_SECONDS, STREAM_CLIENT_CONNECT | STREAM_CLIENT_PERSISTENT, $context ); // phpcs:ignore Generic.PHP.NoSilencedErrors -- A site that cannot reach itself is no news for its visitors.
+		return @stream_socket_client( $address, $code, $problem, self::CONNECT_SECONDS, STREAM_CLIENT_CONNECT | STREAM_CLIENT_PERSISTENT, $context ); // phpcs:ignore Generic.PHP.NoSilencedErrors -- A failed loopback request must not cause a warning on the page.
 	}
 
 	/**
-	 * The request as it goes over the wire.
+	 * Builds the raw HTTP request.
 	 *
-	 * @param array  $parts   Of the address.
+	 * @param array  $parts   Components of the URL.
 	 * @param array  $headers Headers by name.
-	 * @param string $body    The form.
+	 * @param string $body    The encoded form.
 	 */
 	private static function build_request( array $parts, array $headers, string $body ): string {
 		$headers = array(

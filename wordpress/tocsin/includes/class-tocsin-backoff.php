@@ -1,6 +1,6 @@
 <?php
 /**
- * How long to wait.
+ * Backoff.
  *
  * @package Tocsin
  */
@@ -10,17 +10,17 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * The time before the next try.
+ * Calculates the delay before the next attempt.
  */
 class Tocsin_Backoff {
 
 	const SECONDS = array( 10, 30, 120, 600, 1800, 3600, 10800 );
 
 	/**
-	 * Milliseconds to wait after so many failures in a row; up to a fifth more, so that many sites do not come back in the same second.
+	 * Returns the delay in milliseconds, with up to 20 % of random jitter, so that many sites do not retry in the same second.
 	 *
-	 * @param int $failures    One or more.
-	 * @param int $retry_after Seconds the gateway asked for, which knows better; 0 where it did not.
+	 * @param int $failures    Number of consecutive failures, at least one.
+	 * @param int $retry_after Value of Retry-After in seconds, which takes precedence; 0 without one.
 	 */
 	public static function delay( int $failures, int $retry_after = 0 ): int {
 		$seconds = self::SECONDS[ min( max( 1, $failures ), count( self::SECONDS ) ) - 1 ];

@@ -1,6 +1,6 @@
 <?php
 /**
- * The built-in templates.
+ * Built-in templates.
  *
  * @package Tocsin
  */
@@ -10,14 +10,14 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Registers the templates that come with the companion, and does for them what takes more than a line.
+ * Registers the built-in templates and provides their helper functions.
  */
 final class Tocsin_Built_In_Templates {
-	const FILES  = array( 'posts', 'comments', 'users', 'site', 'woocommerce', 'forms' );
+	const FILES           = array( 'posts', 'comments', 'users', 'site', 'woocommerce', 'forms' );
 	const CRITICAL_ISSUES = 'tocsin_critical_issues';
 
 	/**
-	 * Attaches to the companion's own action, as any other plugin does, but first.
+	 * Registers the hooks. The built-in templates come first in the list.
 	 */
 	public function register(): void {
 		add_action( 'tocsin_register_templates', array( $this, 'register_templates' ), 0 );
@@ -25,7 +25,7 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * Registers every list in the folder templates.
+	 * Registers the templates of all files in the folder templates.
 	 */
 	public function register_templates(): void {
 		foreach ( self::FILES as $file ) {
@@ -36,7 +36,7 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * The free edition of WPForms has a folder of its own and the same hooks.
+	 * Adds the slug of WPForms if its free edition is active, which has another slug and the same hooks.
 	 *
 	 * @param mixed $slugs Slugs of active plugins.
 	 * @return mixed
@@ -46,7 +46,7 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * From where a page was asked for. Headers that a visitor can forge do not count.
+	 * Returns the IP address of the visitor. Forwarding headers are ignored, because a visitor can forge them.
 	 */
 	public static function visitor_address(): string {
 		$address = isset( $_SERVER['REMOTE_ADDR'] ) ? sanitize_text_field( wp_unslash( $_SERVER['REMOTE_ADDR'] ) ) : '';
@@ -54,9 +54,9 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * A plugin by its name, and who is at work.
+	 * Returns the name of a plugin and of the current user.
 	 *
-	 * @param mixed $file The plugin's file, below the folder of plugins.
+	 * @param mixed $file The plugin's file, relative to the plugins folder.
 	 */
 	public static function plugin_fields( $file ): array {
 		return array(
@@ -66,9 +66,9 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * The name in a plugin's header, or its file where there is none.
+	 * Returns the name in a plugin's header, or its file if there is none.
 	 *
-	 * @param string $file The plugin's file, below the folder of plugins.
+	 * @param string $file The plugin's file, relative to the plugins folder.
 	 */
 	public static function plugin_name( string $file ): string {
 		$path = WP_PLUGIN_DIR . '/' . $file;
@@ -77,9 +77,9 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * Whether there are more critical issues than at the last look.
+	 * Whether there are more critical issues than at the previous check.
 	 *
-	 * @param int $critical How many there are.
+	 * @param int $critical Current number of critical issues.
 	 */
 	public static function has_more_critical_issues( int $critical ): bool {
 		$before = (int) get_option( self::CRITICAL_ISSUES, 0 );
@@ -90,16 +90,16 @@ final class Tocsin_Built_In_Templates {
 	}
 
 	/**
-	 * What may be said of an e-mail that was not sent: its text may hold anything, a link that resets a password too.
+	 * Returns error, recipients and subject of an email that could not be sent. Its text is omitted: it may contain a password reset link.
 	 *
 	 * @param mixed $error The WP_Error of wp_mail_failed.
 	 */
 	public static function failed_email( $error ): array {
-		$mail = $error instanceof WP_Error ? (array) $error->get_error_data() : array();
+		$email = $error instanceof WP_Error ? (array) $error->get_error_data() : array();
 		return array(
 			'error'   => $error,
-			'to'      => array_values( (array) ( $mail['to'] ?? array() ) ),
-			'subject' => (string) ( $mail['subject'] ?? '' ),
+			'to'      => array_values( (array) ( $email['to'] ?? array() ) ),
+			'subject' => (string) ( $email['subject'] ?? '' ),
 		);
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * A secret at rest.
+ * Encryption of secrets at rest.
  *
  * @package Tocsin
  */
@@ -10,36 +10,37 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Seals the API key with the site's salts, so that a copy of the database alone does not give it away.
+ * Encrypts the API key with a key derived from the site's salts, so that a copy of the database alone does not reveal it.
  */
 final class Tocsin_Cipher {
+	/** Prefix of stored ciphertexts, with the version of the format. */
 	const PREFIX = 'sealed1:';
 
 	/**
-	 * Seals a text.
+	 * Encrypts a text.
 	 *
-	 * @param string $plain The text.
+	 * @param string $plain The plaintext.
 	 */
 	public static function encrypt( string $plain ): string {
 		self::load_sodium();
 		$nonce = random_bytes( SODIUM_CRYPTO_SECRETBOX_NONCEBYTES );
-		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_encode -- Bytes in a text column.
+		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_encode -- Binary data in a text column.
 		return self::PREFIX . base64_encode( $nonce . sodium_crypto_secretbox( $plain, $nonce, self::key() ) );
 	}
 
 	/**
-	 * Opens what seal() made.
+	 * Decrypts the return value of encrypt().
 	 *
-	 * @param string $sealed The sealed text.
-	 * @return string Empty when it is none, or was sealed under other salts.
+	 * @param string $encrypted The ciphertext.
+	 * @return string Empty if it cannot be decrypted with the current salts.
 	 */
-	public static function decrypt( string $sealed ): string {
-		if ( 0 !== strpos( $sealed, self::PREFIX ) ) {
+	public static function decrypt( string $encrypted ): string {
+		if ( 0 !== strpos( $encrypted, self::PREFIX ) ) {
 			return '';
 		}
 		self::load_sodium();
-		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_decode -- Bytes in a text column.
-		$bytes = base64_decode( substr( $sealed, strlen( self::PREFIX ) ), true );
+		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_decode -- Binary data in a text column.
+		$bytes = base64_decode( substr( $encrypted, strlen( self::PREFIX ) ), true );
 		if ( false === $bytes || strlen( $bytes ) <= SODIUM_CRYPTO_SECRETBOX_NONCEBYTES ) {
 			return '';
 		}
@@ -52,7 +53,7 @@ final class Tocsin_Cipher {
 	}
 
 	/**
-	 * WordPress brings sodium for a PHP that has none, but loads it only where it needs it.
+	 * Loads the polyfill of sodium that WordPress ships for a PHP without the extension.
 	 */
 	private static function load_sodium(): void {
 		if ( ! function_exists( 'sodium_crypto_secretbox' ) ) {
@@ -61,7 +62,7 @@ final class Tocsin_Cipher {
 	}
 
 	/**
-	 * The key, from salts that are not in the database.
+	 * Derives the encryption key from the salts, which are not in the database.
 	 */
 	private static function key(): string {
 		return hash( 'sha256', 'tocsin api key' . wp_salt( 'auth' ) . wp_salt( 'secure_auth' ), true );

@@ -22,7 +22,7 @@ class Tocsin_CLI {
 	private $companion;
 
 	/**
-	 * Takes the companion.
+	 * Sets the dependencies.
 	 *
 	 * @param Tocsin_Companion $companion The companion.
 	 */
@@ -64,7 +64,7 @@ class Tocsin_CLI {
 	public function status( $args, $assoc ): void {
 		$settings = $this->companion->settings();
 		$counts   = $this->companion->queue()->counts();
-		$outage   = Tocsin_Downtime::current();
+		$downtime = Tocsin_Downtime::current();
 		$next     = Tocsin_Schedule::next();
 		$status   = array(
 			'url'          => $settings->url(),
@@ -75,7 +75,7 @@ class Tocsin_CLI {
 			'refused'      => $counts['refused'],
 			'next_event'   => self::format_time( $counts['next_at'] ),
 			'next_run'     => self::format_time( null === $next ? null : $next * 1000 ),
-			'outage_since' => self::format_time( null === $outage ? null : $outage['since'] ),
+			'outage_since' => self::format_time( null === $downtime ? null : $downtime['since'] ),
 			'wp_cron'      => defined( 'DISABLE_WP_CRON' ) && DISABLE_WP_CRON ? 'disabled: run "wp cron event run --due-now" from the system cron' : 'on',
 		);
 		if ( 'json' === $assoc['format'] ) {
@@ -182,7 +182,7 @@ class Tocsin_CLI {
 	 *     wp tocsin queue list --state=dead
 	 *     wp tocsin queue resend 17
 	 *
-	 * @param array $args  Action, and the event.
+	 * @param array $args  Action and event id.
 	 * @param array $assoc Options.
 	 */
 	public function queue( $args, $assoc ): void {
@@ -231,7 +231,7 @@ class Tocsin_CLI {
 	 *   - json
 	 * ---
 	 *
-	 * @param array $args  Action, and the template.
+	 * @param array $args  Action and template id.
 	 * @param array $assoc Options.
 	 */
 	public function templates( $args, $assoc ): void {
@@ -258,7 +258,7 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * Whether there is a key, never which.
+	 * Describes the state of the API key without revealing it.
 	 *
 	 * @param Tocsin_Settings $settings The settings.
 	 */
@@ -273,22 +273,22 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * Sends what is due.
+	 * Sends due events.
 	 */
 	private function run_queue(): void {
 		$done = $this->companion->runner()->run();
 		if ( 'busy' === $done['reason'] ) {
 			WP_CLI::error( 'Another process is sending events. Try again in a minute.' );
 		}
-		$said = sprintf( '%d sent, %d not accepted, %d expired.', $done['sent'], $done['failed'], $done['given_up'] );
+		$summary = sprintf( '%d sent, %d not accepted, %d expired.', $done['sent'], $done['failed'], $done['expired'] );
 		if ( 'gateway' === $done['reason'] ) {
-			WP_CLI::error( $said . ' The gateway is not accepting events. See the errors with "wp tocsin queue list --state=waiting --format=json".' );
+			WP_CLI::error( $summary . ' The gateway is not accepting events. See the errors with "wp tocsin queue list --state=waiting --format=json".' );
 		}
-		WP_CLI::success( $said );
+		WP_CLI::success( $summary );
 	}
 
 	/**
-	 * Shows events.
+	 * Lists events.
 	 *
 	 * @param array $assoc Options.
 	 */
@@ -318,9 +318,9 @@ class Tocsin_CLI {
 	}
 
 	/**
-	 * A moment for people and programs.
+	 * Formats a time in UTC as ISO 8601.
 	 *
-	 * @param int|null $at Milliseconds.
+	 * @param int|null $at Milliseconds since the Unix epoch.
 	 */
 	private static function format_time( $at ): string {
 		return null === $at ? '' : gmdate( 'Y-m-d\TH:i:s\Z', intdiv( $at, 1000 ) );

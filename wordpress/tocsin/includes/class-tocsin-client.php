@@ -1,6 +1,6 @@
 <?php
 /**
- * The way to the gateway.
+ * HTTP client for the gateway.
  *
  * @package Tocsin
  */
@@ -10,32 +10,32 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Sends one notification, signed as section 5.6 of the contract says.
+ * Sends one notification, signed according to section 5.6 of the contract.
  */
 final class Tocsin_Client {
 	const TIMEOUT_SECONDS = 10;
 
 	/**
-	 * Address and key.
+	 * Provides the gateway address and the API key.
 	 *
 	 * @var Tocsin_Settings
 	 */
 	private Tocsin_Settings $settings;
 
 	/**
-	 * Takes the settings.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Settings $settings Address and key.
+	 * @param Tocsin_Settings $settings Provides the gateway address and the API key.
 	 */
 	public function __construct( Tocsin_Settings $settings ) {
 		$this->settings = $settings;
 	}
 
 	/**
-	 * Lowercase hex HMAC-SHA256 of timestamp and raw body, keyed with the API key.
+	 * Returns the lowercase hex HMAC-SHA256 of timestamp and raw body, keyed with the API key.
 	 *
 	 * @param string $timestamp Milliseconds since the Unix epoch.
-	 * @param string $body      The body as it is sent.
+	 * @param string $body      The raw request body.
 	 * @param string $key       The API key.
 	 */
 	public static function sign( string $timestamp, string $body, string $key ): string {
@@ -43,7 +43,7 @@ final class Tocsin_Client {
 	}
 
 	/**
-	 * The body of the call for an event. The same event always gives the same body, so that it can be sent again under its Idempotency-Key.
+	 * Builds the request body for an event. It is deterministic, so that a retry under the same Idempotency-Key has the same body.
 	 *
 	 * @param array $event An event.
 	 */
@@ -60,25 +60,25 @@ final class Tocsin_Client {
 	}
 
 	/**
-	 * The site's address, without a slash at its end. As stored: home_url() is another one on a site whose languages have domains of
-	 * their own, and neither what a key allows nor what an event says may depend on which page sends.
+	 * Returns the site's URL as stored, without a trailing slash. Not home_url(): multilingual plugins filter it per language, and the
+	 * origin of a request must not depend on the page that sends it.
 	 */
 	private static function home(): string {
 		return untrailingslashit( (string) get_option( 'home' ) );
 	}
 
 	/**
-	 * The site's host.
+	 * Returns the site's host.
 	 */
 	public static function source(): string {
 		return mb_substr( (string) wp_parse_url( self::home(), PHP_URL_HOST ), 0, 200 );
 	}
 
 	/**
-	 * Sends one notification and waits for the answer.
+	 * Sends one notification and waits for the response.
 	 *
-	 * @param array  $notification    The fields of the contract's section 2.1.
-	 * @param string $idempotency_key Stays the same when the same event is sent again.
+	 * @param array  $notification    Fields according to section 2.1 of the contract.
+	 * @param string $idempotency_key Must be the same for all attempts to send an event.
 	 */
 	public function send( array $notification, string $idempotency_key ): Tocsin_Result {
 		$url = $this->settings->url();
@@ -116,26 +116,26 @@ final class Tocsin_Client {
 	}
 
 	/**
-	 * Posts what was signed. Other plugins may filter requests; body and headers of this one stay as they are, or the signature would be wrong.
-	 * Only of this one: a plugin that writes requests down somewhere else makes a request of its own meanwhile, which must not get the key.
-	 * Redirects are not followed, because WordPress would send the key along to wherever they lead.
+	 * Posts the signed request. Other plugins may filter requests, so body and headers are restored, or the signature would be invalid.
+	 * They are restored only for this URL: a logging plugin may send a request of its own meanwhile, which must not contain the key.
+	 * Redirects are not followed, because WordPress would forward the key to their target.
 	 *
-	 * A gateway on the own network is legitimate and its address set by an administrator, so this is not the variant for unsafe addresses.
+	 * Not wp_safe_remote_post(): a gateway in the private network is legitimate, and an administrator has entered its address.
 	 *
-	 * @param string $url  The gateway.
-	 * @param array  $args The request.
+	 * @param string $url  The gateway address.
+	 * @param array  $args Arguments of wp_remote_post().
 	 */
 	private function post( string $url, array $args ): Tocsin_Result {
-		$kept = array_intersect_key( $args, array_flip( array( 'method', 'redirection', 'headers', 'body' ) ) );
-		$keep = static fn( $filtered, $to = '' ) => $to === $url ? $kept + (array) $filtered : $filtered;
-		add_filter( 'http_request_args', $keep, PHP_INT_MAX, 2 );
+		$signed  = array_intersect_key( $args, array_flip( array( 'method', 'redirection', 'headers', 'body' ) ) );
+		$restore = static fn( $filtered, $to = '' ) => $to === $url ? $signed + (array) $filtered : $filtered;
+		add_filter( 'http_request_args', $restore, PHP_INT_MAX, 2 );
 		try {
 			return Tocsin_Result::from_response( Tocsin_Listener::without_events( static fn() => wp_remote_post( $url, $args ) ) );
 		} catch ( Throwable $problem ) {
 			/* translators: %s: class name of an error. */
 			return Tocsin_Result::failure( sprintf( __( 'Another plugin interrupted the request (%s).', 'tocsin' ), Tocsin_Object_Fields::class_name( $problem ) ) );
 		} finally {
-			remove_filter( 'http_request_args', $keep, PHP_INT_MAX );
+			remove_filter( 'http_request_args', $restore, PHP_INT_MAX );
 		}
 	}
 }

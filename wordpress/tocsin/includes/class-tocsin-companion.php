@@ -1,6 +1,6 @@
 <?php
 /**
- * The companion as a whole.
+ * Composition root of the plugin.
  *
  * @package Tocsin
  */
@@ -10,67 +10,67 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Makes the parts, in the order in which they need each other. The only place that does.
+ * Creates the plugin's services in dependency order and gives access to them.
  */
 final class Tocsin_Companion {
 	/**
-	 * The one instance of a request.
+	 * The instance of this request.
 	 *
 	 * @var self|null
 	 */
 	private static ?self $instance = null;
 
 	/**
-	 * The registry of templates.
+	 * Template registry.
 	 *
 	 * @var Tocsin_Templates
 	 */
 	private Tocsin_Templates $templates;
 
 	/**
-	 * What the owner of the site chose.
+	 * Settings of the site.
 	 *
 	 * @var Tocsin_Settings
 	 */
 	private Tocsin_Settings $settings;
 
 	/**
-	 * The way to the gateway.
+	 * HTTP client for the gateway.
 	 *
 	 * @var Tocsin_Client
 	 */
 	private Tocsin_Client $client;
 
 	/**
-	 * What waits to be sent, and what became of it.
+	 * Queue and log of events.
 	 *
 	 * @var Tocsin_Queue
 	 */
 	private Tocsin_Queue $queue;
 
 	/**
-	 * Sends what is due.
+	 * Sends due events.
 	 *
 	 * @var Tocsin_Runner
 	 */
 	private Tocsin_Runner $runner;
 
 	/**
-	 * Hears the hooks.
+	 * Listens to the hooks of enabled templates.
 	 *
 	 * @var Tocsin_Listener
 	 */
 	private Tocsin_Listener $listener;
 
 	/**
-	 * What became of the last monitoring check.
+	 * Result of the last monitoring check.
 	 *
 	 * @var Tocsin_Result|null
 	 */
 	private ?Tocsin_Result $last_result = null;
 
 	/**
-	 * The companion of this request.
+	 * Returns the instance of this request.
 	 */
 	public static function get_instance(): self {
 		if ( null === self::$instance ) {
@@ -80,7 +80,7 @@ final class Tocsin_Companion {
 	}
 
 	/**
-	 * Nothing is read or attached yet: that is what boot() does.
+	 * Creates the services. boot() registers their hooks.
 	 */
 	private function __construct() {
 		$this->templates = new Tocsin_Templates();
@@ -92,7 +92,7 @@ final class Tocsin_Companion {
 	}
 
 	/**
-	 * Attaches the parts to WordPress. Called once, on `plugins_loaded`.
+	 * Registers the hooks of all services. Called once, on `plugins_loaded`.
 	 */
 	public function boot(): void {
 		Tocsin_Install::register();
@@ -110,9 +110,9 @@ final class Tocsin_Companion {
 	}
 
 	/**
-	 * Asks the gateway, at once and not through the queue, to tell the owner that this site can reach it.
+	 * Sends a notification immediately, bypassing the queue, to test the connection.
 	 *
-	 * @return bool True only when the gateway took it; otherwise last_error() says why.
+	 * @return bool True if the gateway accepted it; otherwise last_error() returns the reason.
 	 */
 	public function send_monitoring_check(): bool {
 		$event = array(
@@ -142,49 +142,49 @@ final class Tocsin_Companion {
 	}
 
 	/**
-	 * Why the last monitoring check failed, in words for the owner; empty when it did not.
+	 * Returns the error of the last monitoring check as a message for the user; empty if it succeeded.
 	 */
 	public function last_error(): string {
 		return null === $this->last_result || $this->last_result->is_accepted() ? '' : $this->last_result->message();
 	}
 
 	/**
-	 * What became of the last monitoring check of this request.
+	 * Returns the result of the last monitoring check of this request.
 	 */
 	public function last_result(): ?Tocsin_Result {
 		return $this->last_result;
 	}
 
 	/**
-	 * The registry of templates.
+	 * Returns the template registry.
 	 */
 	public function templates(): Tocsin_Templates {
 		return $this->templates;
 	}
 
 	/**
-	 * What the owner of the site chose.
+	 * Returns the settings of the site.
 	 */
 	public function settings(): Tocsin_Settings {
 		return $this->settings;
 	}
 
 	/**
-	 * The way to the gateway.
+	 * Returns the HTTP client for the gateway.
 	 */
 	public function client(): Tocsin_Client {
 		return $this->client;
 	}
 
 	/**
-	 * What waits to be sent, and what became of it.
+	 * Returns the queue and log of events.
 	 */
 	public function queue(): Tocsin_Queue {
 		return $this->queue;
 	}
 
 	/**
-	 * Sends what is due.
+	 * Returns the queue runner.
 	 */
 	public function runner(): Tocsin_Runner {
 		return $this->runner;

@@ -1,6 +1,6 @@
 <?php
 /**
- * The gateway cannot be reached.
+ * Downtime of the gateway.
  *
  * @package Tocsin
  */
@@ -10,41 +10,41 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * What is known of an outage, in one option that WordPress loads anyway. While there is one, a single try stands for all events.
+ * Keeps the state of a downtime in one autoloaded option. During a downtime a run makes a single attempt on behalf of all events.
  */
 class Tocsin_Downtime {
 
 	const OPTION = 'tocsin_outage';
 
-	/** A new event may ask again this soon, however long the others wait: whoever fires it hopes that the gateway is back. */
+	/** A new event may probe the gateway after this time, however long the backoff of the others. */
 	const PROBE_INTERVAL_MS = 60000;
 
 	/**
-	 * The outage (failures, since, probed_at, until), or null.
+	 * Returns the downtime (failures, since, probed_at, until), or null.
 	 *
 	 * @return array|null
 	 */
 	public static function current() {
-		$outage = get_option( self::OPTION );
-		return is_array( $outage ) && isset( $outage['failures'], $outage['since'], $outage['probed_at'], $outage['until'] ) ? $outage : null;
+		$downtime = get_option( self::OPTION );
+		return is_array( $downtime ) && isset( $downtime['failures'], $downtime['since'], $downtime['probed_at'], $downtime['until'] ) ? $downtime : null;
 	}
 
 	/**
-	 * One more try failed.
+	 * Records a failed attempt, which starts or extends the downtime.
 	 *
-	 * @param int $retry_after Seconds the gateway asked for; 0 where it did not.
-	 * @return int When to try again, in milliseconds.
+	 * @param int $retry_after Value of Retry-After in seconds; 0 without one.
+	 * @return int Time of the next attempt, in milliseconds since the Unix epoch.
 	 */
 	public static function record_failure( int $retry_after ): int {
 		$now      = Tocsin_Queue::now();
-		$outage   = self::current();
-		$failures = null === $outage ? 1 : $outage['failures'] + 1;
+		$downtime = self::current();
+		$failures = null === $downtime ? 1 : $downtime['failures'] + 1;
 		$until    = $now + Tocsin_Backoff::delay( $failures, $retry_after );
 		update_option(
 			self::OPTION,
 			array(
 				'failures'  => $failures,
-				'since'     => null === $outage ? $now : $outage['since'],
+				'since'     => null === $downtime ? $now : $downtime['since'],
 				'probed_at' => $retry_after > 0 ? $until : $now,
 				'until'     => $until,
 			),
@@ -54,24 +54,24 @@ class Tocsin_Downtime {
 	}
 
 	/**
-	 * The gateway answers again. The option stays, empty: WordPress would look for one that is missing in every request that asks.
+	 * Ends the downtime. The option is emptied, not deleted: WordPress would query the database for a missing option in every request.
 	 */
 	public static function end(): void {
 		update_option( self::OPTION, '', true );
 		if ( null !== self::current() ) {
-			// A cache that outlives the request is older than the database, which had nothing to change. WordPress leaves it at that.
+			// A persistent object cache is stale: the database already had the new value, so WordPress did not update the cache.
 			wp_cache_delete( 'alloptions', 'options' );
 			wp_cache_delete( self::OPTION, 'options' );
 		}
 	}
 
 	/**
-	 * When an event that occurs now may be sent. An outage that has yet to begin is from a clock that was wrong.
+	 * Returns when a new event is due. A downtime that starts in the future is ignored, because the clock must have been wrong.
 	 *
-	 * @param int $now Milliseconds.
+	 * @param int $now Milliseconds since the Unix epoch.
 	 */
 	public static function next_attempt_for_new_event( int $now ): int {
-		$outage = self::current();
-		return null === $outage || $outage['since'] > $now ? $now : max( $now, min( $outage['until'], $outage['probed_at'] + self::PROBE_INTERVAL_MS ) );
+		$downtime = self::current();
+		return null === $downtime || $downtime['since'] > $now ? $now : max( $now, min( $downtime['until'], $downtime['probed_at'] + self::PROBE_INTERVAL_MS ) );
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * Events of this request.
+ * Buffer for the events of a request.
  *
  * @package Tocsin
  */
@@ -10,55 +10,55 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Collects the events of one request, so that the page pays for one INSERT at its very end, or for nothing at all.
+ * Collects the events of one request, so that a page costs a single INSERT at its end, or none.
  */
 class Tocsin_Event_Buffer {
 
-	/** So many different events are written at once, also before the request ends. */
+	/** Number of buffered events that triggers a flush before the request ends. */
 	const MAX_EVENTS = 100;
 
-	/** So is so much text: a database may take no statement over 1 MB, and what is written has more backslashes. */
+	/** Number of buffered bytes that triggers a flush: statements may be limited to 1 MB, and escaping makes them longer. */
 	const MAX_BYTES = 200000;
 
 	/**
-	 * Writes events of the current site.
+	 * Inserts events into the current site's table.
 	 *
 	 * @var callable
 	 */
 	private $write;
 
 	/**
-	 * Events by site and by what they say.
+	 * Buffered events by site and by content hash.
 	 *
 	 * @var array[][]
 	 */
 	private $pending = array();
 
 	/**
-	 * How much text that is.
+	 * Size of the buffered events in bytes.
 	 *
 	 * @var int
 	 */
 	private $bytes = 0;
 
 	/**
-	 * Whether the end of the request is already watched.
+	 * Whether the flush at shutdown is registered.
 	 *
 	 * @var bool
 	 */
-	private $watching = false;
+	private $is_flush_hooked = false;
 
 	/**
-	 * Starts empty.
+	 * Creates an empty buffer.
 	 *
-	 * @param callable $write Writes a list of events to the current site's table, or throws.
+	 * @param callable $write Inserts a list of events into the current site's table, or throws.
 	 */
 	public function __construct( callable $write ) {
 		$this->write = $write;
 	}
 
 	/**
-	 * Takes an event; one that says the same as another of this request is only counted.
+	 * Buffers an event. Events with the same content within a request are merged and counted.
 	 *
 	 * @param array $event template_id, title, body, severity, category, payload, occurred_at.
 	 */
@@ -90,20 +90,20 @@ class Tocsin_Event_Buffer {
 	}
 
 	/**
-	 * Writes what was added.
+	 * Writes the buffered events to the tables of their sites.
 	 */
 	public function flush(): void {
 		$pending       = $this->pending;
 		$this->pending = array();
 		$this->bytes   = 0;
 		if ( $pending && doing_action( 'shutdown' ) ) {
-			// A visitor who has left ends the script with its next output; what follows there still has to start the sending.
+			// If the client has disconnected, PHP would end the script at its next output, before sending is started.
 			ignore_user_abort( true );
 		}
 		foreach ( $pending as $site => $events ) {
 			$elsewhere = get_current_blog_id() !== $site;
 			if ( $elsewhere && ! get_site( $site ) ) {
-				// Deleted meanwhile; writing would make its table anew.
+				// The site has been deleted; writing would create its table again.
 				continue;
 			}
 			if ( $elsewhere ) {
@@ -117,7 +117,7 @@ class Tocsin_Event_Buffer {
 	}
 
 	/**
-	 * Writes, or says in the log that it could not be done. WordPress itself would put the whole statement there, with what people wrote.
+	 * Writes events, or logs the failure without their content. WordPress's own error log would contain the whole statement.
 	 *
 	 * @param array[] $events Events of the current site.
 	 */
@@ -128,7 +128,7 @@ class Tocsin_Event_Buffer {
 			try {
 				call_user_func( $this->write, $events );
 			} catch ( RuntimeException $error ) {
-				// The table may be missing, or its character set may not know emoji.
+				// The table may be missing, or its character set may not support emoji.
 				Tocsin_Install::create_table();
 				call_user_func( $this->write, array_map( array( __CLASS__, 'without_emoji' ), $events ) );
 			}
@@ -139,22 +139,22 @@ class Tocsin_Event_Buffer {
 	}
 
 	/**
-	 * Sees to it that the end of the request writes: before the connection may be closed, once more for what other plugins do at the
-	 * end, and after a fatal error.
+	 * Registers the flush at shutdown: first in the action, before the response may be finished, and again as a shutdown function for
+	 * events of other plugins' shutdown callbacks and after a fatal error.
 	 */
 	private function hook_flush(): void {
-		if ( $this->watching ) {
+		if ( $this->is_flush_hooked ) {
 			return;
 		}
-		$this->watching = true;
+		$this->is_flush_hooked = true;
 		add_action( 'shutdown', array( $this, 'flush' ), PHP_INT_MIN );
 		register_shutdown_function( array( $this, 'flush' ) );
 	}
 
 	/**
-	 * The event with every field, in the lengths that the gateway keeps.
+	 * Returns the event with all fields, truncated to the limits of the gateway.
 	 *
-	 * @param array $event As given to add().
+	 * @param array $event As passed to add().
 	 */
 	private static function normalize( array $event ): array {
 		return array(
@@ -169,29 +169,29 @@ class Tocsin_Event_Buffer {
 	}
 
 	/**
-	 * Text that every database takes.
+	 * Converts a value to a string that every database accepts.
 	 *
-	 * @param mixed $value What a template made.
+	 * @param mixed $value Any value.
 	 */
 	private static function text( $value ): string {
 		return is_scalar( $value ) ? Tocsin_Text::sanitize( str_replace( "\0", '', (string) $value ) ) : '';
 	}
 
 	/**
-	 * The event with how often it happened, where that was more than once.
+	 * Adds the number of merged events to the payload, if greater than one.
 	 *
 	 * @param array $event Event.
 	 */
 	private static function with_count( array $event ): array {
 		if ( $event['times'] > 1 ) {
-			// An argument of that name stays what it is.
+			// An argument with that name is not overwritten.
 			$event['payload'] += array( 'count' => $event['times'] );
 		}
 		return $event;
 	}
 
 	/**
-	 * The event without characters outside the basic plane.
+	 * Replaces characters outside the Basic Multilingual Plane.
 	 *
 	 * @param array $event Event.
 	 */
@@ -203,17 +203,17 @@ class Tocsin_Event_Buffer {
 	}
 
 	/**
-	 * Says what went wrong, without what the events say.
+	 * Logs the loss of events without their content.
 	 *
-	 * @param int       $events How many are lost.
-	 * @param Throwable $error  Why.
+	 * @param int       $events Number of lost events.
+	 * @param Throwable $error  The cause.
 	 */
 	private static function log_loss( int $events, Throwable $error ): void {
 		error_log( sprintf( 'Tocsin: %d events could not be queued and are lost (%s in %s:%d). If the table is missing, deactivate and reactivate the plugin.', $events, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions
 	}
 
 	/**
-	 * A random UUID. Not wp_generate_uuid4(): its generator has 32 bits of seed, and two events with one key would be one.
+	 * Returns a random UUID. Not wp_generate_uuid4(): its generator is seeded with 32 bits, and a collision would drop an event.
 	 */
 	public static function uuid(): string {
 		$bytes    = random_bytes( 16 );

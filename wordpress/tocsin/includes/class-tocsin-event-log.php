@@ -1,6 +1,6 @@
 <?php
 /**
- * The table of events, for reading.
+ * Read access to the table of events.
  *
  * @package Tocsin
  */
@@ -10,23 +10,24 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Events that wait and what became of the others: the log.
+ * Lists, counts and prunes events of all states.
  *
- * An event as it is read back: `id`, `idempotency_key`, `template_id`, `title`, `body`, `severity`, `category`,
+ * Fields of an event: `id`, `idempotency_key`, `template_id`, `title`, `body`, `severity`, `category`,
  * `payload` (array), `state` (waiting|sent|dead), `attempts`, `next_at`, `lease_until`, `created_at`, `ended_at` (or null),
- * `give_up_at`, `status` (HTTP status of the last answer, or null), `last_error`, `notification_id` (or null). Times are milliseconds.
+ * `give_up_at` (expiry), `status` (HTTP status of the last response, or null), `last_error`, `notification_id` (or null). Times are
+ * milliseconds since the Unix epoch.
  */
 abstract class Tocsin_Event_Log {
 
 	/**
-	 * The time in milliseconds.
+	 * Returns the current time in milliseconds since the Unix epoch.
 	 */
 	public static function now(): int {
 		return (int) floor( microtime( true ) * 1000 );
 	}
 
 	/**
-	 * The current site's table.
+	 * Returns the name of the current site's table.
 	 */
 	public static function table(): string {
 		global $wpdb;
@@ -34,7 +35,7 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * A page of the log, newest first.
+	 * Returns a page of the log, newest first.
 	 *
 	 * @param array $args state (waiting|sent|dead|''), template_id, search, per_page (20), page (1), order (desc|asc).
 	 * @return array[] Events.
@@ -49,7 +50,7 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * How many events `list()` has for these arguments on all pages together.
+	 * Returns the total number of events that match the arguments of list().
 	 *
 	 * @param array $args As for list().
 	 */
@@ -60,9 +61,9 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * One event, or null.
+	 * Returns one event, or null.
 	 *
-	 * @param int $id Event.
+	 * @param int $id Event id.
 	 * @return array|null
 	 */
 	public function find( int $id ) {
@@ -73,7 +74,7 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * When the next event may be sent, in milliseconds, or null when nothing waits. What a runner holds counts from the end of its lease.
+	 * Returns when the next event is due, in milliseconds, or null if the queue is empty. Leased events count from the end of their lease.
 	 *
 	 * @return int|null
 	 */
@@ -85,9 +86,9 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * How many events there are by state, and how many were refused because the queue was full.
+	 * Returns the number of events by state, and the number dropped because the queue was full.
 	 *
-	 * @return array waiting, sent, dead, refused (ints) and next_at (ms, or null when nothing waits).
+	 * @return array waiting, sent, dead, refused (ints) and next_at (ms, or null if the queue is empty).
 	 */
 	public function counts(): array {
 		global $wpdb;
@@ -106,9 +107,9 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * Removes old entries of the log.
+	 * Deletes sent and dead events whose retention period is over.
 	 *
-	 * @return int How many.
+	 * @return int Number of deleted events.
 	 */
 	public function prune(): int {
 		global $wpdb;
@@ -118,14 +119,14 @@ abstract class Tocsin_Event_Log {
 			'sent' => (int) apply_filters( 'tocsin_keep_sent_days', 30 ),
 			'dead' => (int) apply_filters( 'tocsin_keep_dead_days', 90 ),
 		);
-		foreach ( $days as $state => $kept ) {
-			$removed += (int) $wpdb->query( $wpdb->prepare( "DELETE FROM $table WHERE state = %s AND ended_at < %d", $state, self::now() - $kept * DAY_IN_SECONDS * 1000 ) ); // phpcs:ignore WordPress.DB
+		foreach ( $days as $state => $retention ) {
+			$removed += (int) $wpdb->query( $wpdb->prepare( "DELETE FROM $table WHERE state = %s AND ended_at < %d", $state, self::now() - $retention * DAY_IN_SECONDS * 1000 ) ); // phpcs:ignore WordPress.DB
 		}
 		return $removed;
 	}
 
 	/**
-	 * The condition for list() and count().
+	 * Builds the WHERE condition of list() and count().
 	 *
 	 * @param array $args As for list().
 	 */
@@ -145,7 +146,7 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * Events with their types; the database hands over text.
+	 * Reads events and converts columns from strings to their types.
 	 *
 	 * @param string $sql A prepared SELECT of whole rows.
 	 * @return array[]
@@ -171,12 +172,12 @@ abstract class Tocsin_Event_Log {
 	}
 
 	/**
-	 * Changes rows, or throws: a run that cannot write down what it did would do it again and again.
+	 * Updates rows or throws: a run that cannot record its results would repeat them endlessly.
 	 *
 	 * @param string $sql A prepared UPDATE.
-	 * @return int How many.
+	 * @return int Number of changed rows.
 	 */
-	protected static function change( string $sql ): int {
+	protected static function update( string $sql ): int {
 		global $wpdb;
 		$changed = $wpdb->query( $sql ); // phpcs:ignore WordPress.DB
 		if ( false === $changed ) {

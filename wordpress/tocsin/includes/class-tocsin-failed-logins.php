@@ -10,18 +10,18 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Counts failed logins, and says when they are worth a ring: not each one, and not every ten minutes of a long night.
+ * Counts failed logins and decides when to send a notification: above a threshold, and at most once an hour.
  */
 final class Tocsin_Failed_Logins {
-	const STATE     = 'tocsin_failed_logins';
-	const THRESHOLD = 10;
-	const WINDOW    = 10 * MINUTE_IN_SECONDS;
-	const NOTIFY_INTERVAL   = HOUR_IN_SECONDS;
+	const STATE           = 'tocsin_failed_logins';
+	const THRESHOLD       = 10;
+	const WINDOW          = 10 * MINUTE_IN_SECONDS;
+	const NOTIFY_INTERVAL = HOUR_IN_SECONDS;
 
 	/**
-	 * Counts one more.
+	 * Counts a failed login.
 	 *
-	 * @return int How many there were in this window of ten minutes.
+	 * @return int Number of failed logins in the current window of ten minutes.
 	 */
 	public static function increment(): int {
 		$state = self::state();
@@ -35,24 +35,24 @@ final class Tocsin_Failed_Logins {
 	}
 
 	/**
-	 * The name that somebody tried, if there is such a user. What else stands in that field may be a password.
+	 * Returns the submitted user name if the user exists; otherwise empty, because it may be a mistyped password.
 	 *
-	 * @param mixed $login What was entered.
+	 * @param mixed $login The submitted user name.
 	 */
 	public static function existing_user( $login ): string {
 		return is_string( $login ) && ( username_exists( $login ) || email_exists( $login ) ) ? $login : '';
 	}
 
 	/**
-	 * Whether to ring for that many. After a ring there is silence for an hour.
+	 * Whether to send a notification, at most once an hour.
 	 *
-	 * @param mixed $count What count() gave.
+	 * @param mixed $count Return value of increment().
 	 */
 	public static function should_notify( $count ): bool {
 		/**
-		 * How many failed logins within ten minutes are worth a ring.
+		 * Filters the number of failed logins within ten minutes that triggers a notification.
 		 *
-		 * @param int $threshold 10 unless changed.
+		 * @param int $threshold Default: 10.
 		 */
 		$threshold = (int) apply_filters( 'tocsin_failed_login_threshold', self::THRESHOLD );
 		$state     = self::state();
@@ -65,9 +65,9 @@ final class Tocsin_Failed_Logins {
 	}
 
 	/**
-	 * What is known, complete.
+	 * Returns the stored state with all fields.
 	 *
-	 * @return int[] With since, count and rung_at.
+	 * @return int[] With since, count and rung_at (time of the last notification).
 	 */
 	private static function state(): array {
 		$state = get_transient( self::STATE );

@@ -1,6 +1,6 @@
 <?php
 /**
- * Fatal errors.
+ * Detection of fatal errors.
  *
  * @package Tocsin
  */
@@ -10,31 +10,31 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Looks at the end of a request whether a fatal error ended it.
+ * Checks at shutdown whether a fatal error ended the request.
  *
- * WordPress has no hook for that: its own handler shows the page with the error and mails a link at most once a day.
- * It does run the action `shutdown` afterwards. By then a notice from that page may stand in the place of the error, so
- * the error is kept when the page begins.
+ * WordPress has no hook for that: its own handler shows an error page and sends at most one email a day. It does fire
+ * the action `shutdown` afterwards. By then a notice raised by the error page may have replaced PHP's last error, so the
+ * error is remembered when the error page starts.
  */
 final class Tocsin_Fatal_Errors {
 	const TYPES = array( E_ERROR, E_PARSE, E_CORE_ERROR, E_COMPILE_ERROR, E_USER_ERROR, E_RECOVERABLE_ERROR );
 
 	/**
-	 * The registry, for an error before templates were collected.
+	 * Template registry, for errors that occur before templates are collected.
 	 *
 	 * @var Tocsin_Templates
 	 */
 	private Tocsin_Templates $templates;
 
 	/**
-	 * The error that WordPress shows a page for, as error_get_last() has it.
+	 * The error for which WordPress shows its error page, in the format of error_get_last().
 	 *
 	 * @var mixed
 	 */
-	private $shown = null;
+	private $handled_error = null;
 
 	/**
-	 * Takes the registry.
+	 * Sets the dependencies.
 	 *
 	 * @param Tocsin_Templates $templates The registry.
 	 */
@@ -43,7 +43,7 @@ final class Tocsin_Fatal_Errors {
 	}
 
 	/**
-	 * Before everything else at the end: the queue is written later then.
+	 * Registers the hooks. Runs first at shutdown, so that the queue is flushed afterwards.
 	 */
 	public function register(): void {
 		add_filter( 'wp_php_error_message', array( $this, 'remember_error' ), PHP_INT_MIN, 2 );
@@ -51,36 +51,36 @@ final class Tocsin_Fatal_Errors {
 	}
 
 	/**
-	 * WordPress begins its page about an error.
+	 * Remembers the error when WordPress starts its error page.
 	 *
-	 * @param mixed $message What the page will say; passed through.
+	 * @param mixed $message Message of the error page; passed through.
 	 * @param mixed $error   The error.
 	 * @return mixed The message.
 	 */
 	public function remember_error( $message, $error = null ) {
-		$this->shown = $error;
+		$this->handled_error = $error;
 		return $message;
 	}
 
 	/**
-	 * Fires the companion's own hook when a fatal error ended the request.
+	 * Fires the action `tocsin_fatal_error` if a fatal error ended the request.
 	 */
 	public function report(): void {
-		// Where WordPress shows no page of its own (one had begun, or php-error.php stands in), PHP's last error is all there is.
-		$error = is_array( $this->shown ) ? $this->shown : error_get_last();
+		// WordPress shows no error page if output has started or php-error.php replaces it; then only PHP's last error is available.
+		$error = is_array( $this->handled_error ) ? $this->handled_error : error_get_last();
 		if ( null === $error || ! in_array( $error['type'], self::TYPES, true ) ) {
 			return;
 		}
-		// WordPress tries out what somebody typed into its editor of plugins; an error there is shown to that person.
+		// The plugin editor of WordPress tests edited code in a sandbox and shows the error to the user.
 		if ( defined( 'WP_SANDBOX_SCRAPING' ) && WP_SANDBOX_SCRAPING ) {
 			return;
 		}
-		// A page that used up all memory leaves none for this.
+		// Reporting needs some memory after the limit was exhausted.
 		if ( false !== strpos( $error['message'], 'Allowed memory size' ) ) {
 			wp_raise_memory_limit( 'admin' );
 		}
 		$this->collect_templates();
-		// The lines behind the first are the stack, whose arguments may be anything.
+		// Only the first line: the stack trace may contain secrets in arguments.
 		$message = strtok( $error['message'], "\n" );
 		do_action(
 			'tocsin_fatal_error',
@@ -94,7 +94,7 @@ final class Tocsin_Fatal_Errors {
 	}
 
 	/**
-	 * A text without the folder that the site lies in, which is nobody's business. Windows writes it with backslashes.
+	 * Removes the site's path on the server, which must not be disclosed. Windows paths may contain backslashes.
 	 *
 	 * @param string $text A message or a path.
 	 */
@@ -104,7 +104,7 @@ final class Tocsin_Fatal_Errors {
 	}
 
 	/**
-	 * An error may come before templates were collected, and before WordPress wants translations to be asked for; its notice about that helps nobody now.
+	 * Collects templates if the error occurred before `init`. WordPress's notice about loading translations too early is suppressed.
 	 */
 	private function collect_templates(): void {
 		add_filter( 'doing_it_wrong_trigger_error', '__return_false' );
@@ -113,9 +113,9 @@ final class Tocsin_Fatal_Errors {
 	}
 
 	/**
-	 * Whether this error was not told of within the last hour.
+	 * Whether this error has not been reported within the last hour.
 	 *
-	 * @param mixed $error With file and line.
+	 * @param mixed $error Array with file and line.
 	 */
 	public static function should_notify( $error ): bool {
 		$name = 'tocsin_fatal_' . md5( $error['file'] . ':' . $error['line'] );
@@ -127,7 +127,7 @@ final class Tocsin_Fatal_Errors {
 	}
 
 	/**
-	 * Which page broke, without what stands behind the question mark.
+	 * Returns the path of the request without the query string.
 	 */
 	private static function request_path(): string {
 		$path = isset( $_SERVER['REQUEST_URI'] ) ? esc_url_raw( wp_unslash( $_SERVER['REQUEST_URI'] ) ) : '';

@@ -1,6 +1,6 @@
 <?php
 /**
- * Forms of other plugins.
+ * Submitted forms of form plugins.
  *
  * @package Tocsin
  */
@@ -10,16 +10,16 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Reads what visitors sent: the form's title, and the values by the labels of the fields.
+ * Extracts the title of a submitted form and its values by field label.
  */
 final class Tocsin_Forms {
 	/**
-	 * Fields whose values are nobody's business.
+	 * Types of fields whose values are never sent.
 	 */
 	const PRIVATE_TYPES = array( 'password', 'credit-card', 'payment-credit-card', 'creditcard' );
 
 	/**
-	 * Contact Form 7, from its form and the submission that it holds.
+	 * Reads a submission of Contact Form 7.
 	 *
 	 * @param mixed $form A WPCF7_ContactForm.
 	 */
@@ -27,7 +27,7 @@ final class Tocsin_Forms {
 		$submission = class_exists( 'WPCF7_Submission' ) ? WPCF7_Submission::get_instance() : null;
 		$fields     = array();
 		foreach ( $submission ? (array) $submission->get_posted_data() : array() as $name => $value ) {
-			// What begins with an underscore is the plugin's own.
+			// Fields with a leading underscore are internal.
 			if ( 0 !== strpos( (string) $name, '_' ) ) {
 				$fields = self::add_field( $fields, strtr( (string) $name, '-_', '  ' ), $value, $name );
 			}
@@ -40,7 +40,7 @@ final class Tocsin_Forms {
 	}
 
 	/**
-	 * WPForms, from the arguments of wpforms_process_complete: fields, entry, form data.
+	 * Reads a submission of WPForms from the arguments of wpforms_process_complete: fields, entry, form data.
 	 *
 	 * @param array $args The hook's arguments.
 	 */
@@ -58,7 +58,7 @@ final class Tocsin_Forms {
 	}
 
 	/**
-	 * Gravity Forms, from the arguments of gform_after_submission: entry, form.
+	 * Reads a submission of Gravity Forms from the arguments of gform_after_submission: entry, form.
 	 *
 	 * @param array $args The hook's arguments.
 	 */
@@ -80,13 +80,13 @@ final class Tocsin_Forms {
 	}
 
 	/**
-	 * Adds a field under its label; two with the same label both stay. A label begins with a capital letter: among fields called `name` and
-	 * `message` the name would speak for all of them, as that of a post does.
+	 * Adds a field under its label. A duplicate label gets the field id appended. Labels are capitalized, because Tocsin_Text would print
+	 * only the entry `name` of an array that has one.
 	 *
-	 * @param array $fields What is there.
-	 * @param mixed $label  The label.
-	 * @param mixed $value  The value.
-	 * @param mixed $id     The field's number.
+	 * @param array $fields Fields so far.
+	 * @param mixed $label  Label of the field.
+	 * @param mixed $value  Value of the field.
+	 * @param mixed $id     Id of the field.
 	 */
 	private static function add_field( array $fields, $label, $value, $id ): array {
 		if ( '' !== $value && array() !== $value ) {

@@ -1,6 +1,6 @@
 <?php
 /**
- * The address of a gateway.
+ * Address of the gateway.
  *
  * @package Tocsin
  */
@@ -10,29 +10,30 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Which addresses may be entered, and how they are kept.
+ * Validates and normalizes gateway addresses.
  */
 final class Tocsin_Gateway_Url {
 	/**
-	 * Whether whoever is logged in may let the server call this address: on a network of sites their administrators are not the server's.
+	 * Whether the current user may have the server send requests to an address. On a multisite network, administrators of single sites are
+	 * not trusted with addresses inside the server's network.
 	 *
-	 * @param string $url A clean address.
+	 * @param string $url A normalized address.
 	 */
 	public static function is_allowed( string $url ): bool {
 		if ( ! is_multisite() || ! is_user_logged_in() || current_user_can( 'manage_network_options' ) ) {
 			return true;
 		}
-		// Older versions of WordPress let link-local addresses pass, behind which clouds keep their secrets.
+		// Older versions of WordPress allow link-local addresses, which cloud providers use for their metadata services.
 		$address = gethostbyname( trim( (string) wp_parse_url( $url, PHP_URL_HOST ), '[]' ) );
 		return false !== wp_http_validate_url( $url ) && false !== filter_var( $address, FILTER_VALIDATE_IP, FILTER_FLAG_NO_PRIV_RANGE | FILTER_FLAG_NO_RES_RANGE );
 	}
 
 	/**
-	 * Scheme, host and port of an address, in lower case and without the default port. Stricter than wp_parse_url(), so that no address
-	 * has one host here and another one for the library that calls it.
+	 * Returns the origin (scheme, host and port) of an address, in lower case and without the default port. Stricter than wp_parse_url(), so
+	 * that the HTTP library cannot parse a different host from the same address.
 	 *
 	 * @param string $url An address.
-	 * @return string Empty when it has none.
+	 * @return string Empty if the address is invalid.
 	 */
 	public static function origin( string $url ): string {
 		if ( ! preg_match( '~^(https?)://([a-z0-9._\x80-\xff-]+|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?(?:/|$)~Di', $url, $parts ) ) {
@@ -44,16 +45,16 @@ final class Tocsin_Gateway_Url {
 	}
 
 	/**
-	 * What an address must be, for people.
+	 * Returns the requirements of an address as a message for the user.
 	 */
 	public static function requirement(): string {
 		return __( 'The gateway address must begin with https:// or http:// and contain no user name, password or query string.', 'tocsin' );
 	}
 
 	/**
-	 * The address as it is called, or nothing when it is none.
+	 * Normalizes an address; empty if it is invalid.
 	 *
-	 * @param string $url What was entered.
+	 * @param string $url The address as entered.
 	 */
 	public static function normalize( string $url ): string {
 		$url   = trim( $url );
@@ -65,7 +66,7 @@ final class Tocsin_Gateway_Url {
 			return '';
 		}
 		$url = (string) strtok( $url, '#' );
-		// The contract's only resource is the address and a slash; in a folder a web server would answer with a redirect, which loses what is posted.
+		// The API is at the address with a trailing slash; without it, a web server would redirect, and the POST body would be lost.
 		$url = isset( $parts['path'] ) ? trailingslashit( $url ) : $url;
 		$url = sanitize_url( $url, array( 'http', 'https' ) );
 		return '' === self::origin( $url ) ? '' : $url;

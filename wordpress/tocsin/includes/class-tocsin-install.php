@@ -1,6 +1,6 @@
 <?php
 /**
- * Sets up and removes what the plugin keeps.
+ * Installation, upgrade and removal of the plugin's data.
  *
  * @package Tocsin
  */
@@ -10,17 +10,17 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Table, schedules and their removal, on one site or on every site of a network.
+ * Creates and removes the table, options and schedules, on one site or on every site of a network.
  */
 class Tocsin_Install {
 
 	const VERSION_OPTION = 'tocsin_db_version';
 
-	/** Grows with what is kept: 2 binds keys to the origin of their address. */
+	/** Version of the stored data. Version 2 binds keys to the origin of their address. */
 	const VERSION = '2';
 
 	/**
-	 * Attaches to WordPress and brings the current site's table up to date. Called on `plugins_loaded`.
+	 * Registers the hooks and upgrades the current site's data. Called on `plugins_loaded`.
 	 */
 	public static function register(): void {
 		add_action( 'wp_initialize_site', array( __CLASS__, 'add_site' ), 900 );
@@ -29,9 +29,9 @@ class Tocsin_Install {
 	}
 
 	/**
-	 * Sets up the site, or every site of the network. A large network's sites set themselves up with their first request.
+	 * Installs on the site, or on every site of the network. Sites of a large network are installed by their first request.
 	 *
-	 * @param mixed $network_wide Whether for the whole network.
+	 * @param mixed $network_wide Whether the plugin is activated for the whole network.
 	 */
 	public static function activate( $network_wide ): void {
 		if ( $network_wide && is_multisite() && ! wp_is_large_network() ) {
@@ -42,26 +42,26 @@ class Tocsin_Install {
 	}
 
 	/**
-	 * Takes schedules and locks back; what waits and what is set stays for the next activation.
+	 * Removes schedules and locks. Queue, log and settings are kept for the next activation.
 	 *
-	 * @param mixed $network_wide Whether for the whole network.
+	 * @param mixed $network_wide Whether the plugin is deactivated for the whole network.
 	 */
 	public static function deactivate( $network_wide ): void {
-		$rest = static function () {
+		$stop = static function () {
 			Tocsin_Schedule::unschedule_all();
 			self::remove_option( Tocsin_Lock::OPTION );
 			self::remove_option( Tocsin_Loopback::LAST_TOKEN );
 			update_option( Tocsin_Loopback::BLOCKED_UNTIL, '0', true );
 		};
 		if ( $network_wide && is_multisite() ) {
-			self::on_every_site( $rest );
+			self::on_every_site( $stop );
 			return;
 		}
-		$rest();
+		$stop();
 	}
 
 	/**
-	 * Creates or changes what the current site keeps where it is of another version.
+	 * Upgrades the current site's data if its version differs.
 	 */
 	public static function upgrade(): void {
 		$before = get_option( self::VERSION_OPTION );
@@ -70,9 +70,9 @@ class Tocsin_Install {
 			if ( '1' === $before ) {
 				Tocsin_Companion::get_instance()->settings()->bind_legacy_keys();
 			}
-			// From now on no key from wp-config.php is bound any more.
+			// An existing option prevents that a later upgrade binds another key from wp-config.php.
 			add_option( Tocsin_Key_Origin::OPTION, array(), '', false );
-			// Loaded with all others; WordPress would look for one that is missing whenever a page asks for it.
+			// Autoloaded: WordPress would query the database for a missing option on every page.
 			add_option( Tocsin_Downtime::OPTION, '', '', true );
 			add_option( Tocsin_Loopback::BLOCKED_UNTIL, '0', '', true );
 			update_option( self::VERSION_OPTION, self::VERSION, true );
@@ -80,7 +80,7 @@ class Tocsin_Install {
 	}
 
 	/**
-	 * Creates the current site's table, or adds to it what is missing. dbDelta wants exactly this layout.
+	 * Creates the current site's table or adds missing columns and indexes. dbDelta requires exactly this layout.
 	 */
 	public static function create_table(): void {
 		global $wpdb;
@@ -118,9 +118,9 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Sets up a site that was just added to a network on which the plugin is active.
+	 * Installs on a new site of a network on which the plugin is active.
 	 *
-	 * @param WP_Site $site The site.
+	 * @param WP_Site $site The new site.
 	 */
 	public static function add_site( $site ): void {
 		require_once ABSPATH . 'wp-admin/includes/plugin.php';
@@ -132,10 +132,10 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Lets WordPress drop the table together with its site.
+	 * Adds the table to those that WordPress drops with a site.
 	 *
-	 * @param mixed $tables  Tables that go.
-	 * @param mixed $site_id The site.
+	 * @param mixed $tables  Tables to drop.
+	 * @param mixed $site_id Id of the deleted site.
 	 */
 	public static function drop_with_site( $tables, $site_id ) {
 		global $wpdb;
@@ -145,7 +145,7 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Removes everything, on every site. Called by uninstall.php.
+	 * Removes all data on every site. Called by uninstall.php.
 	 */
 	public static function uninstall(): void {
 		global $wpdb;
@@ -158,7 +158,7 @@ KEY created_at (created_at)
 				}
 			}
 		}
-		// Own settings of users, those of one site of a network, and which columns of a screen they have hidden.
+		// User settings: global ones, those per site of a network, and hidden columns of the log.
 		$patterns = array( $wpdb->esc_like( 'tocsin_' ) . '%', $wpdb->esc_like( $wpdb->base_prefix ) . '%' . $wpdb->esc_like( 'tocsin_' ) . '%', 'manage%' . $wpdb->esc_like( '_page_tocsin' ) . '%columnshidden' );
 		foreach ( $patterns as $pattern ) {
 			foreach ( $wpdb->get_col( $wpdb->prepare( "SELECT DISTINCT meta_key FROM $wpdb->usermeta WHERE meta_key LIKE %s", $pattern ) ) as $key ) { // phpcs:ignore WordPress.DB
@@ -168,7 +168,7 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Removes everything from the current site.
+	 * Removes all data of the current site.
 	 */
 	public static function remove_from_site(): void {
 		global $wpdb;
@@ -190,7 +190,7 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Removes Action Scheduler's actions of this plugin, with their logs: its own functions would only mark them as cancelled.
+	 * Deletes the plugin's actions of Action Scheduler with their logs. Its API would only mark them as cancelled.
 	 */
 	private static function remove_actions(): void {
 		global $wpdb;
@@ -205,9 +205,9 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Removes an option that may have been written past WordPress's cache, as a lock is.
+	 * Deletes an option that may have been written without WordPress's cache, such as the lock.
 	 *
-	 * @param string $name Its name.
+	 * @param string $name Name of the option.
 	 */
 	private static function remove_option( string $name ): void {
 		global $wpdb;
@@ -216,9 +216,9 @@ KEY created_at (created_at)
 	}
 
 	/**
-	 * Does it on the only site, or on each of them.
+	 * Runs a callback on the site, or on every site of the network.
 	 *
-	 * @param callable $work What to do there.
+	 * @param callable $work The callback.
 	 */
 	private static function on_every_site( callable $work ): void {
 		if ( ! is_multisite() ) {

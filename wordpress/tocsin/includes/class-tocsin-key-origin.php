@@ -1,6 +1,6 @@
 <?php
 /**
- * Which server an API key may be sent to.
+ * Binding of an API key to an origin.
  *
  * @package Tocsin
  */
@@ -10,11 +10,11 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Binds an API key to the origin (scheme, host and port) that it was entered for. The key itself proves the binding: whoever can change
- * options, but does not know the key, cannot bind it to another origin.
+ * Binds an API key to the origin (scheme, host and port) that it was entered for. The binding is authenticated with the key itself: an
+ * attacker who can change options but does not know the key cannot bind it to another origin.
  */
 final class Tocsin_Key_Origin {
-	/** The binding of a key from wp-config.php whose address is not from there. */
+	/** Option with the binding of a key from wp-config.php whose address is stored in the database. */
 	const OPTION = 'tocsin_key_origin';
 
 	/**
@@ -22,7 +22,7 @@ final class Tocsin_Key_Origin {
 	 *
 	 * @param string $key The API key.
 	 * @param string $url The address.
-	 * @return array With origin and proof, to be stored.
+	 * @return array Binding to store, with origin and proof.
 	 */
 	public static function bind( string $key, string $url ): array {
 		$origin = Tocsin_Gateway_Url::origin( $url );
@@ -33,11 +33,11 @@ final class Tocsin_Key_Origin {
 	}
 
 	/**
-	 * The origin that a key is bound to.
+	 * Returns the origin that a key is bound to.
 	 *
-	 * @param mixed  $binding What bind() made, as it was stored.
+	 * @param mixed  $binding Stored return value of bind().
 	 * @param string $key     The API key.
-	 * @return string Empty when the binding is missing, changed, or that of another key.
+	 * @return string Empty if the binding is missing, was tampered with, or belongs to another key.
 	 */
 	public static function verified_origin( $binding, string $key ): string {
 		$origin = is_array( $binding ) && is_string( $binding['origin'] ?? null ) ? $binding['origin'] : '';
@@ -46,7 +46,7 @@ final class Tocsin_Key_Origin {
 	}
 
 	/**
-	 * What only the holder of the key can compute. A signed request begins with digits, so no signature can be mistaken for it.
+	 * Returns the HMAC of an origin. The prefix separates it from request signatures, whose input begins with digits.
 	 *
 	 * @param string $key    The API key.
 	 * @param string $origin The origin.

@@ -1,6 +1,6 @@
 <?php
 /**
- * Hears the hooks.
+ * Hook listener.
  *
  * @package Tocsin
  */
@@ -10,50 +10,50 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Attaches the templates that are on to their hooks and turns what happens into events for the queue.
+ * Attaches enabled templates to their hooks and queues an event when a hook fires.
  */
 final class Tocsin_Listener {
 	/**
-	 * Greater than zero while the companion itself works: what it sets off is no news.
+	 * Nesting depth of without_events(). While it is greater than zero, hooks create no events.
 	 *
 	 * @var int
 	 */
-	private static int $quiet = 0;
+	private static int $suppressed = 0;
 
 	/**
-	 * The registry.
+	 * Template registry.
 	 *
 	 * @var Tocsin_Templates
 	 */
 	private Tocsin_Templates $templates;
 
 	/**
-	 * What is on, and with which texts.
+	 * Enabled templates and their texts.
 	 *
 	 * @var Tocsin_Settings
 	 */
 	private Tocsin_Settings $settings;
 
 	/**
-	 * Where events go.
+	 * Queue of events.
 	 *
 	 * @var Tocsin_Queue
 	 */
 	private Tocsin_Queue $queue;
 
 	/**
-	 * Ids of the templates that are attached, as keys.
+	 * Ids of attached templates, as array keys.
 	 *
 	 * @var array
 	 */
 	private array $attached = array();
 
 	/**
-	 * Takes its neighbours.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Templates $templates The registry.
-	 * @param Tocsin_Settings  $settings  What is on.
-	 * @param Tocsin_Queue     $queue     Where events go.
+	 * @param Tocsin_Templates $templates Template registry.
+	 * @param Tocsin_Settings  $settings  Enabled templates and their texts.
+	 * @param Tocsin_Queue     $queue     Queue of events.
 	 */
 	public function __construct( Tocsin_Templates $templates, Tocsin_Settings $settings, Tocsin_Queue $queue ) {
 		$this->templates = $templates;
@@ -62,17 +62,17 @@ final class Tocsin_Listener {
 	}
 
 	/**
-	 * Attaches now what is there, and later what comes or is switched on.
+	 * Attaches templates now, and again whenever templates are registered or enabled.
 	 */
 	public function boot(): void {
 		add_action( 'tocsin_templates_changed', array( $this, 'attach' ) );
-		// Once more when all plugins are up: by then one may say that it counts as active.
+		// Again after all plugins are initialized, because a plugin may have filtered the list of active plugins.
 		add_action( 'init', array( $this, 'attach' ), PHP_INT_MAX );
 		$this->attach();
 	}
 
 	/**
-	 * Attaches every visible template that is on and not yet attached.
+	 * Attaches visible, enabled templates that are not attached yet.
 	 */
 	public function attach(): void {
 		foreach ( $this->templates->visible() as $id => $template ) {
@@ -80,45 +80,45 @@ final class Tocsin_Listener {
 				continue;
 			}
 			$this->attached[ $id ] = true;
-			// Last, so that a filter's template sees the value as everybody else left it. An action is a filter whose value nobody reads.
+			// Runs last, so that the template of a filter receives the final value. In WordPress an action is a filter without a return value.
 			add_filter( $template->hook_name(), fn( ...$args ) => $this->on_hook( $template, $args ), PHP_INT_MAX, $template->accepted_args() );
 		}
 	}
 
 	/**
-	 * A hook was fired.
+	 * Handles a hook.
 	 *
-	 * @param Tocsin_Template $template The template that listens.
-	 * @param array           $args     What the hook handed over.
-	 * @return mixed The first argument, untouched: for a filter that is its value.
+	 * @param Tocsin_Template $template The attached template.
+	 * @param array           $args     Arguments of the hook.
+	 * @return mixed The first argument unchanged, which is the value of a filter.
 	 */
 	private function on_hook( Tocsin_Template $template, array $args ) {
-		if ( 0 === self::$quiet ) {
+		if ( 0 === self::$suppressed ) {
 			self::without_events( fn() => $this->queue_event( $template, $args ) );
 		}
 		return $args[0] ?? null;
 	}
 
 	/**
-	 * Runs something whose own hooks are no news: describing a post fires hooks, and sending does too.
+	 * Runs a callback during which hooks create no events, because the plugin's own work fires hooks too.
 	 *
-	 * @param callable $work What to run.
-	 * @return mixed What it returns.
+	 * @param callable $work The callback.
+	 * @return mixed Its return value.
 	 */
 	public static function without_events( callable $work ) {
-		++self::$quiet;
+		++self::$suppressed;
 		try {
 			return $work();
 		} finally {
-			--self::$quiet;
+			--self::$suppressed;
 		}
 	}
 
 	/**
-	 * Makes an event of it. Whatever goes wrong here must not reach the page.
+	 * Queues an event for a hook. Exceptions must not reach the page.
 	 *
 	 * @param Tocsin_Template $template The template.
-	 * @param array           $args     What the hook handed over.
+	 * @param array           $args     Arguments of the hook.
 	 */
 	private function queue_event( Tocsin_Template $template, array $args ): void {
 		try {
@@ -131,14 +131,14 @@ final class Tocsin_Listener {
 			}
 		} catch ( Throwable $problem ) {
 			if ( defined( 'WP_DEBUG' ) && WP_DEBUG ) {
-				// phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_error_log -- For the template's author, on a site that debugs.
+				// phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_error_log -- For the author of the template, only with WP_DEBUG.
 				error_log( sprintf( 'Tocsin: template "%s" failed: %s in %s:%d', $template->id(), get_class( $problem ), $problem->getFile(), $problem->getLine() ) );
 			}
 		}
 	}
 
 	/**
-	 * The event, in words.
+	 * Builds the event.
 	 *
 	 * @param Tocsin_Template $template The template.
 	 * @param array           $named    The hook's arguments by name.

@@ -1,6 +1,6 @@
 <?php
 /**
- * A request from the site to itself.
+ * Loopback request.
  *
  * @package Tocsin
  */
@@ -10,40 +10,40 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Starts a run in a process of its own, where the server cannot end a response before the script ends.
+ * Starts a run in a separate process by a request of the site to itself, for servers that cannot finish a response before the script ends.
  */
 class Tocsin_Loopback {
 
 	const ACTION = 'tocsin_run';
 
-	/** The moment of the last token that was used; an earlier one is not taken any more. */
+	/** Option with the timestamp of the last used token; older tokens are rejected. */
 	const LAST_TOKEN = 'tocsin_loopback_used';
 
-	/** Until when no loop-back is tried, because the last one did not get through. */
+	/** Option with the time until which no loopback request is attempted, because the last one failed. */
 	const BLOCKED_UNTIL = 'tocsin_loopback_blocked';
 
-	const TOKEN_LIFETIME_MS   = 60000;
-	const MAX_SKEW_MS    = 5000;
-	const BLOCKED_MS = 600000;
+	const TOKEN_LIFETIME_MS = 60000;
+	const MAX_SKEW_MS       = 5000;
+	const BLOCKED_MS        = 600000;
 
 	/**
-	 * Sends what is due.
+	 * Sends due events.
 	 *
 	 * @var callable
 	 */
 	private $run;
 
 	/**
-	 * Whether this request has done it already.
+	 * Whether this request has already started a run.
 	 *
 	 * @var bool
 	 */
-	private $kicked = false;
+	private $is_started = false;
 
 	/**
-	 * Attaches to WordPress.
+	 * Registers the hooks.
 	 *
-	 * @param callable $run Sends what is due.
+	 * @param callable $run Sends due events.
 	 */
 	public function register( callable $run ): void {
 		$this->run = $run;
@@ -52,22 +52,22 @@ class Tocsin_Loopback {
 	}
 
 	/**
-	 * Starts a run and does not wait for it. At most once in a request.
+	 * Starts a run without waiting for it, at most once per request.
 	 *
-	 * @return bool False where none could be started.
+	 * @return bool False if it could not be started.
 	 */
 	public function start(): bool {
-		if ( $this->kicked ) {
+		if ( $this->is_started ) {
 			return true;
 		}
 		$blocked = (int) get_option( self::BLOCKED_UNTIL ) - Tocsin_Queue::now();
 		if ( $blocked > 0 && $blocked <= self::BLOCKED_MS ) {
 			return false;
 		}
-		$this->kicked = true;
+		$this->is_started = true;
 		/**
-		 * The request of the site to itself. Change the address where the site cannot reach itself under its own, as in some containers;
-		 * return false to do without, and leave the sending to WP-Cron.
+		 * Filters the loopback request. Change the URL if the site cannot reach itself at its own address, as in some containers.
+		 * Return false to disable the request and leave sending to WP-Cron.
 		 *
 		 * @param array $request With url (string) and headers (values by name).
 		 */
@@ -89,7 +89,7 @@ class Tocsin_Loopback {
 				'token'  => self::token( Tocsin_Queue::now() ),
 			)
 		);
-		// A command may run where the site's address does not lead to the site; that says nothing about pages.
+		// On the command line the site's address may not resolve to the site; that says nothing about pages.
 		if ( ! $is_sent && 'cli' !== PHP_SAPI ) {
 			update_option( self::BLOCKED_UNTIL, Tocsin_Queue::now() + self::BLOCKED_MS, true );
 		}
@@ -97,26 +97,26 @@ class Tocsin_Loopback {
 	}
 
 	/**
-	 * The name and password that the visitor gave to a web server that asks for them, since it asks the site itself as well. Only for the
-	 * host that the visitor gave them to: the address of the site is a setting.
+	 * Returns the visitor's HTTP Basic credentials as a header, because a web server that requires them also requires them for the loopback
+	 * request. Only for the host that the visitor sent them to: the site's address is a setting and may point elsewhere.
 	 */
 	private static function credentials(): array {
 		if ( ! isset( $_SERVER['PHP_AUTH_USER'], $_SERVER['PHP_AUTH_PW'], $_SERVER['HTTP_HOST'] ) ) {
 			return array();
 		}
-		$asked = wp_parse_url( admin_url(), PHP_URL_SCHEME ) . '://' . sanitize_text_field( wp_unslash( $_SERVER['HTTP_HOST'] ) );
-		if ( Tocsin_Gateway_Url::origin( $asked ) !== Tocsin_Gateway_Url::origin( admin_url() ) ) {
+		$requested = wp_parse_url( admin_url(), PHP_URL_SCHEME ) . '://' . sanitize_text_field( wp_unslash( $_SERVER['HTTP_HOST'] ) );
+		if ( Tocsin_Gateway_Url::origin( $requested ) !== Tocsin_Gateway_Url::origin( admin_url() ) ) {
 			return array();
 		}
-		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput, WordPress.PHP.DiscouragedPHPFunctions -- Handed on as it came, in the form that HTTP asks for.
+		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput, WordPress.PHP.DiscouragedPHPFunctions -- Forwarded unchanged, in the encoding that HTTP requires.
 		return array( 'Authorization' => 'Basic ' . base64_encode( wp_unslash( $_SERVER['PHP_AUTH_USER'] ) . ':' . wp_unslash( $_SERVER['PHP_AUTH_PW'] ) ) );
 	}
 
 	/**
-	 * Answers the loop-back: runs, if the token is good.
+	 * Handles the loopback request: starts a run if the token is valid.
 	 */
 	public function handle_request(): void {
-		$token = isset( $_POST['token'] ) && is_string( $_POST['token'] ) ? sanitize_text_field( wp_unslash( $_POST['token'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- the token stands for it.
+		$token = isset( $_POST['token'] ) && is_string( $_POST['token'] ) ? sanitize_text_field( wp_unslash( $_POST['token'] ) ) : ''; // phpcs:ignore WordPress.Security.NonceVerification -- The token replaces the nonce.
 		if ( ! self::is_valid( $token ) ) {
 			status_header( 403 );
 			exit;
@@ -124,16 +124,16 @@ class Tocsin_Loopback {
 		Tocsin_Listener::without_events( static fn() => update_option( self::LAST_TOKEN, min( (int) $token, Tocsin_Queue::now() ), false ) );
 		status_header( 204 );
 		call_user_func( $this->run );
-		// What this request itself sets off waits for the next run: a template that hears every request would start one after the other.
-		$this->kicked = true;
+		// Events of this request wait for the next run; otherwise a template that fires on every request would start runs in an endless loop.
+		$this->is_started = true;
 		exit;
 	}
 
 	/**
-	 * Whether a token is the site's own, not old, and newer than every one that was used. The clocks of two servers may differ a little,
-	 * and a clock that was wrong may have been put back since.
+	 * Whether a token is authentic, not expired, and newer than all used ones. Clocks of two servers may differ slightly, and a used token
+	 * from the future is ignored, because the clock must have been wrong.
 	 *
-	 * @param string $token What was sent.
+	 * @param string $token The submitted token.
 	 */
 	private static function is_valid( string $token ): bool {
 		$at   = (int) $token;
@@ -143,12 +143,12 @@ class Tocsin_Loopback {
 	}
 
 	/**
-	 * What proves that the site itself asks.
+	 * Returns a token that proves that the request comes from the site itself.
 	 *
-	 * @param int $at Milliseconds.
+	 * @param int $at Milliseconds since the Unix epoch.
 	 */
 	private static function token( int $at ): string {
-		// Not a point: PHP would read `1794736081443.9e9…` as one number with an exponent.
+		// A colon, not a dot: PHP would parse `1794736081443.9e9…` as a number with an exponent.
 		return $at . ':' . hash_hmac( 'sha256', self::ACTION . '|' . get_current_blog_id() . '|' . $at, wp_salt( 'nonce' ) );
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * The things that hooks hand over.
+ * Fields of objects that hooks pass.
  *
  * @package Tocsin
  */
@@ -10,78 +10,78 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Says of an object what people want to know of it, and nothing else.
+ * Extracts the relevant fields of known objects, and nothing else.
  *
- * Texts are taken as stored, without the filters of a theme: those cost time and may do anything.
+ * Texts are read as stored, without display filters: those are slow and may have side effects.
  */
 final class Tocsin_Object_Fields {
 	const MAX_ITEMS = 20;
 
 	/**
-	 * The fields of an object that is known.
+	 * Returns the fields of an object.
 	 *
-	 * @param object $thing Any object.
-	 * @return array|string|int|null A text or number where that says it all; null when nothing is known of such a thing.
+	 * @param object $object Any object.
+	 * @return array|string|int|null A scalar if the object has a single value; null if its class is unknown.
 	 */
-	public static function fields( $thing ) {
-		if ( $thing instanceof WP_Post ) {
-			return self::post( $thing );
+	public static function fields( $object ) {
+		if ( $object instanceof WP_Post ) {
+			return self::post( $object );
 		}
-		if ( $thing instanceof WP_User ) {
-			return self::user( $thing );
+		if ( $object instanceof WP_User ) {
+			return self::user( $object );
 		}
-		if ( $thing instanceof WP_Comment ) {
-			return self::comment( $thing );
+		if ( $object instanceof WP_Comment ) {
+			return self::comment( $object );
 		}
-		if ( $thing instanceof WP_Term ) {
-			return self::term( $thing );
+		if ( $object instanceof WP_Term ) {
+			return self::term( $object );
 		}
-		if ( $thing instanceof WP_Error ) {
+		if ( $object instanceof WP_Error ) {
 			return array(
-				'code'    => $thing->get_error_code(),
-				'message' => self::plain_text( implode( "\n", array_slice( array_filter( $thing->get_error_messages(), 'is_scalar' ), 0, 5 ) ) ),
+				'code'    => $object->get_error_code(),
+				'message' => self::plain_text( implode( "\n", array_slice( array_filter( $object->get_error_messages(), 'is_scalar' ), 0, 5 ) ) ),
 			);
 		}
-		if ( $thing instanceof WP_Theme ) {
+		if ( $object instanceof WP_Theme ) {
 			return array(
-				'name'    => (string) $thing->get( 'Name' ),
-				'version' => (string) $thing->get( 'Version' ),
+				'name'    => (string) $object->get( 'Name' ),
+				'version' => (string) $object->get( 'Version' ),
 			);
 		}
-		if ( $thing instanceof DateTimeInterface ) {
-			return $thing->format( DATE_ATOM );
+		if ( $object instanceof DateTimeInterface ) {
+			return $object->format( DATE_ATOM );
 		}
-		if ( $thing instanceof Throwable ) {
+		if ( $object instanceof Throwable ) {
 			return array(
-				'code'    => self::class_name( $thing ),
-				'message' => $thing->getMessage(),
+				'code'    => self::class_name( $object ),
+				'message' => $object->getMessage(),
 			);
 		}
-		if ( $thing instanceof stdClass ) {
-			return get_object_vars( $thing );
+		if ( $object instanceof stdClass ) {
+			return get_object_vars( $object );
 		}
-		// Only of PHP 8.1 and newer; on an older one nothing is an instance of it.
-		if ( $thing instanceof BackedEnum ) {
-			return $thing->value;
+		// Enums exist since PHP 8.1; before that, instanceof is always false.
+		if ( $object instanceof BackedEnum ) {
+			return $object->value;
 		}
-		if ( $thing instanceof UnitEnum ) {
-			return $thing->name;
+		if ( $object instanceof UnitEnum ) {
+			return $object->name;
 		}
-		return self::shop_fields( $thing );
+		return self::shop_fields( $object );
 	}
 
 	/**
-	 * Orders and products by their methods: other shops than WooCommerce copy them.
+	 * Returns the fields of an order or product. They are recognized by their methods, which other shops copy from WooCommerce.
 	 *
-	 * @param object $thing Any object.
+	 * @param object $object Any object.
 	 */
-	private static function shop_fields( $thing ): ?array {
-		if ( self::has_public_method( $thing, 'get_total' ) && self::has_public_method( $thing, 'get_status' ) && self::has_public_method( $thing, 'get_id' ) ) {
-			return self::order( $thing );
+	private static function shop_fields( $object ): ?array {
+		if ( self::has_public_method( $object, 'get_total' ) && self::has_public_method( $object, 'get_status' ) && self::has_public_method( $object, 'get_id' ) ) {
+			return self::order( $object );
 		}
-		if ( self::has_public_method( $thing, 'get_sku' ) && self::has_public_method( $thing, 'get_name' ) ) {
+		if ( self::has_public_method( $object, 'get_sku' ) && self::has_public_method( $object, 'get_name' ) ) {
 			return self::call_getters(
-				$thing,
+				$object,
 				array(
 					'name'  => 'get_name',
 					'id'    => 'get_id',
@@ -96,17 +96,17 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * A post, page or anything else of that kind.
+	 * Returns the fields of a post of any type.
 	 *
 	 * @param WP_Post $post The post.
 	 */
 	private static function post( WP_Post $post ): array {
 		$author = get_userdata( (int) $post->post_author );
-		$kind   = get_post_type_object( $post->post_type );
+		$type   = get_post_type_object( $post->post_type );
 		return array(
 			'title'  => '' === $post->post_title ? __( '(no title)', 'tocsin' ) : self::plain_text( $post->post_title ),
 			'id'     => $post->ID,
-			'type'   => null === $kind ? $post->post_type : $kind->labels->singular_name,
+			'type'   => null === $type ? $post->post_type : $type->labels->singular_name,
 			'status' => $post->post_status,
 			'author' => $author instanceof WP_User ? $author->display_name : '',
 			'link'   => self::post_link( $post ),
@@ -114,7 +114,7 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * Where a post is. One that is just being published may not have its name in addresses yet.
+	 * Returns the permalink of a post. While a post is being published it may not have a slug yet.
 	 *
 	 * @param WP_Post $post The post.
 	 */
@@ -123,7 +123,7 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * A user. The e-mail address is how an owner knows people by; what opens the account is never read.
+	 * Returns the fields of a user. The email address identifies the user; password hash and activation key are never read.
 	 *
 	 * @param WP_User $user The user.
 	 */
@@ -138,7 +138,7 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * A comment.
+	 * Returns the fields of a comment.
 	 *
 	 * @param WP_Comment $comment The comment.
 	 */
@@ -160,7 +160,7 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * A category, tag or other term.
+	 * Returns the fields of a category, tag or other term.
 	 *
 	 * @param WP_Term $term The term.
 	 */
@@ -176,7 +176,7 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * An order, or a refund of one.
+	 * Returns the fields of an order or refund.
 	 *
 	 * @param object $order The order.
 	 */
@@ -200,41 +200,41 @@ final class Tocsin_Object_Fields {
 		$items  = array();
 		if ( self::has_public_method( $order, 'get_items' ) ) {
 			foreach ( array_slice( (array) $order->get_items(), 0, self::MAX_ITEMS ) as $item ) {
-				$about   = self::call_getters(
+				$item_fields = self::call_getters(
 					$item,
 					array(
 						'name'     => 'get_name',
 						'quantity' => 'get_quantity',
 					)
 				);
-				$items[] = trim( ( isset( $about['quantity'] ) ? $about['quantity'] . ' × ' : '' ) . ( $about['name'] ?? '' ) );
+				$items[]     = trim( ( isset( $item_fields['quantity'] ) ? $item_fields['quantity'] . ' × ' : '' ) . ( $item_fields['name'] ?? '' ) );
 			}
 		}
 		return $fields + array_filter( array( 'items' => array_filter( $items ) ) );
 	}
 
 	/**
-	 * Whether a method is there for everybody. A class with __call() answers is_callable() with yes to all, so that alone does not tell.
+	 * Whether an object has a public method. is_callable() alone is always true for a class with __call().
 	 *
-	 * @param mixed  $thing  Anything.
-	 * @param string $method The method's name.
+	 * @param mixed  $object Any value.
+	 * @param string $method Name of the method.
 	 */
-	private static function has_public_method( $thing, string $method ): bool {
-		return is_object( $thing ) && method_exists( $thing, $method ) && is_callable( array( $thing, $method ) );
+	private static function has_public_method( $object, string $method ): bool {
+		return is_object( $object ) && method_exists( $object, $method ) && is_callable( array( $object, $method ) );
 	}
 
 	/**
-	 * Calls methods; what is missing, fails or says nothing is left out.
+	 * Calls getters. Fields whose getter is missing, throws or returns no scalar are omitted.
 	 *
-	 * @param mixed $thing   Any object.
-	 * @param array $methods Methods by the names of fields.
+	 * @param mixed $object  Any object.
+	 * @param array $methods Names of methods by names of fields.
 	 */
-	private static function call_getters( $thing, array $methods ): array {
+	private static function call_getters( $object, array $methods ): array {
 		$fields = array();
 		foreach ( $methods as $field => $method ) {
-			if ( self::has_public_method( $thing, $method ) ) {
+			if ( self::has_public_method( $object, $method ) ) {
 				try {
-					$value = $thing->$method();
+					$value = $object->$method();
 				} catch ( Throwable $problem ) {
 					continue;
 				}
@@ -247,18 +247,18 @@ final class Tocsin_Object_Fields {
 	}
 
 	/**
-	 * The class of an object. In the name of one without a name PHP hides the file that it is written in.
+	 * Returns the class name of an object. For anonymous classes PHP appends a NUL byte and the file path, which is removed.
 	 *
-	 * @param object $thing Any object.
+	 * @param object $object Any object.
 	 */
-	public static function class_name( $thing ): string {
-		return (string) strtok( get_class( $thing ), "\0" );
+	public static function class_name( $object ): string {
+		return (string) strtok( get_class( $object ), "\0" );
 	}
 
 	/**
-	 * Stored markup as plain text.
+	 * Converts stored markup to plain text.
 	 *
-	 * @param string $markup Text that may hold tags and entities.
+	 * @param string $markup Text that may contain tags and entities.
 	 */
 	public static function plain_text( string $markup ): string {
 		return trim( html_entity_decode( wp_strip_all_tags( substr( $markup, 0, 4 * Tocsin_Arguments::MAX_CHARACTERS ) ), ENT_QUOTES | ENT_HTML5, 'UTF-8' ) );

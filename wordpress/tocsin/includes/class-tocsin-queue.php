@@ -10,87 +10,92 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Events that wait to be sent, in a table of their own. Once they are sent or given up they stay there as the log.
+ * Stores events in the plugin's table until they are sent. Sent and dead events remain there as the log.
+ *
+ * States: waiting → sent when the gateway accepts the event; waiting → dead when it rejects the event permanently or the event expires.
+ * resend() puts a sent or dead event back to waiting.
  */
 class Tocsin_Queue extends Tocsin_Event_Log {
 
-	/** The gateway keeps an Idempotency-Key for so long; later than that a second try could ring twice. */
+	/** The gateway keeps an Idempotency-Key for 24 hours; a later retry could create a duplicate. */
 	const EXPIRES_AFTER_MS = 86400000;
 
-	/** Longer than a run with its last request can take, so that only a runner that died loses its events. */
+	/** Longer than a run can take, including its last request, so that only a crashed runner loses its lease. */
 	const LEASE_MS = 60000;
 
-	/** So many events may wait; beyond it only critical ones are taken. */
+	/** Maximum number of waiting events; beyond it only critical ones are queued. */
 	const MAX_WAITING = 10000;
 
 	/**
-	 * What this request has added and not yet written.
+	 * Events of this request that are not yet in the table.
 	 *
 	 * @var Tocsin_Event_Buffer
 	 */
-	private $outbox;
+	private $buffer;
 
 	/**
-	 * The tokens under which this process holds events, by event.
+	 * Claim tokens of the events leased by this process, by event id.
 	 *
 	 * @var string[]
 	 */
 	private $claims = array();
 
 	/**
-	 * When something that this request wrote may be sent, by site.
+	 * Earliest due time of the events changed by this request, in milliseconds, by site.
 	 *
 	 * @var int[]
 	 */
-	private $soonest = array();
+	private $earliest_due = array();
 
 	/**
-	 * Starts with nothing added.
+	 * Creates the buffer.
 	 */
 	public function __construct() {
-		$this->outbox = new Tocsin_Event_Buffer( array( $this, 'write' ) );
+		$this->buffer = new Tocsin_Event_Buffer( array( $this, 'write' ) );
 	}
 
 	/**
-	 * Takes an event for writing at the end of the request. Never throws.
+	 * Buffers an event, to be inserted at the end of the request. Never throws.
 	 *
 	 * @param array $event template_id, title, body, severity, category, payload, occurred_at.
 	 */
 	public function add( array $event ): void {
-		$this->outbox->add( $event );
+		$this->buffer->add( $event );
 	}
 
 	/**
-	 * Writes what was added so far. Never throws.
+	 * Inserts the buffered events. Never throws.
 	 */
 	public function flush(): void {
-		$this->outbox->flush();
+		$this->buffer->flush();
 	}
 
 	/**
-	 * When the soonest of the events may be sent that this request has written, in milliseconds, by site.
+	 * Returns the earliest due time of the events changed by this request.
 	 *
-	 * @return int[]
+	 * @return int[] Milliseconds by site id.
 	 */
 	public function earliest_due(): array {
-		return $this->soonest;
+		return $this->earliest_due;
 	}
 
 	/**
-	 * Writes events to the current site's table in one statement. What is there already stays: an answer of the database may have got lost.
+	 * Inserts events into the current site's table in one statement. Existing rows are ignored: the database may have committed an
+	 * earlier attempt whose result was lost.
 	 *
-	 * @param array[] $events As given to add().
+	 * @param array[] $events As passed to add().
+	 * @throws RuntimeException If the database rejects them.
 	 */
 	public function write( array $events ): void {
 		global $wpdb;
-		$table   = self::table();
-		$room    = $this->free_capacity();
-		$refused = 0;
-		$rows    = array();
-		$next_at = Tocsin_Downtime::next_attempt_for_new_event( self::now() );
+		$table    = self::table();
+		$capacity = $this->free_capacity();
+		$dropped  = 0;
+		$rows     = array();
+		$next_at  = Tocsin_Downtime::next_attempt_for_new_event( self::now() );
 		foreach ( $events as $event ) {
-			if ( count( $rows ) >= $room && 'critical' !== $event['severity'] ) {
-				++$refused;
+			if ( count( $rows ) >= $capacity && 'critical' !== $event['severity'] ) {
+				++$dropped;
 				continue;
 			}
 			$rows[] = $wpdb->prepare(
@@ -107,21 +112,21 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 				$event['occurred_at'] + self::EXPIRES_AFTER_MS
 			);
 		}
-		if ( $refused > 0 ) {
-			$this->count_dropped( $refused );
+		if ( $dropped > 0 ) {
+			$this->count_dropped( $dropped );
 		}
 		if ( $rows && false === $wpdb->query( "INSERT IGNORE INTO $table (idempotency_key, template_id, title, body, severity, category, payload, next_at, created_at, give_up_at) VALUES " . implode( ', ', $rows ) ) ) { // phpcs:ignore WordPress.DB
 			throw new RuntimeException( 'The database rejected the events.' );
 		}
 		if ( $rows ) {
-			$this->soonest[ get_current_blog_id() ] = $next_at;
+			$this->earliest_due[ get_current_blog_id() ] = $next_at;
 		}
 	}
 
 	/**
-	 * Takes due events for a minute, oldest first. Two runners never get the same: the UPDATE decides.
+	 * Leases due events for a minute, oldest first. The UPDATE is atomic, so two runners never lease the same event.
 	 *
-	 * @param int $limit At most so many.
+	 * @param int $limit Maximum number of events.
 	 * @return array[] Events.
 	 */
 	public function claim( int $limit ): array {
@@ -134,7 +139,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		}
 		$in    = implode( ', ', array_map( 'intval', $ids ) );
 		$token = Tocsin_Event_Buffer::uuid();
-		self::change( $wpdb->prepare( "UPDATE $table SET claim_token = %s, lease_until = %d WHERE id IN ($in) AND state = 'waiting' AND next_at <= %d AND lease_until < %d", $token, $now + self::LEASE_MS, $now, $now ) ); // phpcs:ignore WordPress.DB
+		self::update( $wpdb->prepare( "UPDATE $table SET claim_token = %s, lease_until = %d WHERE id IN ($in) AND state = 'waiting' AND next_at <= %d AND lease_until < %d", $token, $now + self::LEASE_MS, $now, $now ) ); // phpcs:ignore WordPress.DB
 		$events = $this->read( $wpdb->prepare( "SELECT * FROM $table WHERE id IN ($in) AND claim_token = %s ORDER BY created_at, id", $token ) ); // phpcs:ignore WordPress.DB
 		foreach ( $events as $event ) {
 			$this->claims[ $event['id'] ] = $token;
@@ -143,7 +148,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	}
 
 	/**
-	 * Gives back what was claimed and not settled.
+	 * Releases the leases of claimed events without a result.
 	 */
 	public function release(): void {
 		global $wpdb;
@@ -155,15 +160,15 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	}
 
 	/**
-	 * Writes down what came of sending an event.
+	 * Records the result of sending an event.
 	 *
-	 * @param int           $id     Event.
-	 * @param Tocsin_Result $result What the gateway said.
+	 * @param int           $id     Event id.
+	 * @param Tocsin_Result $result Result of the request.
 	 */
 	public function record_result( int $id, Tocsin_Result $result ): void {
 		if ( $result->is_accepted() ) {
-			$given = $result->response()['id'] ?? '';
-			$this->finish( $id, 'sent', $result->status(), '', is_string( $given ) ? $given : '' );
+			$notification_id = $result->body()['id'] ?? '';
+			$this->finish( $id, 'sent', $result->status(), '', is_string( $notification_id ) ? $notification_id : '' );
 		} elseif ( $result->is_final() ) {
 			$this->finish( $id, 'dead', $result->status(), $result->message(), '' );
 		} else {
@@ -172,10 +177,10 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	}
 
 	/**
-	 * Lets an event wait for its next try.
+	 * Schedules the next attempt of an event, if this process still holds its lease.
 	 *
-	 * @param int           $id     Event.
-	 * @param Tocsin_Result $result Why it did not go.
+	 * @param int           $id     Event id.
+	 * @param Tocsin_Result $result Result of the failed request.
 	 */
 	private function retry( int $id, Tocsin_Result $result ): void {
 		global $wpdb;
@@ -185,84 +190,84 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 		}
 		$next_at = min( $event['give_up_at'], self::now() + Tocsin_Backoff::delay( $event['attempts'] + 1, $result->retry_after() ) );
 		$table   = self::table();
-		self::change( $wpdb->prepare( "UPDATE $table SET attempts = attempts + 1, next_at = %d, lease_until = 0, claim_token = '', status = NULLIF(%d, 0), last_error = %s WHERE id = %d AND state = 'waiting' AND claim_token = %s", $next_at, $result->status(), $result->message(), $id, $this->claims[ $id ] ) ); // phpcs:ignore WordPress.DB
+		self::update( $wpdb->prepare( "UPDATE $table SET attempts = attempts + 1, next_at = %d, lease_until = 0, claim_token = '', status = NULLIF(%d, 0), last_error = %s WHERE id = %d AND state = 'waiting' AND claim_token = %s", $next_at, $result->status(), $result->message(), $id, $this->claims[ $id ] ) ); // phpcs:ignore WordPress.DB
 		unset( $this->claims[ $id ] );
 	}
 
 	/**
-	 * An event that was accepted or refused for good. Whoever holds the lease by now: the gateway has spoken.
+	 * Moves an event to a final state. This does not depend on the lease: the response of the gateway is final.
 	 *
-	 * @param int    $id              Event.
+	 * @param int    $id              Event id.
 	 * @param string $state           sent|dead.
 	 * @param int    $status          HTTP status.
-	 * @param string $error           Why it was refused.
-	 * @param string $notification_id The gateway's id of it.
+	 * @param string $error           Reason of the rejection.
+	 * @param string $notification_id Id assigned by the gateway.
 	 */
 	private function finish( int $id, string $state, int $status, string $error, string $notification_id ): void {
 		global $wpdb;
 		$table = self::table();
-		self::change( $wpdb->prepare( "UPDATE $table SET state = %s, attempts = attempts + 1, lease_until = 0, claim_token = '', ended_at = %d, status = NULLIF(%d, 0), last_error = %s, notification_id = NULLIF(%s, '') WHERE id = %d AND state = 'waiting'", $state, self::now(), $status, $error, $notification_id, $id ) ); // phpcs:ignore WordPress.DB
+		self::update( $wpdb->prepare( "UPDATE $table SET state = %s, attempts = attempts + 1, lease_until = 0, claim_token = '', ended_at = %d, status = NULLIF(%d, 0), last_error = %s, notification_id = NULLIF(%s, '') WHERE id = %d AND state = 'waiting'", $state, self::now(), $status, $error, $notification_id, $id ) ); // phpcs:ignore WordPress.DB
 		unset( $this->claims[ $id ] );
 	}
 
 	/**
-	 * Lets everything wait at least until then: one try stood for all.
+	 * Delays all waiting events, after a failure that affects all of them.
 	 *
-	 * @param int    $until Milliseconds.
-	 * @param string $error Why.
+	 * @param int    $until Earliest next attempt, in milliseconds since the Unix epoch.
+	 * @param string $error Reason of the failure.
 	 */
 	public function delay_all( int $until, string $error ): void {
 		global $wpdb;
 		$this->release();
 		$table = self::table();
-		self::change( $wpdb->prepare( "UPDATE $table SET next_at = %d, last_error = %s WHERE state = 'waiting' AND next_at < %d", $until, $error, $until ) ); // phpcs:ignore WordPress.DB
+		self::update( $wpdb->prepare( "UPDATE $table SET next_at = %d, last_error = %s WHERE state = 'waiting' AND next_at < %d", $until, $error, $until ) ); // phpcs:ignore WordPress.DB
 	}
 
 	/**
-	 * Makes everything that waits due now.
+	 * Makes all waiting events due now.
 	 */
 	public function make_all_due(): void {
 		global $wpdb;
 		$table = self::table();
 		$now   = self::now();
 
-		$this->soonest[ get_current_blog_id() ] = $now;
+		$this->earliest_due[ get_current_blog_id() ] = $now;
 		$wpdb->query( $wpdb->prepare( "UPDATE $table SET next_at = %d WHERE state = 'waiting' AND next_at > %d", $now, $now ) ); // phpcs:ignore WordPress.DB
 	}
 
 	/**
-	 * Ends what has waited for a day.
+	 * Moves events that have waited for 24 hours to the state dead.
 	 *
-	 * @return int How many.
+	 * @return int Number of expired events.
 	 */
 	public function expire(): int {
 		global $wpdb;
 		$table  = self::table();
 		$now    = self::now();
 		$reason = __( 'Expired: the gateway did not accept it within 24 hours.', 'tocsin' ) . ' ';
-		$old    = $wpdb->prepare( "state = 'waiting' AND give_up_at <= %d AND lease_until < %d", $now, $now );
-		// An UPDATE locks every row that it looks at, and pages would wait for it.
-		if ( ! $wpdb->get_var( "SELECT 1 FROM $table WHERE $old LIMIT 1" ) ) { // phpcs:ignore WordPress.DB
+		$where  = $wpdb->prepare( "state = 'waiting' AND give_up_at <= %d AND lease_until < %d", $now, $now );
+		// The SELECT avoids the row locks of an UPDATE without matches, which would block inserts by pages.
+		if ( ! $wpdb->get_var( "SELECT 1 FROM $table WHERE $where LIMIT 1" ) ) { // phpcs:ignore WordPress.DB
 			return 0;
 		}
-		return self::change( $wpdb->prepare( "UPDATE $table SET state = 'dead', ended_at = %d, lease_until = 0, claim_token = '', last_error = CONCAT(%s, COALESCE(last_error, '')) WHERE ", $now, $reason ) . $old ); // phpcs:ignore WordPress.DB
+		return self::update( $wpdb->prepare( "UPDATE $table SET state = 'dead', ended_at = %d, lease_until = 0, claim_token = '', last_error = CONCAT(%s, COALESCE(last_error, '')) WHERE ", $now, $reason ) . $where ); // phpcs:ignore WordPress.DB
 	}
 
 	/**
-	 * Sends an event again: one that waits becomes due now; one that was sent or given up starts anew and rings again.
+	 * Sends an event again: a waiting event becomes due now; a sent or dead one is queued again and creates a new notification.
 	 *
-	 * @param int $id Event.
-	 * @return bool False when there is no such event.
+	 * @param int $id Event id.
+	 * @return bool False if the event does not exist.
 	 */
 	public function resend( int $id ): bool {
 		global $wpdb;
 		$table = self::table();
 		$now   = self::now();
 
-		$this->soonest[ get_current_blog_id() ] = $now;
-		// A new key: with the old one the gateway would repeat its first answer and nothing would ring.
-		$again = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", Tocsin_Event_Buffer::uuid(), $now, $now + self::EXPIRES_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
-		if ( $again ) {
+		$this->earliest_due[ get_current_blog_id() ] = $now;
+		// A new Idempotency-Key: for the old one the gateway would replay its first response and deliver nothing.
+		$requeued = $wpdb->query( $wpdb->prepare( "UPDATE $table SET state = 'waiting', idempotency_key = %s, attempts = 0, next_at = %d, give_up_at = %d, ended_at = NULL, status = NULL, last_error = '', notification_id = NULL WHERE id = %d AND state <> 'waiting'", Tocsin_Event_Buffer::uuid(), $now, $now + self::EXPIRES_AFTER_MS, $id ) ); // phpcs:ignore WordPress.DB
+		if ( $requeued ) {
 			return true;
 		}
 		$wpdb->query( $wpdb->prepare( "UPDATE $table SET next_at = %d WHERE id = %d AND state = 'waiting' AND next_at > %d", $now, $id, $now ) ); // phpcs:ignore WordPress.DB
@@ -270,7 +275,7 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	}
 
 	/**
-	 * How many more events may wait. As long as runs take place nothing piles up, and a page need not pay for counting.
+	 * Returns how many more events can be queued. While runs take place the queue stays short, so a page skips the COUNT query.
 	 */
 	private function free_capacity(): int {
 		global $wpdb;
@@ -284,9 +289,9 @@ class Tocsin_Queue extends Tocsin_Event_Log {
 	}
 
 	/**
-	 * Counts events that a full queue did not take.
+	 * Counts and logs events that were dropped because the queue is full.
 	 *
-	 * @param int $events How many.
+	 * @param int $events Number of dropped events.
 	 */
 	private function count_dropped( int $events ): void {
 		update_option( 'tocsin_refused', (int) get_option( 'tocsin_refused', 0 ) + $events, false );

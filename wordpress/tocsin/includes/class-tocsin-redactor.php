@@ -1,6 +1,6 @@
 <?php
 /**
- * What must not leave the site.
+ * Redaction of secrets.
  *
  * @package Tocsin
  */
@@ -10,24 +10,24 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Recognizes secrets by their names and by their looks.
+ * Recognizes secrets by name and by format, and replaces them.
  */
 final class Tocsin_Redactor {
 	const HIDDEN = '[hidden]';
 
 	/**
-	 * Whole words of a name: `user_pass`, `authKey`. As parts of words they would hide authors and passengers.
+	 * Whole words of a secret's name: `user_pass`, `authKey`. As substrings they would match "author" and "passenger".
 	 */
 	const NAME_WORDS = array( 'pass', 'pass1', 'pass2', 'pw', 'pwd', 'key', 'keys', 'auth', 'hash', 'salt', 'card', 'cvc', 'cvc2', 'cvv', 'cvv2', 'csc', 'cvn', 'iban', 'pin', 'otp', 'mfa', 'totp', 'ssn', 'jwt', 'sid', 'bearer' );
 
 	/**
-	 * Parts of a name that mean the same wherever they stand.
+	 * Substrings of a secret's name.
 	 */
 	const NAME_PATTERN = '/passw|passphrase|passcode|pwhash|secret|token|nonce|oauth|authori[sz]ation|cookie|session|credential|apikey|accesskey|privatekey|privkey|licen[sc]ekey|creditcard|cardnumber|cardno|signature|recoverycode|backupcode|verificationcode|magiclink/';
 
 	/**
-	 * What gives itself away in a text: hashes of passwords, keys of this gateway and of others, tokens, the cookie of somebody who is
-	 * logged in, and secrets in links, such as the one that resets a password. What stands in the first brackets stays.
+	 * Formats of secrets in text: password hashes, API keys of this gateway and of other services, tokens, login cookies, and secrets in
+	 * URLs such as password reset links. The first capture group is kept.
 	 */
 	const SECRET_PATTERNS = array(
 		'/\$[PHS]\$[.\/A-Za-z0-9]{20,}/',
@@ -45,19 +45,19 @@ final class Tocsin_Redactor {
 	);
 
 	/**
-	 * A name and a value as JSON or PHP's serialize() write them.
+	 * A name and a value in JSON or in the format of PHP's serialize().
 	 */
 	const PAIR_PATTERN = '/"([^"\\\\]{1,100})"(\s*[:;]\s*(?:s:\d+:)?")(?:[^"\\\\]|\\\\.)*+/s';
 
 	/**
-	 * Entries that name the one beside them: a form's field, an option, a meta value.
+	 * Keys whose value is the name of a sibling value: a form field, an option, a meta value.
 	 */
 	const NAMING_KEYS = array( 'name', 'label', 'key', 'id', 'type', 'field', 'title', 'meta_key', 'option', 'option_name', 'option_key' );
 
 	/**
-	 * Whether a name is one of a secret.
+	 * Whether a name denotes a secret.
 	 *
-	 * @param string $name The name of an argument or a field.
+	 * @param string $name Name of an argument or field.
 	 */
 	public static function is_secret_name( string $name ): bool {
 		$name  = substr( $name, 0, 100 );
@@ -66,12 +66,12 @@ final class Tocsin_Redactor {
 	}
 
 	/**
-	 * Which entries of an array to hide.
+	 * Returns the keys of an array whose values must be hidden.
 	 *
-	 * Where one entry names another (`meta_key` => `session_tokens` beside `meta_value`), that other is hidden.
+	 * If an entry names a sibling (`meta_key` => `session_tokens` beside `meta_value`), the sibling is hidden.
 	 *
 	 * @param array $entries The array.
-	 * @return array The keys to hide, as keys.
+	 * @return array The keys to hide, as array keys.
 	 */
 	public static function secret_keys( array $entries ): array {
 		$names  = array_filter( array_keys( $entries ), 'is_string' );
@@ -90,7 +90,7 @@ final class Tocsin_Redactor {
 	}
 
 	/**
-	 * Takes out of a text what looks like a secret, or is called one.
+	 * Replaces secrets in a text, recognized by format or by name.
 	 *
 	 * @param string $text Valid UTF-8.
 	 */

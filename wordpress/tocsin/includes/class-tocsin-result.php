@@ -1,6 +1,6 @@
 <?php
 /**
- * What became of a call.
+ * Result of a request to the gateway.
  *
  * @package Tocsin
  */
@@ -10,37 +10,37 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * The gateway's answer, or why there is none, and what to do next.
+ * The gateway's response, or the reason why there is none, with a message for the user.
  */
 final class Tocsin_Result {
 	/**
-	 * The same request will be refused again, whatever the owner mends: its content is at fault.
+	 * Statuses that reject the content of a request. Retrying is useless, whatever the settings.
 	 */
 	const FINAL_STATUSES = array( 400, 409, 413, 415, 422 );
 
 	/**
-	 * The HTTP status; 0 when there was no answer.
+	 * HTTP status; 0 without a response.
 	 *
 	 * @var int
 	 */
 	private int $status;
 
 	/**
-	 * The answer's JSON.
+	 * Decoded JSON body of the response.
 	 *
 	 * @var array
 	 */
-	private array $answer;
+	private array $body;
 
 	/**
-	 * For people.
+	 * Message for the user.
 	 *
 	 * @var string
 	 */
 	private string $message;
 
 	/**
-	 * Seconds that the gateway asks to wait.
+	 * Value of Retry-After in seconds; 0 without one.
 	 *
 	 * @var int
 	 */
@@ -49,31 +49,31 @@ final class Tocsin_Result {
 	/**
 	 * Use from_response() or failure().
 	 *
-	 * @param int    $status      The HTTP status.
-	 * @param array  $answer      The answer's JSON.
-	 * @param string $message     For people.
+	 * @param int    $status      HTTP status.
+	 * @param array  $body        Decoded JSON body.
+	 * @param string $message     Message for the user.
 	 * @param int    $retry_after Seconds.
 	 */
-	private function __construct( int $status, array $answer, string $message, int $retry_after = 0 ) {
+	private function __construct( int $status, array $body, string $message, int $retry_after = 0 ) {
 		$this->status      = $status;
-		$this->answer      = $answer;
+		$this->body        = $body;
 		$this->message     = $message;
 		$this->retry_after = $retry_after;
 	}
 
 	/**
-	 * There was no answer. It will be tried again.
+	 * Creates a retryable result without a response.
 	 *
-	 * @param string $message Why, for people.
+	 * @param string $message Reason, as a message for the user.
 	 */
 	public static function failure( string $message ): self {
 		return new self( 0, array(), $message );
 	}
 
 	/**
-	 * Reads what wp_remote_post() returned.
+	 * Creates a result from the return value of wp_remote_post().
 	 *
-	 * @param array|WP_Error $response The answer.
+	 * @param array|WP_Error $response The response.
 	 */
 	public static function from_response( $response ): self {
 		if ( is_wp_error( $response ) ) {
@@ -81,22 +81,22 @@ final class Tocsin_Result {
 			return self::failure( sprintf( __( 'The gateway is unreachable: %s', 'tocsin' ), $response->get_error_message() ) . self::tls_hint( $response->get_error_message() ) );
 		}
 		$status = (int) wp_remote_retrieve_response_code( $response );
-		$answer = json_decode( wp_remote_retrieve_body( $response ), true, 32 );
-		$answer = is_array( $answer ) ? $answer : array();
-		return new self( $status, $answer, self::explain( $status, $answer ), self::parse_retry_after( wp_remote_retrieve_header( $response, 'retry-after' ) ) );
+		$body   = json_decode( wp_remote_retrieve_body( $response ), true, 32 );
+		$body   = is_array( $body ) ? $body : array();
+		return new self( $status, $body, self::explain( $status, $body ), self::parse_retry_after( wp_remote_retrieve_header( $response, 'retry-after' ) ) );
 	}
 
 	/**
-	 * What to do about words of the network that few people understand.
+	 * Returns a hint for the TLS error of a server that speaks plain HTTP.
 	 *
-	 * @param string $problem What went wrong.
+	 * @param string $problem Error message of the HTTP library.
 	 */
 	private static function tls_hint( string $problem ): string {
 		return false === stripos( $problem, 'wrong version number' ) ? '' : ' ' . __( 'The gateway does not seem to support HTTPS at this address. Try http:// instead.', 'tocsin' );
 	}
 
 	/**
-	 * Retry-After in seconds, an hour at most.
+	 * Parses Retry-After to seconds, at most an hour.
 	 *
 	 * @param mixed $header Seconds or an HTTP date.
 	 */
@@ -109,26 +109,26 @@ final class Tocsin_Result {
 	}
 
 	/**
-	 * The gateway's code for what went wrong; empty when it was not the gateway that answered, or nothing went wrong.
+	 * Returns the gateway's error code; empty on success or if the response is not from a gateway.
 	 *
-	 * @param array $answer The answer's JSON.
+	 * @param array $body Decoded JSON body.
 	 */
-	private static function error_code( array $answer ): string {
-		return is_string( $answer['code'] ?? null ) ? $answer['code'] : '';
+	private static function error_code( array $body ): string {
+		return is_string( $body['code'] ?? null ) ? $body['code'] : '';
 	}
 
 	/**
-	 * What the answer means, and what to do.
+	 * Returns a message that explains the response and what to do.
 	 *
-	 * @param int   $status The HTTP status.
-	 * @param array $answer The answer's JSON.
+	 * @param int   $status HTTP status.
+	 * @param array $body   Decoded JSON body.
 	 */
-	private static function explain( int $status, array $answer ): string {
-		if ( $status >= 200 && $status < 300 && true === ( $answer['ok'] ?? null ) ) {
+	private static function explain( int $status, array $body ): string {
+		if ( $status >= 200 && $status < 300 && true === ( $body['ok'] ?? null ) ) {
 			return __( 'The gateway accepted the notification.', 'tocsin' );
 		}
-		$said = is_string( $answer['error'] ?? null ) ? mb_substr( $answer['error'], 0, 200 ) : '';
-		switch ( self::error_code( $answer ) ) {
+		$error = is_string( $body['error'] ?? null ) ? mb_substr( $body['error'], 0, 200 ) : '';
+		switch ( self::error_code( $body ) ) {
 			case 'invalid_api_key':
 			case 'authorization_required':
 				return __( 'Invalid API key. Enter a key that exists on the gateway and is neither expired nor revoked.', 'tocsin' );
@@ -142,66 +142,66 @@ final class Tocsin_Result {
 			case 'rate_limited':
 				return __( 'Rate limit of the gateway exceeded.', 'tocsin' );
 		}
-		if ( '' === $said ) {
+		if ( '' === $error ) {
 			/* translators: %d: HTTP status. */
 			return sprintf( __( 'Unexpected response (status %d): this does not look like a Tocsin gateway. Check the address.', 'tocsin' ), $status );
 		}
 		/* translators: 1: HTTP status, 2: error message of the gateway. */
-		$words = sprintf( __( 'The gateway responded with status %1$d: %2$s', 'tocsin' ), $status, $said );
-		return 404 === $status ? $words . ' ' . __( 'Check that this is the address of the API, not of the inbox. A path is rarely needed.', 'tocsin' ) : $words;
+		$message = sprintf( __( 'The gateway responded with status %1$d: %2$s', 'tocsin' ), $status, $error );
+		return 404 === $status ? $message . ' ' . __( 'Check that this is the address of the API, not of the inbox. A path is rarely needed.', 'tocsin' ) : $message;
 	}
 
 	/**
-	 * Whether the gateway took it. A web page that answers 200 to anything did not.
+	 * Whether the gateway accepted the notification. Status 200 is not enough: it may come from any web page.
 	 */
 	public function is_accepted(): bool {
-		return $this->status >= 200 && $this->status < 300 && true === ( $this->answer['ok'] ?? null );
+		return $this->status >= 200 && $this->status < 300 && true === ( $this->body['ok'] ?? null );
 	}
 
 	/**
-	 * Whether trying again is useless.
+	 * Whether a retry is useless.
 	 *
-	 * A wrong key or address is not final: the owner can mend it while the event waits.
+	 * A wrong key or address is retryable: it can be corrected while the event waits.
 	 */
 	public function is_final(): bool {
-		switch ( self::error_code( $this->answer ) ) {
+		switch ( self::error_code( $this->body ) ) {
 			case 'idempotency_in_progress':
 				return false;
 			case 'mqtt_publish_failed':
-				// It is stored all the same.
+				// The gateway has stored the notification nevertheless.
 				return true;
 			case '':
-				// Whatever stands before the gateway may answer anything.
+				// Without an error code the response is from a proxy or firewall, and says nothing about the content.
 				return $this->is_accepted();
 		}
 		return $this->is_accepted() || in_array( $this->status, self::FINAL_STATUSES, true );
 	}
 
 	/**
-	 * The HTTP status; 0 when there was no answer.
+	 * Returns the HTTP status; 0 without a response.
 	 */
 	public function status(): int {
 		return $this->status;
 	}
 
 	/**
-	 * What happened, and what to do, for people.
+	 * Returns a message for the user: what happened and what to do.
 	 */
 	public function message(): string {
 		return $this->message;
 	}
 
 	/**
-	 * How many seconds the gateway asks to wait; 0 when it does not say.
+	 * Returns the value of Retry-After in seconds; 0 without one.
 	 */
 	public function retry_after(): int {
 		return $this->retry_after;
 	}
 
 	/**
-	 * The answer's JSON; empty when there was none.
+	 * Returns the decoded JSON body; empty without one.
 	 */
-	public function response(): array {
-		return $this->answer;
+	public function body(): array {
+		return $this->body;
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * Sends what is due.
+ * Queue runner.
  *
  * @package Tocsin
  */
@@ -10,54 +10,54 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Sends due events after the request, by the clock and by command; one runner at a time, oldest event first.
+ * Sends due events after a request, by schedule and by WP-CLI; one runner at a time, oldest event first.
  */
 class Tocsin_Runner {
 
 	const MAX_EVENTS  = 50;
-	const MAX_RUN_MS      = 25000;
+	const MAX_RUN_MS  = 25000;
 	const CLAIM_BATCH = 10;
 
 	/**
-	 * Where events wait.
+	 * Queue of events.
 	 *
 	 * @var Tocsin_Queue
 	 */
 	private $queue;
 
 	/**
-	 * Sends one.
+	 * HTTP client for the gateway.
 	 *
 	 * @var Tocsin_Client
 	 */
 	private $client;
 
 	/**
-	 * Runs by the clock.
+	 * Schedules runs.
 	 *
 	 * @var Tocsin_Schedule
 	 */
 	private $schedule;
 
 	/**
-	 * Runs in a process of its own.
+	 * Starts a run in a separate process.
 	 *
 	 * @var Tocsin_Loopback
 	 */
 	private $loopback;
 
 	/**
-	 * Only one process sends.
+	 * Ensures that only one process sends.
 	 *
 	 * @var Tocsin_Lock
 	 */
 	private $lock;
 
 	/**
-	 * Takes its parts.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Queue  $queue  Where events wait.
-	 * @param Tocsin_Client $client Sends one.
+	 * @param Tocsin_Queue  $queue  Queue of events.
+	 * @param Tocsin_Client $client HTTP client for the gateway.
 	 */
 	public function __construct( Tocsin_Queue $queue, Tocsin_Client $client ) {
 		$this->queue    = $queue;
@@ -68,7 +68,7 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Attaches to WordPress: the end of the request, the loop-back, the clock.
+	 * Registers the hooks: schedule, loopback request, shutdown, and changes of the connection.
 	 */
 	public function register(): void {
 		$this->schedule->register( array( $this, 'run' ), array( $this->queue, 'prune' ) );
@@ -81,7 +81,7 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Whatever kept the gateway away is mended: what waits is sent after this request.
+	 * Ends the downtime and makes all waiting events due, so that they are sent after this request.
 	 */
 	public function resume(): void {
 		Tocsin_Downtime::end();
@@ -89,7 +89,7 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Starts sending what this request has written: here, once the visitor has the page, or in another process. Never throws.
+	 * Starts sending the events of this request: in this process after the response, or in another process. Never throws.
 	 */
 	public function after_request(): void {
 		try {
@@ -100,57 +100,57 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Starts a run now, or at the time when the soonest event may be sent.
+	 * Starts a run now, or schedules it for the time when the first event is due.
 	 */
 	private function start_run(): void {
 		$this->queue->flush();
-		$soonest = $this->queue->earliest_due();
-		$here    = get_current_blog_id();
-		foreach ( $soonest as $site => $at ) {
+		$earliest_due = $this->queue->earliest_due();
+		$here         = get_current_blog_id();
+		foreach ( $earliest_due as $site => $at ) {
 			if ( $site !== $here ) {
 				switch_to_blog( $site );
 				$this->schedule->ensure_run_by( $at );
 				restore_current_blog();
 			}
 		}
-		if ( ! isset( $soonest[ $here ] ) ) {
+		if ( ! isset( $earliest_due[ $here ] ) ) {
 			return;
 		}
-		if ( $soonest[ $here ] > Tocsin_Queue::now() ) {
-			$this->schedule->ensure_run_by( $soonest[ $here ] );
+		if ( $earliest_due[ $here ] > Tocsin_Queue::now() ) {
+			$this->schedule->ensure_run_by( $earliest_due[ $here ] );
 		} elseif ( self::finish_response() ) {
 			$this->run();
 		} elseif ( ! Tocsin_Lock::is_held() && ! $this->loopback->start() ) {
-			$this->schedule->ensure_run_by( $soonest[ $here ] );
+			$this->schedule->ensure_run_by( $earliest_due[ $here ] );
 		}
 	}
 
 	/**
-	 * Sends what is due, for at most 25 seconds or 50 events.
+	 * Sends due events, for at most 25 seconds or 50 events.
 	 *
-	 * @return array sent, failed, given_up (ints) and reason ('' or why it ended early: busy, gateway, limit).
+	 * @return array sent, failed, expired (ints) and reason: '' if nothing is due any more, otherwise busy, gateway or limit.
 	 */
 	public function run(): array {
 		return Tocsin_Listener::without_events( fn() => $this->run_locked() );
 	}
 
 	/**
-	 * Sends, unless another process does.
+	 * Sends due events while holding the lock.
 	 */
 	private function run_locked(): array {
 		$done = array(
-			'sent'     => 0,
-			'failed'   => 0,
-			'given_up' => 0,
-			'reason'   => 'busy',
+			'sent'    => 0,
+			'failed'  => 0,
+			'expired' => 0,
+			'reason'  => 'busy',
 		);
 		if ( ! $this->lock->acquire( Tocsin_Queue::LEASE_MS ) ) {
 			return $done;
 		}
 		ignore_user_abort( true );
 		try {
-			$done['given_up'] = $this->queue->expire();
-			$done             = $this->send_due( $done );
+			$done['expired'] = $this->queue->expire();
+			$done            = $this->send_due( $done );
 		} catch ( Throwable $error ) {
 			$done['reason'] = 'gateway';
 			self::log( 'A run ended early', $error );
@@ -158,7 +158,7 @@ class Tocsin_Runner {
 			$this->queue->release();
 			$this->lock->release();
 		}
-		// Asked only after the lock is free: whoever wrote an event while it was held has left it to this run.
+		// Queried only after the lock is released: a process that queued an event in the meantime has started no run of its own.
 		$next = $this->queue->next_at();
 		if ( null !== $next ) {
 			$this->schedule->ensure_run_by( $next );
@@ -170,18 +170,18 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Sends one event after the other until nothing is due, the gateway is away or the run was long enough.
+	 * Sends events one by one until none is due, the gateway is unavailable, or the limits of a run are reached.
 	 *
-	 * @param array $done What run() gives back, so far.
+	 * @param array $done The result of run() so far.
 	 */
 	private function send_due( array $done ): array {
-		$until          = Tocsin_Queue::now() + self::MAX_RUN_MS;
-		$tried          = 0;
-		$in_a_row       = 0;
-		$done['reason'] = '';
-		$next           = $this->queue->next_at();
+		$until                = Tocsin_Queue::now() + self::MAX_RUN_MS;
+		$attempts             = 0;
+		$consecutive_failures = 0;
+		$done['reason']       = '';
+		$next                 = $this->queue->next_at();
 		if ( null !== Tocsin_Downtime::current() && null !== $next && $next <= Tocsin_Queue::now() ) {
-			// Whatever became due: the oldest of all goes first.
+			// During a downtime a newer event may become due first; making all due preserves the order.
 			$this->queue->make_all_due();
 		}
 		while ( true ) {
@@ -190,19 +190,19 @@ class Tocsin_Runner {
 				return $done;
 			}
 			foreach ( $events as $event ) {
-				if ( $tried >= self::MAX_EVENTS || Tocsin_Queue::now() >= $until ) {
+				if ( $attempts >= self::MAX_EVENTS || Tocsin_Queue::now() >= $until ) {
 					$done['reason'] = 'limit';
 					return $done;
 				}
-				++$tried;
+				++$attempts;
 				$result = $this->client->send( Tocsin_Client::notification( $event ), $event['idempotency_key'] );
 				$this->queue->record_result( $event['id'], $result );
 				++$done[ $result->is_accepted() ? 'sent' : 'failed' ];
-				$in_a_row = $result->is_accepted() ? 0 : $in_a_row + 1;
+				$consecutive_failures = $result->is_accepted() ? 0 : $consecutive_failures + 1;
 				if ( $result->is_accepted() && null !== Tocsin_Downtime::current() ) {
 					$this->resume();
 				}
-				if ( ! $result->is_accepted() && ! $result->is_final() && self::affects_all_events( $result->status(), $event['attempts'], $in_a_row ) ) {
+				if ( ! $result->is_accepted() && ! $result->is_final() && self::affects_all_events( $result->status(), $event['attempts'], $consecutive_failures ) ) {
 					$this->queue->delay_all( Tocsin_Downtime::record_failure( $result->retry_after() ), $result->message() );
 					$done['reason'] = 'gateway';
 					return $done;
@@ -212,19 +212,19 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Whether a failure is the gateway's, the key's or the way's, so that every other event would fare the same. One that keeps coming
-	 * back may be about this very event, which a firewall on the way dislikes; it must not hold up the others for a day.
+	 * Whether a failure is caused by the gateway, the key or the network, so that all other events would fail too. A repeated failure may be
+	 * specific to the event, for example if a firewall blocks its content; it must not block the others until it expires.
 	 *
-	 * @param int $status   HTTP status, 0 where there was no answer.
-	 * @param int $attempts How often this event failed before.
-	 * @param int $in_a_row How many events have failed in this run since one went through; waiting for no answer takes long.
+	 * @param int $status               HTTP status; 0 without a response.
+	 * @param int $attempts             Number of earlier failed attempts of this event.
+	 * @param int $consecutive_failures Number of failures in this run since the last success. Fewer are tolerated without a response, because each takes a timeout.
 	 */
-	private static function affects_all_events( int $status, int $attempts, int $in_a_row ): bool {
-		return in_array( $status, array( 401, 429 ), true ) || ( ! in_array( $status, Tocsin_Result::FINAL_STATUSES, true ) && ( $attempts < 3 || $in_a_row >= ( 0 === $status ? 2 : 3 ) ) );
+	private static function affects_all_events( int $status, int $attempts, int $consecutive_failures ): bool {
+		return in_array( $status, array( 401, 429 ), true ) || ( ! in_array( $status, Tocsin_Result::FINAL_STATUSES, true ) && ( $attempts < 3 || $consecutive_failures >= ( 0 === $status ? 2 : 3 ) ) );
 	}
 
 	/**
-	 * Lets the visitor go, where the server can do that before the script ends. Nobody waits for cron.
+	 * Finishes the response before the script ends, if the server supports it. Cron requests have no client that waits.
 	 */
 	private static function finish_response(): bool {
 		if ( wp_doing_cron() ) {
@@ -243,10 +243,10 @@ class Tocsin_Runner {
 	}
 
 	/**
-	 * Says what went wrong, without what the events say: a message may quote them.
+	 * Logs an error without its message, which may contain the content of events.
 	 *
-	 * @param string    $what  What did not happen.
-	 * @param Throwable $error Why.
+	 * @param string    $what  Description of the failure.
+	 * @param Throwable $error The cause.
 	 */
 	private static function log( string $what, Throwable $error ): void {
 		error_log( sprintf( 'Tocsin: %s (%s in %s:%d).', $what, get_class( $error ), basename( $error->getFile() ), $error->getLine() ) ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions

@@ -1,6 +1,6 @@
 <?php
 /**
- * Runs by the clock.
+ * Scheduled runs.
  *
  * @package Tocsin
  */
@@ -10,8 +10,8 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * The safety net behind sending after the request: a run every five minutes and one when the next event is due. The latter is Action
- * Scheduler's where a plugin brings it, else WP-Cron's.
+ * Fallback for sending after the request: a run every five minutes and one when the next event is due. The latter uses Action Scheduler if
+ * a plugin provides it, otherwise WP-Cron.
  */
 class Tocsin_Schedule {
 
@@ -21,10 +21,10 @@ class Tocsin_Schedule {
 	const GROUP              = 'tocsin';
 
 	/**
-	 * Attaches to WordPress.
+	 * Registers the hooks.
 	 *
-	 * @param callable $run   Sends what is due.
-	 * @param callable $prune Removes what is old.
+	 * @param callable $run   Sends due events.
+	 * @param callable $prune Deletes old events.
 	 */
 	public function register( callable $run, callable $prune ): void {
 		add_filter( 'cron_schedules', array( $this, 'add_interval' ) ); // phpcs:ignore WordPress.WP.CronInterval
@@ -35,9 +35,9 @@ class Tocsin_Schedule {
 	}
 
 	/**
-	 * Adds the interval of the safety net.
+	 * Adds the interval of five minutes.
 	 *
-	 * @param array $intervals What WordPress and other plugins know.
+	 * @param array $intervals Intervals of WordPress and other plugins.
 	 */
 	public function add_interval( $intervals ) {
 		$intervals                        = is_array( $intervals ) ? $intervals : array();
@@ -49,7 +49,7 @@ class Tocsin_Schedule {
 	}
 
 	/**
-	 * Schedules what is not scheduled, or so late that a clock must have been wrong. Looks only at an option that WordPress has loaded anyway.
+	 * Schedules recurring hooks that are missing, or so far in the future that the clock must have been wrong. Reads only an autoloaded option.
 	 */
 	public function ensure_scheduled(): void {
 		self::ensure_recurring( self::EVERY_FIVE_MINUTES, 'tocsin_five_minutes', 5 * MINUTE_IN_SECONDS );
@@ -57,11 +57,11 @@ class Tocsin_Schedule {
 	}
 
 	/**
-	 * Schedules one hook that comes again and again.
+	 * Schedules a recurring hook.
 	 *
-	 * @param string $hook     What.
-	 * @param string $interval WordPress's name of how often.
-	 * @param int    $seconds  The same in seconds.
+	 * @param string $hook     Name of the hook.
+	 * @param string $interval Name of the interval.
+	 * @param int    $seconds  Length of the interval.
 	 */
 	private static function ensure_recurring( string $hook, string $interval, int $seconds ): void {
 		$next = wp_next_scheduled( $hook );
@@ -72,15 +72,15 @@ class Tocsin_Schedule {
 	}
 
 	/**
-	 * Sees to it that there is a run no later than then.
+	 * Ensures that a run is scheduled no later than the given time.
 	 *
-	 * @param int $at Milliseconds.
+	 * @param int $at Milliseconds since the Unix epoch.
 	 */
 	public function ensure_run_by( int $at ): void {
 		$second = (int) ceil( $at / 1000 );
 		if ( function_exists( 'as_schedule_single_action' ) && did_action( 'action_scheduler_init' ) ) {
 			$next = as_next_scheduled_action( self::WHEN_DUE, array(), self::GROUP );
-			// True means that one is at work; it may be the very one that asks.
+			// True means that an action is in progress; it may be the caller.
 			if ( ! is_int( $next ) || $next > $second ) {
 				as_unschedule_all_actions( self::WHEN_DUE, array(), self::GROUP );
 				as_schedule_single_action( $second, self::WHEN_DUE, array(), self::GROUP );
@@ -89,14 +89,14 @@ class Tocsin_Schedule {
 		}
 		$next = wp_next_scheduled( self::WHEN_DUE );
 		if ( ! $next || $next > $second ) {
-			// WordPress takes no second event of a name within ten minutes of the first.
+			// WordPress rejects an event within ten minutes of another one of the same hook.
 			wp_clear_scheduled_hook( self::WHEN_DUE );
 			wp_schedule_single_event( $second, self::WHEN_DUE );
 		}
 	}
 
 	/**
-	 * When the next run is scheduled, in seconds, or null.
+	 * Returns the time of the next scheduled run in seconds, or null.
 	 *
 	 * @return int|null
 	 */
@@ -110,7 +110,7 @@ class Tocsin_Schedule {
 	}
 
 	/**
-	 * Takes every scheduled run back.
+	 * Removes all scheduled runs.
 	 */
 	public static function unschedule_all(): void {
 		wp_unschedule_hook( self::EVERY_FIVE_MINUTES );

@@ -1,6 +1,6 @@
 <?php
 /**
- * What the owner of the site chose.
+ * Settings of the site.
  *
  * @package Tocsin
  */
@@ -10,58 +10,58 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * The options. Constants in wp-config.php win over what is stored.
+ * Reads and writes the options. Constants in wp-config.php override stored values.
  */
 final class Tocsin_Settings {
 	const URL       = 'tocsin_url';
 	const KEY       = 'tocsin_key';
 	const TEMPLATES = 'tocsin_templates';
 
-	/** What to add to wp-config.php. */
+	/** Example line for wp-config.php. */
 	const URL_LINE = "define( 'TOCSIN_URL', 'https://tocsin.example.com' );";
 
 	/**
-	 * For the defaults of a template.
+	 * Template registry, for default texts.
 	 *
 	 * @var Tocsin_Templates
 	 */
 	private Tocsin_Templates $templates;
 
 	/**
-	 * Takes the registry.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Templates $templates The registry.
+	 * @param Tocsin_Templates $templates Template registry.
 	 */
 	public function __construct( Tocsin_Templates $templates ) {
 		$this->templates = $templates;
 	}
 
 	/**
-	 * The address of the gateway; empty when not set.
+	 * Returns the gateway address; empty if not set.
 	 */
 	public function url(): string {
 		return Tocsin_Gateway_Url::normalize( $this->is_url_constant() ? (string) TOCSIN_URL : (string) get_option( self::URL, '' ) );
 	}
 
 	/**
-	 * Whether wp-config.php says the address, so that it cannot be changed here.
+	 * Whether the address is set in wp-config.php.
 	 */
 	public function is_url_constant(): bool {
 		return defined( 'TOCSIN_URL' ) && '' !== TOCSIN_URL;
 	}
 
 	/**
-	 * Whether the address cannot be changed here: a key from wp-config.php goes only where wp-config.php says.
+	 * Whether the address is read-only: a key from wp-config.php is sent only to an address from wp-config.php.
 	 */
 	public function is_url_fixed(): bool {
 		return $this->is_url_constant() || $this->is_key_constant();
 	}
 
 	/**
-	 * Stores the address of the gateway.
+	 * Stores the gateway address.
 	 *
-	 * @param string $url The address; empty forgets it.
-	 * @return string What is wrong with it, for people; then nothing changes. Empty when it was stored.
+	 * @param string $url The address; empty deletes it.
+	 * @return string Error message for the user if nothing was stored; otherwise empty.
 	 */
 	public function save_url( string $url ): string {
 		$problem = $this->url_problem( $url );
@@ -72,36 +72,36 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * What is wrong with an address, for people; empty when it can be stored.
+	 * Validates an address and returns an error message for the user; empty if it is valid.
 	 *
 	 * @param string $url The address.
 	 */
 	private function url_problem( string $url ): string {
-		$clean = Tocsin_Gateway_Url::normalize( $url );
-		if ( '' === $clean && '' !== trim( $url ) ) {
+		$normalized = Tocsin_Gateway_Url::normalize( $url );
+		if ( '' === $normalized && '' !== trim( $url ) ) {
 			return Tocsin_Gateway_Url::requirement();
 		}
-		if ( $clean === $this->url() ) {
+		if ( $normalized === $this->url() ) {
 			return '';
 		}
 		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
 			return self::url_constant_message();
 		}
-		if ( '' !== $clean && ! Tocsin_Gateway_Url::is_allowed( $clean ) ) {
+		if ( '' !== $normalized && ! Tocsin_Gateway_Url::is_allowed( $normalized ) ) {
 			return __( 'This address is inside the network of the server or has a non-standard port. On a multisite network, only a network administrator can enter it.', 'tocsin' );
 		}
 		return '';
 	}
 
 	/**
-	 * Stores address and key together, or neither: a key is never stored for another address than the one it was entered with.
+	 * Stores address and key together, or neither: a key must not be stored for another address than it was entered with.
 	 *
-	 * What wp-config.php says is not stored.
+	 * Values set in wp-config.php are not stored.
 	 *
 	 * @param string $url         The address.
-	 * @param string $key         The API key; empty keeps the stored one, which must be for the same origin.
-	 * @param bool   $removes_key Whether to forget the stored key, if there is no new one.
-	 * @return string[] What is wrong, for people; then nothing changes. Empty when everything was stored.
+	 * @param string $key         The API key; empty keeps the stored key, which must be bound to the same origin.
+	 * @param bool   $removes_key Whether to delete the stored key, if there is no new one.
+	 * @return string[] Error messages for the user if nothing was stored; otherwise empty.
 	 */
 	public function save_connection( string $url, string $key, bool $removes_key ): array {
 		$url      = $this->is_url_constant() ? $this->url() : $url;
@@ -130,10 +130,10 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * The API key in the clear, for a request to this address. Empty when there is none, when it cannot be read, or when it is for another
-	 * origin.
+	 * Returns the plaintext API key for a request to an address. Empty if there is no key, if it cannot be decrypted, or if it is bound to
+	 * another origin.
 	 *
-	 * @param string $url The address that is called.
+	 * @param string $url The address of the request.
 	 */
 	public function key_for( string $url ): string {
 		$origin = Tocsin_Gateway_Url::origin( $url );
@@ -141,7 +141,7 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * The only origin that the key is sent to; empty when it is sent nowhere.
+	 * Returns the only origin that the key is sent to; empty if there is none.
 	 */
 	public function key_origin(): string {
 		if ( $this->is_key_constant() && $this->is_url_constant() ) {
@@ -151,8 +151,7 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * Binds the keys of a site that has run a version without bindings to the address they have been sent to. Once: a binding that is
-	 * there, however wrong, is not replaced.
+	 * Binds keys stored by a version without bindings to the current address. An existing binding, even an invalid one, is never replaced.
 	 */
 	public function bind_legacy_keys(): void {
 		$url    = $this->url();
@@ -167,7 +166,7 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * Why nothing can be sent, for people; empty when something can.
+	 * Returns the reason why events cannot be sent, as a message for the user; empty if they can.
 	 */
 	public function connection_problem(): string {
 		$url = $this->url();
@@ -190,28 +189,28 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * The API key in the clear. Only key_for() hands it out.
+	 * Returns the plaintext API key. Private: callers use key_for(), which checks the origin.
 	 */
 	private function key(): string {
 		return $this->is_key_constant() ? trim( (string) TOCSIN_KEY ) : Tocsin_Cipher::decrypt( $this->stored_key()['sealed'] );
 	}
 
 	/**
-	 * Whether a key is stored that was sealed under other salts; only entering it again helps.
+	 * Whether a key is stored that cannot be decrypted, because the salts have changed.
 	 */
 	public function is_key_undecryptable(): bool {
 		return ! $this->is_key_constant() && $this->has_key() && '' === $this->key();
 	}
 
 	/**
-	 * What to do about a key that is_key_lost(), for people.
+	 * Returns the message for a stored key that cannot be decrypted.
 	 */
 	public static function undecryptable_key_message(): string {
 		return __( 'The stored API key cannot be decrypted because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
 	}
 
 	/**
-	 * What to do when the key is in wp-config.php and the address is not, for people.
+	 * Returns the message for a key from wp-config.php without an address from there.
 	 */
 	public static function url_constant_message(): string {
 		return sprintf(
@@ -224,7 +223,7 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * How to change an address that a key from wp-config.php is bound to, for people.
+	 * Returns the message for a key from wp-config.php that is bound to a stored address.
 	 */
 	public static function legacy_address_message(): string {
 		return sprintf(
@@ -237,7 +236,7 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * What to do about a stored key that is for another origin, for people.
+	 * Returns the message for a stored key that is bound to another origin.
 	 *
 	 * @param string $origin The origin of the address.
 	 */
@@ -247,38 +246,38 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * What to do about a key without an address, for people.
+	 * Returns the message for a key without an address.
 	 */
 	private static function address_required_message(): string {
 		return __( 'Enter the gateway address together with the API key. A key is sent only to the server that it was entered for.', 'tocsin' );
 	}
 
 	/**
-	 * Whether a key is there, readable or not.
+	 * Whether there is a key, even if it cannot be decrypted.
 	 */
 	public function has_key(): bool {
 		return $this->is_key_constant() || '' !== $this->stored_key()['sealed'];
 	}
 
 	/**
-	 * Whether wp-config.php says the key, so that it cannot be changed here.
+	 * Whether the key is set in wp-config.php.
 	 */
 	public function is_key_constant(): bool {
 		return defined( 'TOCSIN_KEY' ) && '' !== TOCSIN_KEY;
 	}
 
 	/**
-	 * When the stored key was stored, in seconds since the epoch; 0 when there is none.
+	 * Returns when the key was stored, in seconds since the Unix epoch; 0 if unknown.
 	 */
 	public function key_saved_at(): int {
 		return $this->stored_key()['saved_at'];
 	}
 
 	/**
-	 * Stores the API key, sealed and bound to the origin of the address.
+	 * Stores the API key, encrypted and bound to the origin of the current address.
 	 *
 	 * @param string $key The key.
-	 * @return string What is wrong with it, for people; then nothing changes. Empty when it was stored.
+	 * @return string Error message for the user if nothing was stored; otherwise empty.
 	 */
 	public function save_key( string $key ): string {
 		$key     = trim( $key );
@@ -297,7 +296,7 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * What is wrong with a key, for people; empty when it can be stored.
+	 * Validates a key and returns an error message for the user; empty if it is valid.
 	 *
 	 * @param string $key The key.
 	 */
@@ -306,16 +305,16 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * Forgets the stored API key.
+	 * Deletes the stored API key.
 	 */
 	public function remove_key(): void {
 		delete_option( self::KEY );
 	}
 
 	/**
-	 * The option of the key, complete.
+	 * Returns the option of the key with all fields.
 	 *
-	 * @return array With sealed (string), saved_at (int) and bound (what Tocsin_Key_Origin made; empty when an older version stored the key).
+	 * @return array With sealed (encrypted key), saved_at (int) and bound (from Tocsin_Key_Origin::bind(); empty if stored by an older version).
 	 */
 	private function stored_key(): array {
 		$stored = get_option( self::KEY );
@@ -327,23 +326,23 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * Whether a template is on.
+	 * Whether a template is enabled.
 	 *
-	 * @param string $template_id Its id.
+	 * @param string $template_id Template id.
 	 */
 	public function is_enabled( string $template_id ): bool {
-		$choice = $this->saved_template( $template_id );
-		if ( isset( $choice['on'] ) ) {
-			return (bool) $choice['on'];
+		$saved = $this->saved_template( $template_id );
+		if ( isset( $saved['on'] ) ) {
+			return (bool) $saved['on'];
 		}
 		$template = $this->templates->find( $template_id );
 		return null !== $template && $template->is_enabled_by_default();
 	}
 
 	/**
-	 * The texts and the rank of a template: the owner's where there are some, else its own.
+	 * Returns the texts of a template: saved ones, otherwise the defaults.
 	 *
-	 * @param string $template_id Its id.
+	 * @param string $template_id Template id.
 	 * @return array With title, body, severity and category.
 	 */
 	public function texts( string $template_id ): array {
@@ -358,38 +357,38 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * Stores what the owner chose for a template.
+	 * Stores the settings of a template.
 	 *
-	 * What equals the template's own text is not stored, so that it follows updates and translations.
+	 * A text equal to the default is not stored, so that it follows updates and translations.
 	 *
-	 * @param string $template_id Its id.
-	 * @param bool   $is_on       Whether it listens.
-	 * @param array  $texts       Those of title, body, severity and category that are the owner's; the others are the template's own again.
-	 * @return bool False when there is no such template.
+	 * @param string $template_id Template id.
+	 * @param bool   $is_enabled  Whether it is enabled.
+	 * @param array  $texts       Any of title, body, severity and category; missing ones are reset to their defaults.
+	 * @return bool False if the template does not exist.
 	 */
-	public function save_template( string $template_id, bool $is_on, array $texts = array() ): bool {
+	public function save_template( string $template_id, bool $is_enabled, array $texts = array() ): bool {
 		$template = $this->templates->find( $template_id );
 		if ( null === $template ) {
 			return false;
 		}
-		$choice = array( 'on' => $is_on );
-		foreach ( $template->default_texts() as $field => $own ) {
+		$saved = array( 'on' => $is_enabled );
+		foreach ( $template->default_texts() as $field => $default ) {
 			$text = self::sanitize_text( $field, $texts[ $field ] ?? null );
-			if ( null !== $text && self::sanitize_text( $field, $own ) !== $text ) {
-				$choice[ $field ] = $text;
+			if ( null !== $text && self::sanitize_text( $field, $default ) !== $text ) {
+				$saved[ $field ] = $text;
 			}
 		}
-		update_option( self::TEMPLATES, array( $template_id => $choice ) + $this->saved_templates(), true );
-		// One that was switched on listens from now on.
+		update_option( self::TEMPLATES, array( $template_id => $saved ) + $this->saved_templates(), true );
+		// Attaches the template in this request if it was enabled.
 		do_action( 'tocsin_templates_changed' );
 		return true;
 	}
 
 	/**
-	 * A text or rank that may be stored, or null for the template's own.
+	 * Sanitizes a text, severity or category; null stands for the default.
 	 *
-	 * @param string $field Which.
-	 * @param mixed  $value What was entered.
+	 * @param string $field Name of the field.
+	 * @param mixed  $value Submitted value.
 	 */
 	private static function sanitize_text( string $field, $value ): ?string {
 		if ( ! is_string( $value ) ) {
@@ -408,20 +407,20 @@ final class Tocsin_Settings {
 	}
 
 	/**
-	 * What is stored for a template.
+	 * Returns the saved settings of a template.
 	 *
-	 * @param string $template_id Its id.
+	 * @param string $template_id Template id.
 	 */
 	private function saved_template( string $template_id ): array {
-		$choice = $this->saved_templates()[ $template_id ] ?? array();
-		return is_array( $choice ) ? $choice : array();
+		$saved = $this->saved_templates()[ $template_id ] ?? array();
+		return is_array( $saved ) ? $saved : array();
 	}
 
 	/**
-	 * What is stored for all templates.
+	 * Returns the saved settings of all templates.
 	 */
 	private function saved_templates(): array {
-		$choices = get_option( self::TEMPLATES, array() );
-		return is_array( $choices ) ? $choices : array();
+		$saved = get_option( self::TEMPLATES, array() );
+		return is_array( $saved ) ? $saved : array();
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * The check of a template.
+ * Validation of templates.
  *
  * @package Tocsin
  */
@@ -10,11 +10,11 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Finds what is wrong with a template, in words for its author. They are not translated: they stand in logs.
+ * Validates template fields. Error messages are for developers and appear in logs, so they are not translated.
  */
 final class Tocsin_Template_Validator {
 	/**
-	 * WordPress has no hooks with more arguments than this, and a wrong number should not go unseen.
+	 * Upper limit to detect mistakes; no hook of WordPress has more arguments.
 	 */
 	const MAX_ARITY = 20;
 
@@ -22,11 +22,11 @@ final class Tocsin_Template_Validator {
 	const META_FIELDS = array( 'label', 'type', 'arg_names', 'payload_arity' );
 
 	/**
-	 * Checks a template and fills in what was left out.
+	 * Validates fields and applies defaults.
 	 *
-	 * @param mixed $given What another plugin handed over.
-	 * @return array Every field that a Tocsin_Template has.
-	 * @throws InvalidArgumentException Names the field and what is expected there.
+	 * @param mixed $given Fields as passed by a plugin.
+	 * @return array All fields of a Tocsin_Template.
+	 * @throws InvalidArgumentException Names the invalid field and the expected value.
 	 */
 	public static function validate( $given ): array {
 		if ( ! is_array( $given ) ) {
@@ -73,9 +73,9 @@ final class Tocsin_Template_Validator {
 	}
 
 	/**
-	 * What a template has beyond the fields that are known, most often misspelt ones.
+	 * Returns the names of unknown fields, which are usually typos.
 	 *
-	 * @param array $given A template that was found valid.
+	 * @param array $given Fields of a valid template.
 	 * @return string[]
 	 */
 	public static function unknown_fields( array $given ): array {
@@ -87,52 +87,52 @@ final class Tocsin_Template_Validator {
 	}
 
 	/**
-	 * A text field.
+	 * Reads a string field.
 	 *
-	 * @param array  $from     The array that holds it.
-	 * @param string $field    Its name.
-	 * @param bool   $needed   Whether it must be there.
-	 * @param string $fallback What stands in for a missing or blank one.
-	 * @param string $prefix   How the message names the array.
-	 * @throws InvalidArgumentException When it is no text, or missing.
+	 * @param array  $from        The array that contains the field.
+	 * @param string $field       Name of the field.
+	 * @param bool   $is_required Whether the field is required.
+	 * @param string $fallback    Default for a missing or empty value.
+	 * @param string $prefix      Prefix of the name in messages.
+	 * @throws InvalidArgumentException If it is not a string, or missing.
 	 */
-	private static function string_field( array $from, string $field, bool $needed = false, string $fallback = '', string $prefix = '' ): string {
+	private static function string_field( array $from, string $field, bool $is_required = false, string $fallback = '', string $prefix = '' ): string {
 		$value = $from[ $field ] ?? '';
 		if ( ! is_string( $value ) ) {
 			throw new InvalidArgumentException( $prefix . $field . ' must be a string, not ' . self::describe_value( $value ) . '.' );
 		}
 		$value = trim( $value );
-		if ( '' === $value && $needed ) {
+		if ( '' === $value && $is_required ) {
 			throw new InvalidArgumentException( $prefix . $field . ' is required and must be a non-empty string.' );
 		}
 		return '' === $value ? $fallback : $value;
 	}
 
 	/**
-	 * A field with few possible values.
+	 * Reads a field with a fixed set of values.
 	 *
-	 * @param array  $from     The array that holds it.
-	 * @param string $field    Its name.
-	 * @param array  $allowed  The values.
-	 * @param string $fallback What stands in for a missing one.
-	 * @param string $prefix   How the message names the array.
-	 * @throws InvalidArgumentException When it is another value.
+	 * @param array  $from     The array that contains the field.
+	 * @param string $field    Name of the field.
+	 * @param array  $allowed  Allowed values.
+	 * @param string $fallback Default for a missing value.
+	 * @param string $prefix   Prefix of the name in messages.
+	 * @throws InvalidArgumentException If the value is not allowed.
 	 */
 	private static function enum_field( array $from, string $field, array $allowed, string $fallback, string $prefix = '' ): string {
 		$value = $from[ $field ] ?? $fallback;
 		if ( ! in_array( $value, $allowed, true ) ) {
-			$words = implode( ', ', array_filter( $allowed ) );
-			throw new InvalidArgumentException( $prefix . $field . ' must be one of ' . $words . ', not ' . self::describe_value( $value ) . '.' );
+			$list = implode( ', ', array_filter( $allowed ) );
+			throw new InvalidArgumentException( $prefix . $field . ' must be one of ' . $list . ', not ' . self::describe_value( $value ) . '.' );
 		}
 		return $value;
 	}
 
 	/**
-	 * A field that is true or false.
+	 * Reads a boolean field.
 	 *
-	 * @param array  $from  The array that holds it.
-	 * @param string $field Its name.
-	 * @throws InvalidArgumentException When it is neither.
+	 * @param array  $from  The array that contains the field.
+	 * @param string $field Name of the field.
+	 * @throws InvalidArgumentException If it is not a boolean.
 	 */
 	private static function boolean_field( array $from, string $field ): bool {
 		$value = $from[ $field ] ?? false;
@@ -143,11 +143,11 @@ final class Tocsin_Template_Validator {
 	}
 
 	/**
-	 * A field that can be called.
+	 * Reads a callable field.
 	 *
-	 * @param array  $from  The array that holds it.
-	 * @param string $field Its name.
-	 * @throws InvalidArgumentException When it cannot be called.
+	 * @param array  $from  The array that contains the field.
+	 * @param string $field Name of the field.
+	 * @throws InvalidArgumentException If it is not callable.
 	 */
 	private static function callable_field( array $from, string $field ): ?callable {
 		$value = $from[ $field ] ?? null;
@@ -158,10 +158,10 @@ final class Tocsin_Template_Validator {
 	}
 
 	/**
-	 * The names of the arguments.
+	 * Reads the names of the arguments.
 	 *
-	 * @param array $meta The hook_meta.
-	 * @throws InvalidArgumentException When one is no name, or two are the same.
+	 * @param array $meta The field hook_meta.
+	 * @throws InvalidArgumentException If a name is invalid or not unique.
 	 */
 	private static function arg_names( array $meta ): array {
 		$names = $meta['arg_names'] ?? array();
@@ -183,11 +183,11 @@ final class Tocsin_Template_Validator {
 	}
 
 	/**
-	 * How many arguments go into the payload.
+	 * Reads the number of arguments to send.
 	 *
-	 * @param array $meta     The hook_meta.
-	 * @param int   $fallback How many names there are.
-	 * @throws InvalidArgumentException When it is no such number.
+	 * @param array $meta     The field hook_meta.
+	 * @param int   $fallback Number of argument names.
+	 * @throws InvalidArgumentException If it is not an integer in range.
 	 */
 	private static function payload_arity( array $meta, int $fallback ): int {
 		$arity = $meta['payload_arity'] ?? $fallback;
@@ -198,7 +198,7 @@ final class Tocsin_Template_Validator {
 	}
 
 	/**
-	 * What a wrong value is, without showing more of it than helps.
+	 * Describes an invalid value for a message.
 	 *
 	 * @param mixed $value The value.
 	 */
@@ -206,6 +206,6 @@ final class Tocsin_Template_Validator {
 		if ( is_string( $value ) ) {
 			return '"' . substr( $value, 0, 40 ) . '"';
 		}
-		return is_int( $value ) || is_bool( $value ) ? var_export( $value, true ) : gettype( $value ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_var_export -- Shows a wrong number as PHP writes it.
+		return is_int( $value ) || is_bool( $value ) ? var_export( $value, true ) : gettype( $value ); // phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_var_export -- Prints a number or boolean as PHP code.
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * One template.
+ * Template.
  *
  * @package Tocsin
  */
@@ -10,14 +10,14 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * A template that was found valid. Made by from_array() only, so whoever holds one need not check it again.
+ * A validated template. Created only by from_array(), so that an instance is always valid.
  */
 final class Tocsin_Template {
 	const SEVERITIES = array( '', 'info', 'warning', 'error', 'critical' );
 	const CATEGORIES = array( 'info', 'task', 'promo' );
 
 	/**
-	 * The fields, complete.
+	 * All fields, with defaults applied.
 	 *
 	 * @var array
 	 */
@@ -26,26 +26,26 @@ final class Tocsin_Template {
 	/**
 	 * Use from_array().
 	 *
-	 * @param array $fields Valid fields, complete.
+	 * @param array $fields Validated fields, with defaults applied.
 	 */
 	private function __construct( array $fields ) {
 		$this->fields = $fields;
 	}
 
 	/**
-	 * Checks a template and fills in what was left out.
+	 * Validates fields and applies defaults.
 	 *
-	 * @param mixed $given What another plugin handed over.
-	 * @throws InvalidArgumentException Names the field and what is expected there.
+	 * @param mixed $given Fields as passed by a plugin.
+	 * @throws InvalidArgumentException Names the invalid field and the expected value.
 	 */
 	public static function from_array( $given ): self {
 		return new self( Tocsin_Template_Validator::validate( $given ) );
 	}
 
 	/**
-	 * Whether another template says the same, so that registering twice does no harm. Callbacks do not count: PHP cannot compare them.
+	 * Whether two templates are equal, so that registering one twice is allowed. Callbacks are ignored, because PHP cannot compare closures.
 	 *
-	 * @param self $other The other.
+	 * @param self $other The other template.
 	 */
 	public function equals( self $other ): bool {
 		$callbacks = array(
@@ -56,70 +56,70 @@ final class Tocsin_Template {
 	}
 
 	/**
-	 * By what the settings and the log know it.
+	 * Returns the identifier used in settings and log.
 	 */
 	public function id(): string {
 		return $this->fields['id'];
 	}
 
 	/**
-	 * A dashicon's class.
+	 * Returns the class name of the dashicon.
 	 */
 	public function icon(): string {
 		return $this->fields['icon'];
 	}
 
 	/**
-	 * What the owner sees in the list.
+	 * Returns the name in the list of templates.
 	 */
 	public function title(): string {
 		return $this->fields['title'];
 	}
 
 	/**
-	 * The hook it listens to.
+	 * Returns the name of the hook.
 	 */
 	public function hook_name(): string {
 		return $this->fields['hook_name'];
 	}
 
 	/**
-	 * When it rings, in a sentence.
+	 * Returns the sentence that says when the notification is sent.
 	 */
 	public function description(): string {
 		return $this->fields['description'];
 	}
 
 	/**
-	 * The group that it stands in; may be empty.
+	 * Returns the group in the list of templates; may be empty.
 	 */
 	public function scenario_name(): string {
 		return $this->fields['scenario_name'];
 	}
 
 	/**
-	 * The slug of the plugin without which it makes no sense; may be empty.
+	 * Returns the slug of the required plugin; may be empty.
 	 */
 	public function required_plugin(): string {
 		return $this->fields['required_plugin'];
 	}
 
 	/**
-	 * What the hook is called in front of people.
+	 * Returns the human-readable name of the hook.
 	 */
 	public function label(): string {
 		return $this->fields['label'];
 	}
 
 	/**
-	 * Either action or filter.
+	 * Returns the type of the hook: action or filter.
 	 */
 	public function type(): string {
 		return $this->fields['type'];
 	}
 
 	/**
-	 * The names of the hook's arguments, in their order.
+	 * Returns the names of the hook's arguments, in order.
 	 *
 	 * @return string[]
 	 */
@@ -128,21 +128,21 @@ final class Tocsin_Template {
 	}
 
 	/**
-	 * How many of the hook's arguments go into the payload.
+	 * Returns the number of arguments to send.
 	 */
 	public function payload_arity(): int {
 		return $this->fields['payload_arity'];
 	}
 
 	/**
-	 * How many arguments to ask WordPress for. One at least: a filter's value has to be handed on.
+	 * Returns the number of arguments to accept from the hook. At least one: a filter must return its value.
 	 */
 	public function accepted_args(): int {
 		return max( 1, $this->payload_arity(), count( $this->arg_names() ) );
 	}
 
 	/**
-	 * The texts and the rank that hold until the owner chooses others.
+	 * Returns the default texts, severity and category.
 	 *
 	 * @return array With title, body, severity and category.
 	 */
@@ -156,45 +156,45 @@ final class Tocsin_Template {
 	}
 
 	/**
-	 * Whether it is on until the owner chooses.
+	 * Whether the template is enabled by default.
 	 */
 	public function is_enabled_by_default(): bool {
 		return $this->fields['enabled'];
 	}
 
 	/**
-	 * The hook's arguments by name, as they came; with `map`, what the template makes of them.
+	 * Returns the hook's arguments by name, or the result of `map`.
 	 *
-	 * @param array $args The arguments in their order; may be fewer than announced.
+	 * @param array $args The arguments in order; may be fewer than the template declares.
 	 */
 	public function named_args( array $args ): array {
 		if ( null !== $this->fields['map'] ) {
 			$mapped = call_user_func( $this->fields['map'], $args );
-			// Not made an array of: that would lay an object open, with what it keeps to itself.
+			// Casting an object to an array would expose its private properties.
 			return is_array( $mapped ) ? $mapped : array( $this->arg_name( 0 ) => $mapped );
 		}
 		$named = array();
-		// Only a name can tell that an argument is a secret, and a hook that speaks of passwords or cookies hands one over.
-		$most = Tocsin_Redactor::is_secret_name( $this->hook_name() ) ? min( $this->payload_arity(), count( $this->arg_names() ) ) : $this->payload_arity();
-		foreach ( array_slice( array_values( $args ), 0, $most ) as $position => $value ) {
+		// Secrets are recognized by name, and hooks about passwords or cookies pass secrets, so their unnamed arguments are omitted.
+		$count = Tocsin_Redactor::is_secret_name( $this->hook_name() ) ? min( $this->payload_arity(), count( $this->arg_names() ) ) : $this->payload_arity();
+		foreach ( array_slice( array_values( $args ), 0, $count ) as $position => $value ) {
 			$named[ $this->arg_name( $position ) ] = $value;
 		}
 		return $named;
 	}
 
 	/**
-	 * By what name an argument goes.
+	 * Returns the name of an argument.
 	 *
-	 * @param int $position Its place, from 0.
+	 * @param int $position Position, from 0.
 	 */
 	private function arg_name( int $position ): string {
 		return $this->arg_names()[ $position ] ?? 'arg_' . ( $position + 1 );
 	}
 
 	/**
-	 * Whether this time is one to speak of.
+	 * Whether the condition of the template is met.
 	 *
-	 * @param array $named What named() gave.
+	 * @param array $named Return value of named_args().
 	 */
 	public function should_send( array $named ): bool {
 		return null === $this->fields['condition'] || (bool) call_user_func( $this->fields['condition'], $named );

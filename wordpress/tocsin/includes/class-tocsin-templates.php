@@ -1,6 +1,6 @@
 <?php
 /**
- * The registry of templates.
+ * Template registry.
  *
  * @package Tocsin
  */
@@ -10,33 +10,33 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Knows every template, and which of them make sense on this site.
+ * Holds all registered templates and determines which of them are visible on this site.
  */
 final class Tocsin_Templates {
 	/**
-	 * Templates by id, in the order in which they came.
+	 * Templates by id, in the order of registration.
 	 *
 	 * @var Tocsin_Template[]
 	 */
 	private array $templates = array();
 
 	/**
-	 * Whether the action is being fired: templates that come now are announced together.
+	 * Whether the action is being fired. Templates registered meanwhile are announced together.
 	 *
 	 * @var bool
 	 */
 	private bool $collecting = false;
 
 	/**
-	 * Callbacks of the action that are guarded, by priority and name.
+	 * Callbacks of the action that have been wrapped, by priority and name.
 	 *
 	 * @var array
 	 */
-	private array $guarded = array();
+	private array $wrapped = array();
 
 	/**
-	 * Templates are collected as soon as translations can be loaded, so that what happens in `init` is heard. Once more later, for plugins that
-	 * attach to the action in `init` themselves.
+	 * Collects templates at the start of `init`, when translations can be loaded and before other hooks of `init` fire. Again later, for
+	 * plugins that attach to the action during `init`.
 	 */
 	public function boot(): void {
 		add_action( 'init', array( $this, 'collect' ), PHP_INT_MIN );
@@ -44,7 +44,7 @@ final class Tocsin_Templates {
 	}
 
 	/**
-	 * Lets plugins register their templates, each callback once per request.
+	 * Fires the registration action. Each callback runs once per request.
 	 */
 	public function collect(): void {
 		if ( ! $this->wrap_callbacks() ) {
@@ -53,32 +53,33 @@ final class Tocsin_Templates {
 		$known            = count( $this->templates );
 		$this->collecting = true;
 		/**
-		 * Register templates here, with tocsin_register_template().
+		 * Fires when plugins can register templates with tocsin_register_template().
 		 */
 		do_action( 'tocsin_register_templates' );
 		$this->collecting = false;
 		if ( count( $this->templates ) > $known ) {
 			/**
-			 * Says that templates came, also late ones. For the companion's own parts.
+			 * Fires when templates were registered or their settings have changed. Internal.
 			 */
 			do_action( 'tocsin_templates_changed' );
 		}
 	}
 
 	/**
-	 * Lets every callback of the action run once, also behind one that throws. They keep their names, so whoever removes one still finds it.
+	 * Wraps new callbacks of the action, so that each runs once and an exception does not prevent the others. They keep their ids, so that
+	 * remove_action() still works.
 	 *
-	 * @return bool Whether there are some that have not run yet.
+	 * @return bool Whether there are callbacks that have not run yet.
 	 */
 	private function wrap_callbacks(): bool {
 		global $wp_filter;
 		$has_new = false;
 		foreach ( $wp_filter['tocsin_register_templates']->callbacks ?? array() as $priority => $callbacks ) {
 			foreach ( $callbacks as $name => $callback ) {
-				if ( isset( $this->guarded[ $priority ][ $name ] ) ) {
+				if ( isset( $this->wrapped[ $priority ][ $name ] ) ) {
 					continue;
 				}
-				$this->guarded[ $priority ][ $name ] = true;
+				$this->wrapped[ $priority ][ $name ] = true;
 
 				$has_new = true;
 				$wp_filter['tocsin_register_templates']->callbacks[ $priority ][ $name ]['function'] = self::run_once( $callback['function'] );
@@ -88,9 +89,9 @@ final class Tocsin_Templates {
 	}
 
 	/**
-	 * A callback that does nothing the second time and never throws.
+	 * Returns a callback that runs only once and never throws.
 	 *
-	 * @param callable $callback What a plugin attached.
+	 * @param callable $callback The callback of a plugin.
 	 */
 	private static function run_once( $callback ): callable {
 		$has_run = false;
@@ -108,10 +109,10 @@ final class Tocsin_Templates {
 	}
 
 	/**
-	 * Takes a template in. A wrong one is refused with a notice for its author and does no harm.
+	 * Registers a template. An invalid one is rejected with a notice for the developer.
 	 *
-	 * @param mixed  $given  The fields.
-	 * @param string $caller The function that the author called.
+	 * @param mixed  $given  Template fields.
+	 * @param string $caller Function to name in the notice.
 	 */
 	public function register( $given, string $caller = __METHOD__ ): bool {
 		try {
@@ -138,7 +139,7 @@ final class Tocsin_Templates {
 	}
 
 	/**
-	 * Every template, also of plugins that are not active.
+	 * Returns all templates, including those of inactive plugins.
 	 *
 	 * @return Tocsin_Template[] By id.
 	 */
@@ -147,7 +148,7 @@ final class Tocsin_Templates {
 	}
 
 	/**
-	 * The templates that make sense on this site.
+	 * Returns the templates whose required plugin is active.
 	 *
 	 * @return Tocsin_Template[] By id.
 	 */
@@ -160,16 +161,16 @@ final class Tocsin_Templates {
 	}
 
 	/**
-	 * One template.
+	 * Returns a template, or null.
 	 *
-	 * @param string $id Its id.
+	 * @param string $id Template id.
 	 */
 	public function find( string $id ): ?Tocsin_Template {
 		return $this->templates[ $id ] ?? null;
 	}
 
 	/**
-	 * The slugs of the plugins that are active here: the folder's name, or the file's without .php.
+	 * Returns the slugs of active plugins: the folder name, or the file name without .php.
 	 *
 	 * @return string[]
 	 */
@@ -183,7 +184,7 @@ final class Tocsin_Templates {
 			$slugs[] = false === strpos( $file, '/' ) ? basename( $file, '.php' ) : strtok( $file, '/' );
 		}
 		/**
-		 * The plugins that count as active. A slug that is added makes the templates visible that require it.
+		 * Filters the slugs of active plugins. Adding a slug shows the templates that require it.
 		 *
 		 * @param string[] $slugs Slugs of plugins.
 		 */

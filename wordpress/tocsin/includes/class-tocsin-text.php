@@ -10,56 +10,56 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Fills placeholders such as {order}, {order.total} or {site_name}, and keeps to the contract's lengths.
+ * Replaces placeholders such as {order}, {order.total} or {site_name}, and truncates texts to the limits of the contract.
  */
 final class Tocsin_Text {
 	const MAX_TITLE = 140;
 	const MAX_BODY  = 2000;
 
 	/**
-	 * What speaks for a thing with several fields where only its name is asked for, best first.
+	 * Fields that represent an array in a text, in order of preference.
 	 */
 	const REPRESENTATIVE_FIELDS = array( 'title', 'name', 'number', 'message', 'label', 'code', 'id' );
 
 	/**
-	 * A title: one line.
+	 * Renders a title as a single line.
 	 *
-	 * @param string $text   The text with placeholders.
+	 * @param string $text   Text with placeholders.
 	 * @param array  $values Described arguments by name.
 	 */
 	public static function title( string $text, array $values ): string {
-		list( $filled, $asked, $found ) = self::fill( str_replace( "\n", ' ', $text ), $values );
+		list( $filled, $placeholders, $found ) = self::fill( str_replace( "\n", ' ', $text ), $values );
 
-		$line = $asked > $found ? self::close_gaps( $filled ) : $filled;
+		$line = $placeholders > $found ? self::close_gaps( $filled ) : $filled;
 		return self::truncate( trim( (string) preg_replace( '/\s+/u', ' ', $line ) ), self::MAX_TITLE );
 	}
 
 	/**
-	 * A body: lines that say nothing because all their placeholders are empty are left out.
+	 * Renders a body. Lines in which no placeholder has a value are removed.
 	 *
-	 * @param string $text   The text with placeholders.
+	 * @param string $text   Text with placeholders.
 	 * @param array  $values Described arguments by name.
 	 */
 	public static function body( string $text, array $values ): string {
 		$lines = explode( "\n", str_replace( array( "\r\n", "\r" ), "\n", $text ) );
 		$kept  = array();
 		foreach ( $lines as $line ) {
-			list( $filled, $asked, $found ) = self::fill( $line, $values );
-			if ( 0 === $asked || $found > 0 ) {
-				$kept[] = $asked > $found ? self::close_gaps( $filled ) : rtrim( $filled );
+			list( $filled, $placeholders, $found ) = self::fill( $line, $values );
+			if ( 0 === $placeholders || $found > 0 ) {
+				$kept[] = $placeholders > $found ? self::close_gaps( $filled ) : rtrim( $filled );
 			}
 		}
 		return self::truncate( trim( (string) preg_replace( '/\n{3,}/', "\n\n", implode( "\n", $kept ) ) ), self::MAX_BODY );
 	}
 
 	/**
-	 * Cuts by characters, never through one.
+	 * Truncates a text to a number of characters.
 	 *
 	 * @param string $text  The text.
-	 * @param int    $limit How many characters may stay.
+	 * @param int    $limit Maximum number of characters.
 	 */
 	public static function truncate( string $text, int $limit ): string {
-		// strlen() is never smaller than the number of characters, and is free.
+		// strlen() is never smaller than the number of characters, and takes constant time.
 		if ( strlen( $text ) <= $limit || mb_strlen( $text, 'UTF-8' ) <= $limit ) {
 			return $text;
 		}
@@ -67,8 +67,7 @@ final class Tocsin_Text {
 	}
 
 	/**
-	 * Puts a replacement character where bytes are no valid UTF-8, and takes out control characters: in a terminal they are commands, and
-	 * a log is read in one. Every PHP can do it this way, also without mbstring.
+	 * Replaces invalid UTF-8 and removes control characters, which a terminal would interpret when a log is printed. Works without mbstring.
 	 *
 	 * @param string $text Any bytes.
 	 */
@@ -80,20 +79,20 @@ final class Tocsin_Text {
 	}
 
 	/**
-	 * Fills the placeholders of one line.
+	 * Replaces the placeholders of one line.
 	 *
 	 * @param string $line   The line.
 	 * @param array  $values Described arguments by name.
-	 * @return array The line, how many placeholders there were, and how many had a value.
+	 * @return array The line, the number of placeholders, and the number of those with a value.
 	 */
 	private static function fill( string $line, array $values ): array {
-		$asked  = 0;
-		$found  = 0;
-		$filled = preg_replace_callback(
+		$placeholders = 0;
+		$found        = 0;
+		$filled       = preg_replace_callback(
 			'/\{([A-Za-z0-9_][A-Za-z0-9_ \-]*(?:\.[A-Za-z0-9_ \-]+)*)\}/',
-			static function ( array $hit ) use ( $values, &$asked, &$found ) {
-				$value = self::lookup( $hit[1], $values );
-				++$asked;
+			static function ( array $match ) use ( $values, &$placeholders, &$found ) {
+				$value = self::lookup( $match[1], $values );
+				++$placeholders;
 				if ( '' !== $value ) {
 					++$found;
 				}
@@ -101,13 +100,13 @@ final class Tocsin_Text {
 			},
 			$line
 		);
-		return array( (string) $filled, $asked, $found );
+		return array( (string) $filled, $placeholders, $found );
 	}
 
 	/**
-	 * The text of one placeholder; empty when there is none.
+	 * Returns the value of a placeholder as text; empty if there is none.
 	 *
-	 * @param string $path   A name, or a name and fields with dots between.
+	 * @param string $path   A name, or a name and fields separated by dots.
 	 * @param array  $values Described arguments by name.
 	 */
 	private static function lookup( string $path, array $values ): string {
@@ -122,9 +121,9 @@ final class Tocsin_Text {
 	}
 
 	/**
-	 * Placeholders that every template has.
+	 * Returns the value of a placeholder that is available in every template.
 	 *
-	 * @param string $name The placeholder.
+	 * @param string $name Name of the placeholder.
 	 */
 	private static function site_value( string $name ): string {
 		switch ( $name ) {
@@ -144,7 +143,7 @@ final class Tocsin_Text {
 	}
 
 	/**
-	 * A described value as people read it.
+	 * Converts a described value to text.
 	 *
 	 * @param mixed $value The value.
 	 */
@@ -162,18 +161,18 @@ final class Tocsin_Text {
 		}
 		$parts = array();
 		foreach ( $value as $key => $part ) {
-			$said = self::to_string( $part );
-			if ( '' !== $said ) {
-				$parts[] = is_int( $key ) ? $said : $key . ': ' . $said;
+			$text = self::to_string( $part );
+			if ( '' !== $text ) {
+				$parts[] = is_int( $key ) ? $text : $key . ': ' . $text;
 			}
 		}
 		return implode( array_keys( $value ) === range( 0, count( $value ) - 1 ) ? ', ' : "\n", $parts );
 	}
 
 	/**
-	 * Closes the gaps that missing values leave: empty brackets and quotes, double spaces, a mark with nothing on one side.
+	 * Removes what missing values leave over: empty brackets and quotes, double spaces, leading and trailing punctuation.
 	 *
-	 * @param string $line A line in which something is missing.
+	 * @param string $line A line with missing values.
 	 */
 	private static function close_gaps( string $line ): string {
 		$line = (string) preg_replace( '/\(\s*\)|\[\s*\]|"\s*"|“\s*”|«\s*»/u', '', $line );

@@ -1,6 +1,6 @@
 <?php
 /**
- * Updates.
+ * Available and installed updates.
  *
  * @package Tocsin
  */
@@ -10,38 +10,38 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Reads what WordPress keeps about updates. It looks several times a day; each version is told of once.
+ * Reads the results of WordPress's update checks. WordPress checks several times a day; each version is reported once.
  */
 final class Tocsin_Updates {
 	const OPTION = 'tocsin_known_updates';
 
 	/**
-	 * The updates that were not told of yet, as texts such as "Akismet 5.3". They count as told from now on.
+	 * Returns updates that have not been reported yet, such as "Akismet 5.3", and marks them as reported.
 	 *
 	 * @param string $kind  One of core, plugins, themes.
-	 * @param mixed  $found The transient that WordPress keeps about them.
+	 * @param mixed  $found The transient with the result of the update check.
 	 * @return string[]
 	 */
 	public static function new_updates( string $kind, $found ): array {
 		$offers = is_object( $found ) ? ( 'core' === $kind ? ( $found->updates ?? null ) : ( $found->response ?? null ) ) : null;
-		// WordPress notes the time before it asks; there is no list then.
+		// Before the check WordPress saves the transient with the time only, without a list.
 		if ( ! is_array( $offers ) ) {
 			return array();
 		}
-		$current = 'core' === $kind ? self::core( $offers ) : self::plugins_or_themes( $kind, $offers );
-		$known   = (array) get_option( self::OPTION, array() );
-		$told    = (array) ( $known[ $kind ] ?? array() );
-		if ( array_keys( $current ) !== $told ) {
+		$current  = 'core' === $kind ? self::core( $offers ) : self::plugins_or_themes( $kind, $offers );
+		$known    = (array) get_option( self::OPTION, array() );
+		$reported = (array) ( $known[ $kind ] ?? array() );
+		if ( array_keys( $current ) !== $reported ) {
 			update_option( self::OPTION, array( $kind => array_keys( $current ) ) + $known, false );
 		}
-		return array_values( array_diff_key( $current, array_flip( $told ) ) );
+		return array_values( array_diff_key( $current, array_flip( $reported ) ) );
 	}
 
 	/**
-	 * Newer versions of WordPress.
+	 * Returns newer versions of WordPress.
 	 *
-	 * @param array $offers What WordPress found.
-	 * @return string[] Texts by version.
+	 * @param array $offers Updates offered by WordPress.
+	 * @return string[] Names by version.
 	 */
 	private static function core( array $offers ): array {
 		$versions = array();
@@ -54,11 +54,11 @@ final class Tocsin_Updates {
 	}
 
 	/**
-	 * Newer versions of plugins or themes.
+	 * Returns newer versions of plugins or themes.
 	 *
 	 * @param string $kind   Either plugins or themes.
-	 * @param array  $offers What WordPress found, by file or folder.
-	 * @return string[] Texts by file or folder and version.
+	 * @param array  $offers Updates offered by WordPress, by file or folder.
+	 * @return string[] Names by file or folder and version.
 	 */
 	private static function plugins_or_themes( string $kind, array $offers ): array {
 		$versions = array();
@@ -71,28 +71,28 @@ final class Tocsin_Updates {
 	}
 
 	/**
-	 * What was updated just now.
+	 * Returns the plugins or themes that were updated.
 	 *
-	 * @param mixed $done The second argument of upgrader_process_complete.
-	 * @return array With updated (texts) and kind.
+	 * @param mixed $upgrade The second argument of upgrader_process_complete.
+	 * @return array With updated (names with versions) and kind.
 	 */
-	public static function installed( $done ): array {
-		$done = is_array( $done ) ? $done : array();
-		$kind = ( $done['type'] ?? '' ) . 's';
-		$said = array();
-		if ( 'update' === ( $done['action'] ?? '' ) && in_array( $kind, array( 'plugins', 'themes' ), true ) ) {
-			foreach ( array_filter( (array) ( $done[ $kind ] ?? $done[ $done['type'] ] ?? array() ), 'is_string' ) as $part ) {
-				$said[] = trim( self::name( $kind, $part ) . ' ' . self::version( $kind, $part ) );
+	public static function installed( $upgrade ): array {
+		$upgrade = is_array( $upgrade ) ? $upgrade : array();
+		$kind    = ( $upgrade['type'] ?? '' ) . 's';
+		$updated = array();
+		if ( 'update' === ( $upgrade['action'] ?? '' ) && in_array( $kind, array( 'plugins', 'themes' ), true ) ) {
+			foreach ( array_filter( (array) ( $upgrade[ $kind ] ?? $upgrade[ $upgrade['type'] ] ?? array() ), 'is_string' ) as $part ) {
+				$updated[] = trim( self::name( $kind, $part ) . ' ' . self::version( $kind, $part ) );
 			}
 		}
 		return array(
-			'updated' => $said,
+			'updated' => $updated,
 			'kind'    => $kind,
 		);
 	}
 
 	/**
-	 * The name of a plugin or theme.
+	 * Returns the name of a plugin or theme.
 	 *
 	 * @param string $kind Either plugins or themes.
 	 * @param string $part A plugin's file or a theme's folder.
@@ -106,7 +106,7 @@ final class Tocsin_Updates {
 	}
 
 	/**
-	 * The version that is installed.
+	 * Returns the installed version of a plugin or theme.
 	 *
 	 * @param string $kind Either plugins or themes.
 	 * @param string $part A plugin's file or a theme's folder.

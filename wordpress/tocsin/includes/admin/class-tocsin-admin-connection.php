@@ -10,7 +10,7 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Where the gateway is, with which key, whether it answers, and how sending goes.
+ * Form for gateway address and API key, monitoring check, and status of the queue.
  */
 final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 
@@ -18,36 +18,36 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	const CHECK = 'tocsin_monitoring_check';
 
 	/**
-	 * The parts of the plugin.
+	 * The plugin's services.
 	 *
 	 * @var Tocsin_Companion
 	 */
 	private Tocsin_Companion $companion;
 
 	/**
-	 * Takes the parts.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 * @param Tocsin_Companion $companion The plugin's services.
 	 */
 	public function __construct( Tocsin_Companion $companion ) {
 		$this->companion = $companion;
 	}
 
 	/**
-	 * Its name in menu and heading.
+	 * Name of the screen in menu and heading.
 	 */
 	public function name(): string {
 		return __( 'Connection', 'tocsin' );
 	}
 
 	/**
-	 * No screen options.
+	 * Does nothing: the screen has no options.
 	 */
 	public function load(): void {
 	}
 
 	/**
-	 * What its forms do.
+	 * Handlers of the forms.
 	 *
 	 * @return array<string, callable(): void>
 	 */
@@ -78,7 +78,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Address and key.
+	 * Prints the form for address and key.
 	 */
 	private function render_form(): void {
 		$settings = $this->companion->settings();
@@ -110,7 +110,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * The key goes in and never comes out again.
+	 * Prints the field of the key. The stored key is never printed.
 	 */
 	private function render_key_field(): void {
 		$settings = $this->companion->settings();
@@ -145,23 +145,23 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Where the key goes, in a sentence.
+	 * Returns a sentence with the origin that the key is sent to.
 	 */
 	private function key_destination(): string {
 		$settings = $this->companion->settings();
 		if ( '' === $settings->key_origin() ) {
 			return '';
 		}
-		$words = $settings->is_key_constant()
+		$sentence = $settings->is_key_constant()
 			/* translators: %s: scheme, host and port of an address. */
 			? __( 'It is sent only to %s.', 'tocsin' )
 			/* translators: %s: scheme, host and port of an address. */
 			: __( 'It is sent only to %s. To use another server, enter the key again.', 'tocsin' );
-		return sprintf( $words, $settings->key_origin() );
+		return sprintf( $sentence, $settings->key_origin() );
 	}
 
 	/**
-	 * The button that tries it.
+	 * Prints the button for the monitoring check.
 	 */
 	private function render_check(): void {
 		$settings = $this->companion->settings();
@@ -184,11 +184,11 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Saves address and key together, each only where wp-config.php leaves it open.
+	 * Saves address and key together, except those set in wp-config.php.
 	 */
 	public function save(): void {
 		$settings = $this->companion->settings();
-		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Tocsin_Admin has checked the nonce; the settings refuse what is no address or key.
+		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Tocsin_Admin has checked the nonce; Tocsin_Settings validates address and key.
 		$url      = isset( $_POST['url'] ) && is_string( $_POST['url'] ) ? wp_unslash( $_POST['url'] ) : $settings->url();
 		$key      = isset( $_POST['key'] ) && is_string( $_POST['key'] ) ? wp_unslash( $_POST['key'] ) : '';
 		$problems = $settings->save_connection( $url, $key, isset( $_POST['remove_key'] ) );
@@ -201,7 +201,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Sends the monitoring check and keeps its result in words.
+	 * Sends the monitoring check and stores its result as a notice.
 	 */
 	public function check(): void {
 		$is_accepted = $this->companion->send_monitoring_check();
@@ -210,7 +210,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 			Tocsin_Admin_Notices::add(
 				'success',
 				__( 'The gateway accepted the monitoring check.', 'tocsin' ),
-				Tocsin_Admin_Labels::delivery_status( $result->response() )
+				Tocsin_Admin_Labels::delivery_status( $result->body() )
 			);
 			return;
 		}
@@ -218,7 +218,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Over plain http anybody on the way reads key and messages; on this machine or a private name it is usual.
+	 * Warns if key and notifications are sent over plain HTTP, except to a host in the local network.
 	 */
 	private function warn_about_plain_http(): void {
 		$url  = $this->companion->settings()->url();
@@ -236,9 +236,9 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Whether a host is this machine or in a network that is not the internet.
+	 * Whether a host is this machine or in a private network.
 	 *
-	 * @param string $host Host name or address.
+	 * @param string $host Host name or IP address.
 	 */
 	private static function is_local( string $host ): bool {
 		$host = trim( strtolower( $host ), '[]' );
@@ -249,7 +249,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Says that wp-config.php decides.
+	 * Prints a hint that a value is set in wp-config.php.
 	 *
 	 * @param string $name Name of the constant.
 	 */

@@ -1,6 +1,6 @@
 <?php
 /**
- * An example of a template, to be sent the real way.
+ * Example events.
  *
  * @package Tocsin
  */
@@ -10,20 +10,20 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Makes an event with sample values. It says of itself that it is an example.
+ * Creates an event with sample values, marked as an example.
  */
 final class Tocsin_Admin_Example {
 
 	/**
-	 * Placeholders that every template has; Tocsin_Text fills them.
+	 * Placeholders that are available in every template; Tocsin_Text provides their values.
 	 */
 	const SITE_PLACEHOLDERS = array( 'site_name', 'site_url', 'site_host', 'date', 'time' );
 
 	/**
-	 * The event for the queue.
+	 * Returns an example event for the queue.
 	 *
 	 * @param Tocsin_Template       $template The template.
-	 * @param array<string, string> $texts    Its texts as they are saved.
+	 * @param array<string, string> $texts    Saved texts of the template.
 	 * @return array<string, mixed>
 	 */
 	public static function event( Tocsin_Template $template, array $texts ): array {
@@ -46,7 +46,7 @@ final class Tocsin_Admin_Example {
 	}
 
 	/**
-	 * What may stand in braces for a template: what its own texts use, its arguments, and the site.
+	 * Returns the placeholders of a template: those in its default texts, its arguments, and those of the site.
 	 *
 	 * @param Tocsin_Template $template The template.
 	 * @return string[]
@@ -56,7 +56,7 @@ final class Tocsin_Admin_Example {
 	}
 
 	/**
-	 * The placeholders in title and body.
+	 * Returns the placeholders in title and body.
 	 *
 	 * @param array<string, string> $texts Texts of a template.
 	 * @return string[]
@@ -67,13 +67,13 @@ final class Tocsin_Admin_Example {
 	}
 
 	/**
-	 * Sample values, nested as placeholders with dots expect them.
+	 * Returns sample values, nested according to the dots in placeholders.
 	 *
-	 * @param string[] $placeholders Names.
+	 * @param string[] $placeholders Names of placeholders.
 	 * @return array<string, mixed>
 	 */
 	private static function sample_values( array $placeholders ): array {
-		// Longer ones first: {post.title} says more of a post than {post}.
+		// Nested placeholders first: {post.title} takes precedence over {post}.
 		usort( $placeholders, static fn( string $a, string $b ): int => substr_count( $b, '.' ) <=> substr_count( $a, '.' ) );
 		$values = array();
 		foreach ( array_diff( $placeholders, self::SITE_PLACEHOLDERS ) as $name ) {
@@ -88,9 +88,9 @@ final class Tocsin_Admin_Example {
 	}
 
 	/**
-	 * Something that could stand there.
+	 * Returns a sample value for a placeholder.
 	 *
-	 * @param string $name Placeholder.
+	 * @param string $name Name of the placeholder.
 	 */
 	private static function sample_value( string $name ): string {
 		$parts = explode( '.', $name );

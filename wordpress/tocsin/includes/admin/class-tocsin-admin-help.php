@@ -1,6 +1,6 @@
 <?php
 /**
- * The texts of the help tab.
+ * Help tabs.
  *
  * @package Tocsin
  */
@@ -10,12 +10,12 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * What somebody wants to know who opens "Help".
+ * Texts of the help tabs.
  */
 final class Tocsin_Admin_Help {
 
 	/**
-	 * The tabs, by id; the content is HTML and escaped.
+	 * Returns the tabs by id. The content is escaped HTML.
 	 *
 	 * @return array<string, array{title: string, content: string}>
 	 */
@@ -49,9 +49,9 @@ final class Tocsin_Admin_Help {
 	}
 
 	/**
-	 * Plain text as paragraphs.
+	 * Converts plain texts to HTML paragraphs.
 	 *
-	 * @param string ...$texts One for each paragraph.
+	 * @param string ...$texts One text per paragraph.
 	 */
 	private static function paragraphs( string ...$texts ): string {
 		return '<p>' . implode( '</p><p>', array_map( 'esc_html', $texts ) ) . '</p>';

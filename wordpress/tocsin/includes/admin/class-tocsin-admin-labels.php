@@ -1,6 +1,6 @@
 <?php
 /**
- * Answers of the gateway and moments, in words.
+ * Labels for delivery status and times.
  *
  * @package Tocsin
  */
@@ -10,42 +10,42 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * From fields of the contract to sentences.
+ * Converts response fields and times to readable text.
  */
 final class Tocsin_Admin_Labels {
 
 	/**
-	 * What became of an accepted notification on each channel.
+	 * Describes the delivery status of an accepted notification, one line per channel.
 	 *
-	 * @param array<string, mixed> $answer The decoded answer of the gateway.
+	 * @param array<string, mixed> $response Decoded response body.
 	 * @return string[]
 	 */
-	public static function delivery_status( array $answer ): array {
+	public static function delivery_status( array $response ): array {
 		$lines = array(
 			/* translators: %s: delivery status, such as "sent to 2 devices". */
-			sprintf( __( 'Push: %s', 'tocsin' ), self::push( $answer ) ),
+			sprintf( __( 'Push: %s', 'tocsin' ), self::push( $response ) ),
 			/* translators: %s: delivery status, such as "sent". */
-			sprintf( __( 'Email: %s', 'tocsin' ), self::email( $answer ) ),
+			sprintf( __( 'Email: %s', 'tocsin' ), self::email( $response ) ),
 			/* translators: %s: delivery status, such as "published to 2 devices". */
-			sprintf( __( 'MQTT: %s', 'tocsin' ), self::mqtt( $answer ) ),
+			sprintf( __( 'MQTT: %s', 'tocsin' ), self::mqtt( $response ) ),
 		);
-		if ( false === ( $answer['stored'] ?? true ) ) {
+		if ( false === ( $response['stored'] ?? true ) ) {
 			$lines[] = __( 'The gateway could not store the notification. See the log of the gateway.', 'tocsin' );
 		}
 		return $lines;
 	}
 
 	/**
-	 * Push.
+	 * Describes the status of push.
 	 *
-	 * @param array<string, mixed> $answer The answer.
+	 * @param array<string, mixed> $response Decoded response body.
 	 */
-	private static function push( array $answer ): string {
-		if ( false === ( $answer['pushEnabled'] ?? true ) ) {
+	private static function push( array $response ): string {
+		if ( false === ( $response['pushEnabled'] ?? true ) ) {
 			return __( 'disabled', 'tocsin' );
 		}
-		$count = (int) ( $answer['pushAttempted'] ?? 0 );
-		if ( true === ( $answer['pushSent'] ?? false ) ) {
+		$count = (int) ( $response['pushAttempted'] ?? 0 );
+		if ( true === ( $response['pushSent'] ?? false ) ) {
 			/* translators: %d: number of devices. */
 			return sprintf( _n( 'sent to %d device', 'sent to %d devices', $count, 'tocsin' ), $count );
 		}
@@ -55,44 +55,44 @@ final class Tocsin_Admin_Labels {
 	}
 
 	/**
-	 * E-mail.
+	 * Describes the status of email.
 	 *
-	 * @param array<string, mixed> $answer The answer.
+	 * @param array<string, mixed> $response Decoded response body.
 	 */
-	private static function email( array $answer ): string {
-		if ( false === ( $answer['emailEnabled'] ?? false ) ) {
+	private static function email( array $response ): string {
+		if ( false === ( $response['emailEnabled'] ?? false ) ) {
 			return __( 'disabled', 'tocsin' );
 		}
-		return true === ( $answer['emailSent'] ?? false )
+		return true === ( $response['emailSent'] ?? false )
 			? __( 'sent', 'tocsin' )
 			: __( 'not sent; see the notification in the inbox', 'tocsin' );
 	}
 
 	/**
-	 * MQTT.
+	 * Describes the status of MQTT.
 	 *
-	 * @param array<string, mixed> $answer The answer.
+	 * @param array<string, mixed> $response Decoded response body.
 	 */
-	private static function mqtt( array $answer ): string {
-		if ( false === ( $answer['mqttEnabled'] ?? true ) ) {
+	private static function mqtt( array $response ): string {
+		if ( false === ( $response['mqttEnabled'] ?? true ) ) {
 			return __( 'disabled', 'tocsin' );
 		}
-		if ( true === ( $answer['mqttSkipped'] ?? false ) ) {
+		if ( true === ( $response['mqttSkipped'] ?? false ) ) {
 			return __( 'no active device', 'tocsin' );
 		}
-		$sent   = (int) ( $answer['mqttPublishedCount'] ?? 0 );
-		$failed = (int) ( $answer['mqttFailedCount'] ?? 0 );
+		$sent   = (int) ( $response['mqttPublishedCount'] ?? 0 );
+		$failed = (int) ( $response['mqttFailedCount'] ?? 0 );
 		/* translators: %d: number of devices. */
-		$words = sprintf( _n( 'published to %d device', 'published to %d devices', $sent, 'tocsin' ), $sent );
+		$status = sprintf( _n( 'published to %d device', 'published to %d devices', $sent, 'tocsin' ), $sent );
 		if ( $failed > 0 ) {
 			/* translators: %d: number of devices. */
-			$words .= ', ' . sprintf( _n( 'failed for %d', 'failed for %d', $failed, 'tocsin' ), $failed );
+			$status .= ', ' . sprintf( _n( 'failed for %d', 'failed for %d', $failed, 'tocsin' ), $failed );
 		}
-		return $words;
+		return $status;
 	}
 
 	/**
-	 * How long until a moment, or since it.
+	 * Formats a time relative to now.
 	 *
 	 * @param int $seconds Unix time.
 	 */
@@ -102,14 +102,14 @@ final class Tocsin_Admin_Labels {
 			return __( 'now', 'tocsin' );
 		}
 		return $seconds > $now
-			/* translators: %s: span of time, such as "2 minutes". */
+			/* translators: %s: duration, such as "2 minutes". */
 			? sprintf( __( 'in %s', 'tocsin' ), human_time_diff( $now, $seconds ) )
-			/* translators: %s: span of time, such as "2 minutes". */
+			/* translators: %s: duration, such as "2 minutes". */
 			: sprintf( __( '%s ago', 'tocsin' ), human_time_diff( $seconds, $now ) );
 	}
 
 	/**
-	 * Date and time as the site shows them.
+	 * Formats date and time according to the settings of the site.
 	 *
 	 * @param int $seconds Unix time.
 	 */

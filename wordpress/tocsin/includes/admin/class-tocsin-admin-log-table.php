@@ -14,31 +14,31 @@ if ( ! class_exists( 'WP_List_Table' ) ) {
 }
 
 /**
- * Events with what became of them.
+ * Lists events with their delivery status.
  */
 final class Tocsin_Admin_Log_Table extends WP_List_Table {
 
 	/**
-	 * The parts of the plugin.
+	 * The plugin's services.
 	 *
 	 * @var Tocsin_Companion
 	 */
 	private Tocsin_Companion $companion;
 
 	/**
-	 * State, search and page asked for.
+	 * State and search term to filter by.
 	 *
 	 * @var array{state: string, search: string}
 	 */
-	private array $wanted;
+	private array $filter;
 
 	/**
-	 * Takes the parts.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Companion                     $companion The parts of the plugin.
-	 * @param array{state: string, search: string} $wanted    What to show.
+	 * @param Tocsin_Companion                     $companion The plugin's services.
+	 * @param array{state: string, search: string} $filter    State and search term to filter by.
 	 */
-	public function __construct( Tocsin_Companion $companion, array $wanted ) {
+	public function __construct( Tocsin_Companion $companion, array $filter ) {
 		parent::__construct(
 			array(
 				'singular' => 'event',
@@ -47,7 +47,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 			)
 		);
 		$this->companion = $companion;
-		$this->wanted    = $wanted;
+		$this->filter    = $filter;
 	}
 
 	/**
@@ -56,21 +56,21 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	public function prepare_items() {
 		$per_page    = $this->get_items_per_page( Tocsin_Admin_Log::PER_PAGE, 20 );
 		$this->items = $this->companion->queue()->list(
-			$this->wanted + array(
+			$this->filter + array(
 				'per_page' => $per_page,
 				'page'     => $this->get_pagenum(),
 			)
 		);
 		$this->set_pagination_args(
 			array(
-				'total_items' => $this->companion->queue()->count( $this->wanted ),
+				'total_items' => $this->companion->queue()->count( $this->filter ),
 				'per_page'    => $per_page,
 			)
 		);
 	}
 
 	/**
-	 * The columns.
+	 * Returns the columns.
 	 *
 	 * @return array<string, string>
 	 */
@@ -87,7 +87,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * The column that carries the row on a phone.
+	 * Returns the column that remains visible on a small screen.
 	 *
 	 * @return string
 	 */
@@ -96,7 +96,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * Links that filter by state, with how many there are.
+	 * Returns links that filter by state, with the number of events.
 	 *
 	 * @return array<string, string>
 	 */
@@ -114,33 +114,33 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * One of these links.
+	 * Returns a link that filters by state.
 	 *
 	 * @param string $state State, or empty for all.
-	 * @param string $name  Its name.
-	 * @param int    $count How many.
+	 * @param string $name  Label of the state.
+	 * @param int    $count Number of events.
 	 */
 	private function view_link( string $state, string $name, int $count ): string {
 		return sprintf(
 			'<a href="%s"%s>%s <span class="count">(%s)</span></a>',
 			esc_url( Tocsin_Admin::url( Tocsin_Admin::LOG, '' === $state ? array() : array( 'state' => $state ) ) ),
-			$state === $this->wanted['state'] ? ' class="current" aria-current="page"' : '',
+			$state === $this->filter['state'] ? ' class="current" aria-current="page"' : '',
 			esc_html( $name ),
 			esc_html( number_format_i18n( $count ) )
 		);
 	}
 
 	/**
-	 * One bulk action is a button; a menu with one entry would only cost a click.
+	 * Prints a button instead of a menu, because there is only one bulk action.
 	 *
-	 * @param string $which top or bottom.
+	 * @param string $which Position: top or bottom.
 	 */
 	protected function bulk_actions( $which = '' ) {
 		printf( '<button type="submit" class="button action" id="tocsin-resend-%s">%s</button>', esc_attr( $which ), esc_html__( 'Send selected again', 'tocsin' ) );
 	}
 
 	/**
-	 * WordPress prints the bulk actions only where it knows some.
+	 * Returns the bulk actions. WordPress calls bulk_actions() only if there are any.
 	 *
 	 * @return array<string, string>
 	 */
@@ -149,10 +149,10 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * Nothing to see, and why.
+	 * Prints the message for an empty table.
 	 */
 	public function no_items() {
-		if ( '' !== $this->wanted['state'] || '' !== $this->wanted['search'] ) {
+		if ( '' !== $this->filter['state'] || '' !== $this->filter['search'] ) {
 			esc_html_e( 'No event matches.', 'tocsin' );
 			return;
 		}
@@ -160,7 +160,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * The checkbox of a row.
+	 * Returns the checkbox of a row.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
@@ -177,21 +177,21 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * Title, and the rest of the message folded away.
+	 * Returns the title, with the other fields in a collapsed section.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
 	 */
 	protected function column_title( $item ) {
-		$facts = array( __( 'Text', 'tocsin' ) => (string) $item['body'] );
+		$details = array( __( 'Text', 'tocsin' ) => (string) $item['body'] );
 		if ( ! empty( $item['severity'] ) ) {
-			$facts[ __( 'Severity', 'tocsin' ) ] = (string) $item['severity'];
+			$details[ __( 'Severity', 'tocsin' ) ] = (string) $item['severity'];
 		}
 		if ( ! empty( $item['notification_id'] ) ) {
-			$facts[ __( 'Notification', 'tocsin' ) ] = (string) $item['notification_id'];
+			$details[ __( 'Notification', 'tocsin' ) ] = (string) $item['notification_id'];
 		}
 		$html = '';
-		foreach ( array_filter( $facts, 'strlen' ) + self::flatten( (array) $item['payload'] ) as $name => $value ) {
+		foreach ( array_filter( $details, 'strlen' ) + self::flatten( (array) $item['payload'] ) as $name => $value ) {
 			$html .= '<dt>' . esc_html( (string) $name ) . '</dt><dd>' . esc_html( $value ) . '</dd>';
 		}
 		return sprintf(
@@ -204,7 +204,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * The template by its title, or by its id where it is not registered any more.
+	 * Returns the title of the template, or its id if it is no longer registered.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
@@ -215,22 +215,22 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * State in words.
+	 * Returns the state, with the last error.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
 	 */
 	protected function column_state( $item ) {
 		$state = (string) $item['state'];
-		$words = Tocsin_Admin_Log::states()[ $state ] ?? $state;
+		$label = Tocsin_Admin_Log::states()[ $state ] ?? $state;
 		if ( 'waiting' === $state ) {
 			$next  = (int) ceil( (float) $item['next_at'] / 1000 );
-			$words = $next > time()
+			$label = $next > time()
 				/* translators: %s: when, such as "in 2 minutes". */
 				? sprintf( __( 'Waiting: next attempt %s', 'tocsin' ), Tocsin_Admin_Labels::relative_time( $next ) )
 				: __( 'Waiting: next attempt now', 'tocsin' );
 		}
-		$html = sprintf( '<span class="tocsin-state is-%s">%s</span>', esc_attr( sanitize_html_class( $state ) ), esc_html( $words ) );
+		$html = sprintf( '<span class="tocsin-state is-%s">%s</span>', esc_attr( sanitize_html_class( $state ) ), esc_html( $label ) );
 		if ( 'sent' !== $state && '' !== (string) $item['last_error'] ) {
 			$html .= '<span class="tocsin-reason">' . esc_html( (string) $item['last_error'] ) . '</span>';
 		}
@@ -238,7 +238,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * How often it was tried.
+	 * Returns the number of attempts.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
@@ -248,7 +248,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * The last HTTP status.
+	 * Returns the HTTP status of the last response.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
@@ -261,7 +261,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * When it happened.
+	 * Returns the time of the event.
 	 *
 	 * @param array<string, mixed> $item Event.
 	 * @return string
@@ -277,7 +277,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * The actions stand above the details, in the column itself.
+	 * Disables the default row actions: column_title() prints them above the details.
 	 *
 	 * @param array<string, mixed> $item        Event.
 	 * @param string               $column_name Column.
@@ -289,7 +289,7 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * "Send again" below the title.
+	 * Returns the row action "Send again" or "Send now".
 	 *
 	 * @param array<string, mixed> $item Event.
 	 */
@@ -315,10 +315,10 @@ final class Tocsin_Admin_Log_Table extends WP_List_Table {
 	}
 
 	/**
-	 * Nested values as one list of name and text.
+	 * Flattens nested values to a list of names and texts.
 	 *
 	 * @param array<int|string, mixed> $values Values.
-	 * @param string                   $prefix Name of what they are in.
+	 * @param string                   $prefix Prefix of the names.
 	 * @return array<string, string>
 	 */
 	private static function flatten( array $values, string $prefix = '' ): array {

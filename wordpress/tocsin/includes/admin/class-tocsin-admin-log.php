@@ -10,7 +10,7 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * What was sent, what waits, what was given up; and sending it again.
+ * Lists sent, waiting and failed events, and sends them again.
  */
 final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 
@@ -18,44 +18,44 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 	const PER_PAGE = 'tocsin_log_per_page';
 
 	/**
-	 * The parts of the plugin.
+	 * The plugin's services.
 	 *
 	 * @var Tocsin_Companion
 	 */
 	private Tocsin_Companion $companion;
 
 	/**
-	 * What to show.
+	 * State and search term to filter by.
 	 *
 	 * @var array{state: string, search: string}
 	 */
-	private array $wanted;
+	private array $filter;
 
 	/**
-	 * The table.
+	 * List table of the events.
 	 *
 	 * @var Tocsin_Admin_Log_Table
 	 */
 	private Tocsin_Admin_Log_Table $table;
 
 	/**
-	 * Takes the parts.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 * @param Tocsin_Companion $companion The plugin's services.
 	 */
 	public function __construct( Tocsin_Companion $companion ) {
 		$this->companion = $companion;
 	}
 
 	/**
-	 * Its name in menu and heading.
+	 * Name of the screen in menu and heading.
 	 */
 	public function name(): string {
 		return __( 'Log', 'tocsin' );
 	}
 
 	/**
-	 * The states by name.
+	 * Returns the labels of the states.
 	 *
 	 * @return array<string, string>
 	 */
@@ -68,14 +68,14 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Screen options: how many on a page, and which columns. WordPress asks for the columns before the page begins.
+	 * Adds the screen options. The table must exist by now, because WordPress reads its columns before the page is rendered.
 	 */
 	public function load(): void {
-		$this->wanted = array(
+		$this->filter = array(
 			'state'  => isset( self::states()[ self::query( 'state' ) ] ) ? self::query( 'state' ) : '',
 			'search' => self::query( 's' ),
 		);
-		$this->table  = new Tocsin_Admin_Log_Table( $this->companion, $this->wanted );
+		$this->table  = new Tocsin_Admin_Log_Table( $this->companion, $this->filter );
 		add_screen_option(
 			'per_page',
 			array(
@@ -87,18 +87,18 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Lets WordPress save that option.
+	 * Sanitizes the screen option before WordPress saves it.
 	 *
-	 * @param mixed $kept   What to save; false keeps it from being saved.
-	 * @param mixed $option Its name.
-	 * @param mixed $value  What was typed.
+	 * @param mixed $kept   Value to save; false rejects it.
+	 * @param mixed $option Name of the option.
+	 * @param mixed $value  Submitted value.
 	 */
 	public static function accept_per_page( $kept, $option, $value ): int {
 		return max( 1, min( 200, (int) $value ) );
 	}
 
 	/**
-	 * What its forms and links do.
+	 * Handlers of the forms and links.
 	 *
 	 * @return array<string, callable(): void>
 	 */
@@ -111,13 +111,13 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 	 */
 	public function render(): void {
 		$table  = $this->table;
-		$wanted = $this->wanted;
+		$filter = $this->filter;
 		$table->prepare_items();
 		$table->views();
 		printf( '<form method="get" action="%s">', esc_url( admin_url( 'admin.php' ) ) );
 		printf( '<input type="hidden" name="page" value="%s">', esc_attr( Tocsin_Admin::LOG ) );
-		if ( '' !== $wanted['state'] ) {
-			printf( '<input type="hidden" name="state" value="%s">', esc_attr( $wanted['state'] ) );
+		if ( '' !== $filter['state'] ) {
+			printf( '<input type="hidden" name="state" value="%s">', esc_attr( $filter['state'] ) );
 		}
 		$table->search_box( __( 'Search events', 'tocsin' ), 'tocsin' );
 		echo '</form>';
@@ -130,7 +130,7 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 	 * Sends one event (link) or several (form) again.
 	 */
 	public function resend(): void {
-		// phpcs:disable WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- Tocsin_Admin has checked the nonce; only whole numbers are taken.
+		// phpcs:disable WordPress.Security.NonceVerification, WordPress.Security.ValidatedSanitizedInput -- Tocsin_Admin has checked the nonce; values are cast to integers.
 		$events = isset( $_REQUEST['events'] ) && is_array( $_REQUEST['events'] ) ? $_REQUEST['events'] : array( $_REQUEST['event'] ?? null );
 		// phpcs:enable
 		$ids = array_map( 'intval', array_filter( $events, 'is_scalar' ) );
@@ -154,12 +154,12 @@ final class Tocsin_Admin_Log implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * A query argument as text.
+	 * Returns a query argument as text.
 	 *
-	 * @param string $name Its name.
+	 * @param string $name Name of the argument.
 	 */
 	private static function query( string $name ): string {
-		// phpcs:ignore WordPress.Security.NonceVerification.Recommended, WordPress.Security.ValidatedSanitizedInput -- Reading a filter changes nothing; sanitized right here.
+		// phpcs:ignore WordPress.Security.NonceVerification.Recommended, WordPress.Security.ValidatedSanitizedInput -- Read-only filter; sanitized here.
 		return isset( $_GET[ $name ] ) && is_string( $_GET[ $name ] ) ? sanitize_text_field( wp_unslash( $_GET[ $name ] ) ) : '';
 	}
 }

@@ -1,6 +1,6 @@
 <?php
 /**
- * What a form had to say, shown once on the page after it.
+ * Admin notices.
  *
  * @package Tocsin
  */
@@ -10,14 +10,14 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Notices that survive one redirect, for the user who sent the form.
+ * Stores notices across one redirect, for the user who submitted the form.
  */
 final class Tocsin_Admin_Notices {
 
 	const SECONDS = 60;
 
 	/**
-	 * Keeps a notice for the next page of this user.
+	 * Stores a notice for the next page of this user.
 	 *
 	 * @param string   $kind  success, info, warning or error.
 	 * @param string   $text  One sentence, plain text.
@@ -34,7 +34,7 @@ final class Tocsin_Admin_Notices {
 	}
 
 	/**
-	 * Shows and forgets what was kept.
+	 * Prints and deletes the stored notices.
 	 */
 	public static function render(): void {
 		$notices = self::stored();
@@ -48,12 +48,12 @@ final class Tocsin_Admin_Notices {
 	}
 
 	/**
-	 * Prints one notice right here.
+	 * Prints a notice immediately.
 	 *
 	 * @param string   $kind           success, info, warning or error.
 	 * @param string   $text           One sentence, plain text.
 	 * @param string[] $lines          Further lines, plain text.
-	 * @param bool     $is_dismissible Whether it may be closed.
+	 * @param bool     $is_dismissible Whether the user can dismiss it.
 	 */
 	public static function show( string $kind, string $text, array $lines = array(), bool $is_dismissible = true ): void {
 		$is_urgent = in_array( $kind, array( 'error', 'warning' ), true );
@@ -77,7 +77,7 @@ final class Tocsin_Admin_Notices {
 	}
 
 	/**
-	 * What is kept for this user.
+	 * Returns the stored notices of this user.
 	 *
 	 * @return array<int, array{kind: string, text: string, lines: string[]}>
 	 */
@@ -87,7 +87,7 @@ final class Tocsin_Admin_Notices {
 	}
 
 	/**
-	 * One place per user and site.
+	 * Returns the name of the transient: one per user and site.
 	 */
 	private static function name(): string {
 		return 'tocsin_notices_' . get_current_user_id();

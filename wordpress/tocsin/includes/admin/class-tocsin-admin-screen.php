@@ -1,6 +1,6 @@
 <?php
 /**
- * What the menu needs from a screen.
+ * Interface of an admin screen.
  *
  * @package Tocsin
  */
@@ -10,27 +10,27 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * One screen of wp-admin with the forms on it.
+ * A screen in wp-admin with its forms.
  */
 interface Tocsin_Admin_Screen {
 
 	/**
-	 * Its name in menu and heading.
+	 * Name of the screen in menu and heading.
 	 */
 	public function name(): string;
 
 	/**
-	 * Before anything is printed: screen options.
+	 * Adds screen options. Called before any output.
 	 */
 	public function load(): void;
 
 	/**
-	 * Prints it, everything escaped.
+	 * Prints the screen, with all values escaped.
 	 */
 	public function render(): void;
 
 	/**
-	 * What its forms do, by the name of the admin-post action. Nonce and capability have been checked by then.
+	 * Handlers of the forms, by name of the admin-post action. Nonce and capability are checked before they run.
 	 *
 	 * @return array<string, callable(): void>
 	 */

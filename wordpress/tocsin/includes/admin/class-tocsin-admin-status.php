@@ -1,6 +1,6 @@
 <?php
 /**
- * How sending goes on this site, beside the connection.
+ * Status of the queue.
  *
  * @package Tocsin
  */
@@ -10,33 +10,33 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Numbers of the queue, and which way sending takes here.
+ * Shows event counts, the next attempt, and how this site sends and retries events.
  */
 final class Tocsin_Admin_Status {
 
 	/**
-	 * A due event that still waits after so many seconds says that nothing sends here.
+	 * Seconds after which a due event that still waits indicates that no runner is working.
 	 */
 	const LATE_SECONDS = 300;
 
 	/**
-	 * The parts of the plugin.
+	 * The plugin's services.
 	 *
 	 * @var Tocsin_Companion
 	 */
 	private Tocsin_Companion $companion;
 
 	/**
-	 * Takes the parts.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 * @param Tocsin_Companion $companion The plugin's services.
 	 */
 	public function __construct( Tocsin_Companion $companion ) {
 		$this->companion = $companion;
 	}
 
 	/**
-	 * Prints it.
+	 * Prints the status.
 	 */
 	public function render(): void {
 		$counts = $this->companion->queue()->counts();
@@ -75,19 +75,19 @@ final class Tocsin_Admin_Status {
 	}
 
 	/**
-	 * One line.
+	 * Prints one row.
 	 *
-	 * @param string $name  What it is.
-	 * @param string $value How it is.
+	 * @param string $name  Label.
+	 * @param string $value Value.
 	 */
 	private static function print_row( string $name, string $value ): void {
 		echo '<dt>' . esc_html( $name ) . '</dt><dd>' . esc_html( $value ) . '</dd>';
 	}
 
 	/**
-	 * When the queue moves next.
+	 * Describes the time of the next attempt.
 	 *
-	 * @param int|null $next Unix time; null when nothing waits.
+	 * @param int|null $next Unix time; null if the queue is empty.
 	 */
 	private static function next_attempt( ?int $next ): string {
 		if ( null === $next ) {
@@ -97,7 +97,7 @@ final class Tocsin_Admin_Status {
 	}
 
 	/**
-	 * How events leave this site at first; Tocsin_Runner does the same.
+	 * Describes how this site sends events. Must match Tocsin_Runner.
 	 */
 	private static function sending_method(): string {
 		return function_exists( 'fastcgi_finish_request' ) || function_exists( 'litespeed_finish_request' )
@@ -106,7 +106,7 @@ final class Tocsin_Admin_Status {
 	}
 
 	/**
-	 * What wakes those up that have to be tried again; Tocsin_Schedule does the same.
+	 * Describes how this site schedules retries. Must match Tocsin_Schedule.
 	 */
 	private static function retry_method(): string {
 		if ( function_exists( 'as_schedule_single_action' ) ) {
@@ -118,7 +118,7 @@ final class Tocsin_Admin_Status {
 	}
 
 	/**
-	 * How many templates are on.
+	 * Returns the number of enabled templates.
 	 */
 	private function enabled_templates(): string {
 		$visible = $this->companion->templates()->visible();
@@ -126,7 +126,7 @@ final class Tocsin_Admin_Status {
 		foreach ( $visible as $template ) {
 			$count += $this->companion->settings()->is_enabled( $template->id() ) ? 1 : 0;
 		}
-		/* translators: 1: number of templates that are on, 2: number of all templates. */
+		/* translators: 1: number of enabled templates, 2: number of all templates. */
 		return sprintf( __( '%1$d of %2$d templates', 'tocsin' ), $count, count( $visible ) );
 	}
 }

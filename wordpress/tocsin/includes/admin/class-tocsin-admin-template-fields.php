@@ -1,6 +1,6 @@
 <?php
 /**
- * One template on the screen "Templates", and back from the form.
+ * Form fields of a template.
  *
  * @package Tocsin
  */
@@ -10,28 +10,28 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * The switch and the texts of a template.
+ * Prints and reads the switch and the texts of a template on the screen "Templates".
  */
 final class Tocsin_Admin_Template_Fields {
 
 	/**
-	 * What is saved.
+	 * Saved settings.
 	 *
 	 * @var Tocsin_Settings
 	 */
 	private Tocsin_Settings $settings;
 
 	/**
-	 * Takes the settings.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Settings $settings What is saved.
+	 * @param Tocsin_Settings $settings Saved settings.
 	 */
 	public function __construct( Tocsin_Settings $settings ) {
 		$this->settings = $settings;
 	}
 
 	/**
-	 * Name of a template within the form: ids may hold brackets and dots, which PHP reads its own way.
+	 * Returns the name of a template in the form. Ids may contain brackets and dots, which PHP interprets in field names.
 	 *
 	 * @param Tocsin_Template $template The template.
 	 */
@@ -40,9 +40,9 @@ final class Tocsin_Admin_Template_Fields {
 	}
 
 	/**
-	 * What the form says about one template; null when not all of it arrived, as PHP drops fields above max_input_vars.
+	 * Returns the submitted values of a template; null if some are missing, because PHP drops fields beyond max_input_vars.
 	 *
-	 * @param mixed $posted The fields of the template, without slashes.
+	 * @param mixed $posted Fields of the template, without slashes.
 	 * @return array{on: bool, texts: array<string, string>}|null
 	 */
 	public static function values( $posted ): ?array {
@@ -74,7 +74,7 @@ final class Tocsin_Admin_Template_Fields {
 		$key        = self::key( $template );
 		$texts      = $this->settings->texts( $template->id() );
 		$is_changed = array() !== array_diff_assoc( $template->default_texts(), $texts );
-		printf( '<fieldset class="tocsin-template" data-words="%s">', esc_attr( $template->title() . ' ' . $template->description() . ' ' . $template->hook_name() ) );
+		printf( '<fieldset class="tocsin-template" data-search="%s">', esc_attr( $template->title() . ' ' . $template->description() . ' ' . $template->hook_name() ) );
 		echo '<legend class="screen-reader-text">' . esc_html( $template->title() ) . '</legend>';
 		printf(
 			'<input type="checkbox" role="switch" class="tocsin-switch" id="%1$s-on" name="templates[%1$s][on]" value="1" aria-describedby="%1$s-about"%2$s>',
@@ -103,11 +103,11 @@ final class Tocsin_Admin_Template_Fields {
 	}
 
 	/**
-	 * The texts, folded away.
+	 * Prints the texts in a collapsed section.
 	 *
 	 * @param Tocsin_Template       $template The template.
-	 * @param string                $key      Its name in the form.
-	 * @param array<string, string> $texts    What is saved, or the defaults.
+	 * @param string                $key      Name of the template in the form.
+	 * @param array<string, string> $texts    Saved texts, or the defaults.
 	 */
 	private function render_details( Tocsin_Template $template, string $key, array $texts ): void {
 		echo '<details><summary>' . esc_html__( 'Text and severity', 'tocsin' ) . '<span class="screen-reader-text">: ' . esc_html( $template->title() ) . '</span></summary>';
@@ -125,8 +125,8 @@ final class Tocsin_Admin_Template_Fields {
 			esc_textarea( $texts['body'] )
 		);
 		$this->render_placeholders( $template, $key );
-		self::render_choice( $key, 'severity', __( 'Severity', 'tocsin' ), self::severities(), $texts['severity'] );
-		self::render_choice( $key, 'category', __( 'Category', 'tocsin' ), self::categories(), $texts['category'] );
+		self::render_select( $key, 'severity', __( 'Severity', 'tocsin' ), self::severities(), $texts['severity'] );
+		self::render_select( $key, 'category', __( 'Category', 'tocsin' ), self::categories(), $texts['category'] );
 		echo '</div><div class="tocsin-actions">';
 		printf(
 			'<button type="submit" class="button" name="example" value="%s">%s<span class="screen-reader-text">: %s</span></button>',
@@ -144,10 +144,10 @@ final class Tocsin_Admin_Template_Fields {
 	}
 
 	/**
-	 * What may stand in braces.
+	 * Prints the available placeholders.
 	 *
 	 * @param Tocsin_Template $template The template.
-	 * @param string          $key      Its name in the form.
+	 * @param string          $key      Name of the template in the form.
 	 */
 	private function render_placeholders( Tocsin_Template $template, string $key ): void {
 		printf( '<p class="description is-wide tocsin-placeholders" id="%s-placeholders">%s ', esc_attr( $key ), esc_html__( 'Placeholders:', 'tocsin' ) );
@@ -158,26 +158,26 @@ final class Tocsin_Admin_Template_Fields {
 	}
 
 	/**
-	 * A choice.
+	 * Prints a select field.
 	 *
-	 * @param string                $key     Name of the template in the form.
-	 * @param string                $name    Name of the field.
-	 * @param string                $label   Its label.
-	 * @param array<string, string> $options What can be chosen.
-	 * @param string                $chosen  What is.
+	 * @param string                $key      Name of the template in the form.
+	 * @param string                $name     Name of the field.
+	 * @param string                $label    Label of the field.
+	 * @param array<string, string> $options  Labels by value.
+	 * @param string                $selected The selected value.
 	 */
-	private static function render_choice( string $key, string $name, string $label, array $options, string $chosen ): void {
+	private static function render_select( string $key, string $name, string $label, array $options, string $selected ): void {
 		printf( '<div><label for="%1$s-%2$s">%3$s</label><select id="%1$s-%2$s" name="templates[%1$s][%2$s]">', esc_attr( $key ), esc_attr( $name ), esc_html( $label ) );
 		foreach ( $options as $value => $text ) {
-			printf( '<option value="%s"%s>%s</option>', esc_attr( (string) $value ), selected( $chosen, (string) $value, false ), esc_html( $text ) );
+			printf( '<option value="%s"%s>%s</option>', esc_attr( (string) $value ), selected( $selected, (string) $value, false ), esc_html( $text ) );
 		}
 		echo '</select></div>';
 	}
 
 	/**
-	 * Only a class of dashicons gets into the page.
+	 * Sanitizes the class name of a dashicon.
 	 *
-	 * @param string $icon What the template says.
+	 * @param string $icon Icon of the template.
 	 */
 	private static function dashicon( string $icon ): string {
 		$class = sanitize_html_class( (string) preg_replace( '/^dashicons\s+/', '', $icon ) );
@@ -188,7 +188,7 @@ final class Tocsin_Admin_Template_Fields {
 	}
 
 	/**
-	 * Severities of the contract.
+	 * Returns the labels of the severities.
 	 *
 	 * @return array<string, string>
 	 */
@@ -203,7 +203,7 @@ final class Tocsin_Admin_Template_Fields {
 	}
 
 	/**
-	 * Categories of the contract.
+	 * Returns the labels of the categories.
 	 *
 	 * @return array<string, string>
 	 */

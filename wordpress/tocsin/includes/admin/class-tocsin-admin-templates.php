@@ -10,43 +10,43 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * What is reported, and with which words.
+ * Enables templates and edits their texts.
  */
 final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 
 	const SAVE = 'tocsin_save_templates';
 
 	/**
-	 * The parts of the plugin.
+	 * The plugin's services.
 	 *
 	 * @var Tocsin_Companion
 	 */
 	private Tocsin_Companion $companion;
 
 	/**
-	 * Takes the parts.
+	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Companion $companion The parts of the plugin.
+	 * @param Tocsin_Companion $companion The plugin's services.
 	 */
 	public function __construct( Tocsin_Companion $companion ) {
 		$this->companion = $companion;
 	}
 
 	/**
-	 * Its name in menu and heading.
+	 * Name of the screen in menu and heading.
 	 */
 	public function name(): string {
 		return __( 'Templates', 'tocsin' );
 	}
 
 	/**
-	 * No screen options.
+	 * Does nothing: the screen has no options.
 	 */
 	public function load(): void {
 	}
 
 	/**
-	 * One form for all templates; its buttons say what else to do after saving.
+	 * Handler of the form. One form contains all templates; its buttons select an additional action.
 	 *
 	 * @return array<string, callable(): void>
 	 */
@@ -67,13 +67,13 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 		}
 		Tocsin_Admin::open_form( self::SAVE, 'tocsin-templates' );
 		printf(
-			'<div class="tocsin-toolbar" data-find="%s" data-insert="%s" data-nothing="%s">',
+			'<div class="tocsin-toolbar" data-find="%s" data-insert="%s" data-no-match="%s">',
 			esc_attr__( 'Find a template', 'tocsin' ),
 			/* translators: %s: a placeholder such as {site_name}. */
 			esc_attr__( 'Insert %s', 'tocsin' ),
 			esc_attr__( 'No template matches.', 'tocsin' )
 		);
-		// The first button of a form is the one that the Enter key presses.
+		// The Enter key activates the first button of a form.
 		submit_button( __( 'Save changes', 'tocsin' ), 'primary', 'tocsin-save-top', false );
 		echo '</div>';
 		$field = new Tocsin_Admin_Template_Fields( $this->companion->settings() );
@@ -93,14 +93,14 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Saves all templates that were in the form; others, of plugins that are not active, keep what they have.
+	 * Saves the templates in the form. Templates of inactive plugins are not changed.
 	 */
 	public function save(): void {
-		// phpcs:disable WordPress.Security.NonceVerification.Missing -- Tocsin_Admin has checked it.
+		// phpcs:disable WordPress.Security.NonceVerification.Missing -- Tocsin_Admin has checked the nonce.
 		// phpcs:ignore WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Each field is sanitized by Tocsin_Admin_Template_Fields.
-		$posted = isset( $_POST['templates'] ) && is_array( $_POST['templates'] ) ? wp_unslash( $_POST['templates'] ) : array();
-		$reset  = isset( $_POST['reset'] ) && is_string( $_POST['reset'] ) ? sanitize_key( $_POST['reset'] ) : '';
-		$sample = isset( $_POST['example'] ) && is_string( $_POST['example'] ) ? sanitize_key( $_POST['example'] ) : '';
+		$posted  = isset( $_POST['templates'] ) && is_array( $_POST['templates'] ) ? wp_unslash( $_POST['templates'] ) : array();
+		$reset   = isset( $_POST['reset'] ) && is_string( $_POST['reset'] ) ? sanitize_key( $_POST['reset'] ) : '';
+		$example = isset( $_POST['example'] ) && is_string( $_POST['example'] ) ? sanitize_key( $_POST['example'] ) : '';
 		// phpcs:enable
 		$skipped = 0;
 		foreach ( $this->companion->templates()->visible() as $template ) {
@@ -115,11 +115,11 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 				/* translators: %s: title of a template. */
 				Tocsin_Admin_Notices::add( 'success', sprintf( __( '"%s" was reset to its default text.', 'tocsin' ), $template->title() ) );
 			}
-			if ( $key === $sample ) {
+			if ( $key === $example ) {
 				$this->send_example( $template );
 			}
 		}
-		if ( '' === $reset && '' === $sample ) {
+		if ( '' === $reset && '' === $example ) {
 			Tocsin_Admin_Notices::add( 'success', __( 'Templates saved.', 'tocsin' ) );
 		}
 		if ( $skipped > 0 ) {
@@ -133,21 +133,21 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Saves one template, if anything about it is new.
+	 * Saves a template if its settings have changed.
 	 *
-	 * @param Tocsin_Template       $template The template.
-	 * @param bool                  $is_on    Whether it is switched on.
-	 * @param array<string, string> $texts    Its texts.
+	 * @param Tocsin_Template       $template   The template.
+	 * @param bool                  $is_enabled Whether it is enabled.
+	 * @param array<string, string> $texts      Its texts.
 	 */
-	private function save_if_changed( Tocsin_Template $template, bool $is_on, array $texts ): void {
+	private function save_if_changed( Tocsin_Template $template, bool $is_enabled, array $texts ): void {
 		$settings = $this->companion->settings();
-		if ( $is_on !== $settings->is_enabled( $template->id() ) || array() !== array_diff_assoc( $texts, $settings->texts( $template->id() ) ) ) {
-			$settings->save_template( $template->id(), $is_on, $texts );
+		if ( $is_enabled !== $settings->is_enabled( $template->id() ) || array() !== array_diff_assoc( $texts, $settings->texts( $template->id() ) ) ) {
+			$settings->save_template( $template->id(), $is_enabled, $texts );
 		}
 	}
 
 	/**
-	 * Queues an example the way real events go.
+	 * Queues an example event.
 	 *
 	 * @param Tocsin_Template $template The template.
 	 */
@@ -162,7 +162,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * Visible templates, by scenario, in the order of registration.
+	 * Returns the visible templates by scenario, in the order of registration.
 	 *
 	 * @return array<string, Tocsin_Template[]>
 	 */
@@ -176,7 +176,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	}
 
 	/**
-	 * One line about what waits for which plugin.
+	 * Prints the number of hidden templates by required plugin.
 	 */
 	private function render_hidden_count(): void {
 		$templates = $this->companion->templates();

@@ -1,6 +1,6 @@
 <?php
 /**
- * The menu "Tocsin" and everything its screens have in common.
+ * Admin menu.
  *
  * @package Tocsin
  */
@@ -10,7 +10,7 @@ declare(strict_types=1);
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Owns the menu, the capability, the way back from a form, the assets and the help.
+ * Menu, access control, form handling, assets and help of the admin screens.
  */
 final class Tocsin_Admin {
 
@@ -19,21 +19,21 @@ final class Tocsin_Admin {
 	const LOG        = 'tocsin-log';
 
 	/**
-	 * Name of the nonce in forms and links. Not _wpnonce: a list table puts one of its own into the form around it.
+	 * Name of the nonce in forms and links. Not _wpnonce: a list table adds its own nonce with that name to the form.
 	 */
 	const NONCE = 'tocsin_nonce';
 
 	/**
-	 * The screens by their slug.
+	 * Screens by slug.
 	 *
 	 * @var array<string, Tocsin_Admin_Screen>
 	 */
 	private array $screens;
 
 	/**
-	 * Takes the parts that the screens show; nothing is hooked yet.
+	 * Creates the screens.
 	 *
-	 * @param Tocsin_Companion $companion The one place that knows all parts.
+	 * @param Tocsin_Companion $companion The plugin's services.
 	 */
 	public function __construct( Tocsin_Companion $companion ) {
 		$this->screens = array(
@@ -44,13 +44,13 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * Attaches to wp-admin. Not called on the front of the site.
+	 * Registers the hooks. Called in wp-admin only.
 	 */
 	public function register(): void {
 		add_action( 'admin_menu', array( $this, 'add_menu' ) );
 		add_action( 'admin_enqueue_scripts', array( $this, 'enqueue' ) );
 		add_filter( 'plugin_action_links_' . plugin_basename( TOCSIN_FILE ), array( $this, 'add_plugin_link' ) );
-		// Applies outside of the screen itself: WordPress saves screen options before it knows the screen.
+		// Registered here, not in the screen: WordPress saves screen options before it loads the screen.
 		add_filter( 'set_screen_option_' . Tocsin_Admin_Log::PER_PAGE, array( 'Tocsin_Admin_Log', 'accept_per_page' ), 10, 3 );
 		foreach ( $this->screens as $slug => $screen ) {
 			foreach ( $screen->actions() as $action => $callback ) {
@@ -67,11 +67,11 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * Who may see and change anything here.
+	 * Returns the capability required to use the screens.
 	 */
 	public static function capability(): string {
 		/**
-		 * Filters the capability that the screens of Tocsin ask for.
+		 * Filters the capability required to use the screens of Tocsin.
 		 *
 		 * @param string $capability Default: manage_options.
 		 */
@@ -80,7 +80,7 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * The menu and its three screens.
+	 * Adds the menu and its three screens.
 	 */
 	public function add_menu(): void {
 		$capability = self::capability();
@@ -105,7 +105,7 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * The frame around every screen: heading, tabs, and what the last form had to say.
+	 * Prints a screen with its heading and the notices of the last form.
 	 *
 	 * @param Tocsin_Admin_Screen $screen The screen.
 	 */
@@ -122,20 +122,20 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * The address of a screen.
+	 * Returns the URL of a screen.
 	 *
 	 * @param string                $slug One of the constants above.
-	 * @param array<string, string> $args Query arguments, not yet encoded.
+	 * @param array<string, string> $args Query arguments, not URL-encoded.
 	 */
 	public static function url( string $slug, array $args = array() ): string {
 		return add_query_arg( array_map( 'rawurlencode', array( 'page' => $slug ) + $args ), admin_url( 'admin.php' ) );
 	}
 
 	/**
-	 * Opens a form that ends up at one of the actions.
+	 * Prints the opening tag and hidden fields of a form.
 	 *
 	 * @param string $action One of a screen's actions().
-	 * @param string $class  Classes for the form.
+	 * @param string $class  CSS classes of the form.
 	 */
 	public static function open_form( string $action, string $class = '' ): void {
 		printf( '<form method="post" action="%s" class="%s">', esc_url( admin_url( 'admin-post.php' ) ), esc_attr( $class ) );
@@ -144,9 +144,9 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * CSS, and JavaScript that nothing depends on.
+	 * Enqueues CSS and optional JavaScript.
 	 *
-	 * @param mixed $hook The screen being shown.
+	 * @param mixed $hook Hook suffix of the current screen.
 	 */
 	public function enqueue( $hook ): void {
 		if ( ! is_string( $hook ) || false === strpos( $hook, 'tocsin' ) ) {
@@ -157,9 +157,9 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * "Settings" in the row of the plugin.
+	 * Adds the link "Settings" to the plugin's row in the list of plugins.
 	 *
-	 * @param mixed $links The links that are there.
+	 * @param mixed $links Existing links.
 	 * @return mixed
 	 */
 	public function add_plugin_link( $links ) {
@@ -171,7 +171,7 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * The help tab, the same on all three screens.
+	 * Adds the help tabs, which are the same on all screens.
 	 */
 	public function add_help(): void {
 		$screen = get_current_screen();
@@ -190,9 +190,9 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * Ends the request unless the form is ours and the user may send it.
+	 * Checks capability and nonce, and ends the request if one is missing.
 	 *
-	 * @param string $action The action, also the name of its nonce.
+	 * @param string $action The action, which is also the name of its nonce.
 	 */
 	private static function authorize( string $action ): void {
 		if ( ! current_user_can( self::capability() ) ) {
@@ -202,7 +202,7 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * 403, in words.
+	 * Ends the request with status 403.
 	 */
 	private static function deny_access(): void {
 		wp_die(
@@ -216,25 +216,25 @@ final class Tocsin_Admin {
 	}
 
 	/**
-	 * Back to the screen that the form was on, so that reloading it sends nothing twice.
+	 * Redirects to the screen of the form, so that reloading the page does not submit it again.
 	 *
-	 * @param string $slug The screen.
+	 * @param string $slug Slug of the screen.
 	 */
 	private static function redirect_to( string $slug ): void {
 		$referer = wp_get_referer();
 		$query   = is_string( $referer ) ? (string) wp_parse_url( $referer, PHP_URL_QUERY ) : '';
 		parse_str( $query, $args );
-		// Only a page of the same screen, so that a filtered log comes back filtered.
+		// The referer is used only if it is the same screen. It preserves the filters of the log.
 		wp_safe_redirect( is_string( $referer ) && ( $args['page'] ?? '' ) === $slug ? $referer : self::url( $slug ) );
 		exit;
 	}
 
 	/**
-	 * A bell in one colour; WordPress paints it to match the admin colour scheme.
+	 * Returns the menu icon, a bell. WordPress recolors it to match the admin color scheme.
 	 */
 	private static function icon(): string {
 		$svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20"><path fill="#a7aaad" d="M10 1.5c-.8 0-1.4.6-1.4 1.4v.5C6.1 4 4.5 6.1 4.5 8.7v3.2L2.9 14.3c-.3.5 0 1.2.7 1.2h12.8c.7 0 1-.7.7-1.2l-1.6-2.4V8.7c0-2.6-1.6-4.7-4.1-5.3v-.5c0-.8-.6-1.4-1.4-1.4zM7.8 16.7a2.2 2.2 0 0 0 4.4 0z"/></svg>';
-		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_encode -- The form that svg-painter.js of WordPress expects.
+		// phpcs:ignore WordPress.PHP.DiscouragedPHPFunctions.obfuscation_base64_encode -- The format that svg-painter.js of WordPress expects.
 		return 'data:image/svg+xml;base64,' . base64_encode( $svg );
 	}
 }

@@ -9,8 +9,8 @@ declare( strict_types=1 );
 
 defined( 'ABSPATH' ) || exit;
 
-// Other plugins keep notes as comments, WooCommerce those of orders: not what a visitor wrote.
-$tocsin_arrives_as = static function ( string $approved ): callable {
+// Only comments of visitors: other plugins store internal notes as comments, such as WooCommerce its order notes.
+$tocsin_is_comment_with_status = static function ( string $approved ): callable {
 	return static function ( array $named ) use ( $approved ): bool {
 		$comment = $named['comment'] ?? null;
 		return $comment instanceof WP_Comment
@@ -38,7 +38,7 @@ return array(
 		'message_title' => __( '{comment.author} commented on {comment.post}', 'tocsin' ),
 		'message_body'  => "{comment.text}\n{comment.link}",
 		'severity'      => 'info',
-		'condition'     => $tocsin_arrives_as( '1' ),
+		'condition'     => $tocsin_is_comment_with_status( '1' ),
 	),
 	array(
 		'id'            => 'comment_pending',
@@ -52,6 +52,6 @@ return array(
 		'message_body'  => '{comment.text}',
 		'category'      => 'task',
 		'severity'      => 'info',
-		'condition'     => $tocsin_arrives_as( '0' ),
+		'condition'     => $tocsin_is_comment_with_status( '0' ),
 	),
 );

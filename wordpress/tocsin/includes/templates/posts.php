@@ -9,7 +9,7 @@ declare( strict_types=1 );
 
 defined( 'ABSPATH' ) || exit;
 
-$tocsin_becomes = static function ( string $status ): callable {
+$tocsin_changes_to = static function ( string $status ): callable {
 	return static function ( array $named ) use ( $status ): bool {
 		$post = $named['post'] ?? null;
 		return $post instanceof WP_Post
@@ -39,7 +39,7 @@ return array(
 		'message_title' => __( 'Published: {post.title}', 'tocsin' ),
 		'message_body'  => __( "{post.type} by {post.author}\n{post.link}", 'tocsin' ),
 		'severity'      => 'info',
-		'condition'     => $tocsin_becomes( 'publish' ),
+		'condition'     => $tocsin_changes_to( 'publish' ),
 	),
 	array(
 		'id'            => 'post_pending',
@@ -53,7 +53,7 @@ return array(
 		'message_body'  => __( '{post.type} by {post.author}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'info',
-		'condition'     => $tocsin_becomes( 'pending' ),
+		'condition'     => $tocsin_changes_to( 'pending' ),
 	),
 	array(
 		'id'            => 'post_trashed',
@@ -66,6 +66,6 @@ return array(
 		'message_title' => __( 'Moved to the trash: {post.title}', 'tocsin' ),
 		'message_body'  => __( '{post.type} by {post.author}', 'tocsin' ),
 		'severity'      => 'warning',
-		'condition'     => $tocsin_becomes( 'trash' ),
+		'condition'     => $tocsin_changes_to( 'trash' ),
 	),
 );

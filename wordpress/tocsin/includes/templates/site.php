@@ -1,6 +1,6 @@
 <?php
 /**
- * Templates about the site itself: updates, plugins, health, mail.
+ * Templates about the site itself: updates, plugins, Site Health, email.
  *
  * @package Tocsin
  */
@@ -9,14 +9,14 @@ declare( strict_types=1 );
 
 defined( 'ABSPATH' ) || exit;
 
-$tocsin_list_hook = array(
+$tocsin_update_hook = array(
 	'label'         => __( 'Updates checked', 'tocsin' ),
 	'type'          => 'action',
 	'arg_names'     => array( 'updates' ),
 	'payload_arity' => 1,
 );
 
-$tocsin_has_news = static fn( array $named ) => array() !== $named['updates'];
+$tocsin_has_updates = static fn( array $named ) => array() !== $named['updates'];
 
 return array(
 	array(
@@ -26,13 +26,13 @@ return array(
 		'description'   => __( 'A newer version of WordPress is available. Sent once per version.', 'tocsin' ),
 		'scenario_name' => __( 'Updates', 'tocsin' ),
 		'hook_name'     => 'set_site_transient_update_core',
-		'hook_meta'     => $tocsin_list_hook,
+		'hook_meta'     => $tocsin_update_hook,
 		'message_title' => __( 'Update available: {updates}', 'tocsin' ),
 		'message_body'  => __( 'For {site_name}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'warning',
 		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::new_updates( 'core', $args[0] ?? null ) ),
-		'condition'     => $tocsin_has_news,
+		'condition'     => $tocsin_has_updates,
 	),
 	array(
 		'id'            => 'update_plugins',
@@ -41,13 +41,13 @@ return array(
 		'description'   => __( 'Newer versions of plugins are available. Sent once per version.', 'tocsin' ),
 		'scenario_name' => __( 'Updates', 'tocsin' ),
 		'hook_name'     => 'set_site_transient_update_plugins',
-		'hook_meta'     => $tocsin_list_hook,
+		'hook_meta'     => $tocsin_update_hook,
 		'message_title' => __( 'Plugin updates: {updates}', 'tocsin' ),
 		'message_body'  => __( 'For {site_name}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'info',
 		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::new_updates( 'plugins', $args[0] ?? null ) ),
-		'condition'     => $tocsin_has_news,
+		'condition'     => $tocsin_has_updates,
 	),
 	array(
 		'id'            => 'update_themes',
@@ -56,13 +56,13 @@ return array(
 		'description'   => __( 'Newer versions of themes are available. Sent once per version.', 'tocsin' ),
 		'scenario_name' => __( 'Updates', 'tocsin' ),
 		'hook_name'     => 'set_site_transient_update_themes',
-		'hook_meta'     => $tocsin_list_hook,
+		'hook_meta'     => $tocsin_update_hook,
 		'message_title' => __( 'Theme updates: {updates}', 'tocsin' ),
 		'message_body'  => __( 'For {site_name}', 'tocsin' ),
 		'category'      => 'task',
 		'severity'      => 'info',
 		'map'           => static fn( array $args ) => array( 'updates' => Tocsin_Updates::new_updates( 'themes', $args[0] ?? null ) ),
-		'condition'     => $tocsin_has_news,
+		'condition'     => $tocsin_has_updates,
 	),
 	array(
 		'id'            => 'updated',

@@ -94,7 +94,7 @@ return array(
 			'role'      => $args[1] ?? '',
 			'old_roles' => array_values( (array) ( $args[2] ?? array() ) ),
 		),
-		// A new user gets a first role, and saving a profile sets the same one again.
+		// The first role of a new user, and the same role set again when a profile is saved, are no changes.
 		'condition'     => static fn( array $named ) => array() !== $named['old_roles'] && array( $named['role'] ) !== $named['old_roles'],
 	),
 	array(
@@ -107,7 +107,7 @@ return array(
 		'hook_meta'     => array(
 			'label'         => __( 'Password reset', 'tocsin' ),
 			'type'          => 'action',
-			// The hook's second argument is the new password: it is not even asked for.
+			// The second argument of the hook is the new password and is not requested.
 			'arg_names'     => array( 'user' ),
 			'payload_arity' => 1,
 		),

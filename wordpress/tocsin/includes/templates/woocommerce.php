@@ -46,7 +46,7 @@ return array(
 		'message_body'    => __( "{order.customer}\n{order.items}\nPayment: {order.payment}\n{order.link}", 'tocsin' ),
 		'severity'        => 'info',
 		'category'        => 'task',
-		// The same steps at which WooCommerce mails "New order" to the shop.
+		// The same status changes for which WooCommerce sends its email "New order".
 		'condition'       => static fn( array $named ) =>
 			in_array( $named['old_status'] ?? '', array( 'pending', 'failed', 'cancelled', 'checkout-draft' ), true )
 			&& in_array( $named['new_status'] ?? '', array( 'processing', 'completed', 'on-hold' ), true ),
