@@ -1,23 +1,57 @@
-// What the documents say about the tree is true.
+// The paths, links and variables in the documents exist.
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readConfig } from '../src/config/server.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const documents = [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })];
+const documents = globSync(['*.md', 'docs/**/*.md', 'wordpress/tocsin/readme.txt'], { cwd: root });
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-/** `packages/…`, `docs/…` and the like between backticks, and the targets of relative links. */
+/** Folders that builds, tests and the service create: `/deploy/secrets/` in .gitignore. */
+const generated = [...read('.gitignore').matchAll(/^\/?(.+)\/$/gm)].map(([, folder = '']) => folder);
+const folders = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== '.git' && !generated.includes(entry.name))
+  .map(({ name }) => name.replace('.', '\\.'));
+const isGenerated = (path: string): boolean => generated.some((folder) => `${path}/`.startsWith(`${folder}/`));
+
+/** Paths that begin with a folder of the repository, anywhere in a text, and the targets of relative links. */
 function pathsIn(text: string): string[] {
-  const quoted = [...text.matchAll(/`((?:packages|docs|scripts|bench|\.ci)\/[^`\s]*)`/g)].map(([, path = '']) => path);
+  const inFolder = new RegExp(`(?<![\\w/.-])((?:${folders.join('|')})/[\\w./*{},-]*)`, 'g');
+  const named = [...text.matchAll(inFolder)].map(([, path = '']) => path.replace(/[.,]+$/, ''));
   const linked = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, path = '']) => path);
-  return [...quoted, ...linked];
+  return [...named.filter((path) => !isGenerated(path)), ...linked];
 }
 
-/** As GitHub makes them of headings. */
+/** Names of source files without a folder, between backticks: `queue.ts`. */
+function fileNamesIn(text: string): string[] {
+  const names = [...text.matchAll(/`([\w-]+\.(?:css|md|mjs|php|sh|tsx?|yaml))`/g)].map(([, name = '']) => name);
+  return names.filter((name) => name !== 'wp-config.php');
+}
+
+/** The names of all variables that the configuration reads, with the `_FILE` variant of each secret. */
+function variablesOfConfig(): Set<string> {
+  const names = new Set<string>();
+  const get = (_: object, name: string): undefined => void names.add(name);
+  readConfig(new Proxy<Record<string, string | undefined>>({}, { get }));
+  return names;
+}
+
+/** Constants of the WordPress companion and switches of the tests. */
+function otherVariables(): Set<string> {
+  const sources = globSync(['wordpress/tocsin/**/*.php', 'packages/*/{src,test}/**/*.ts'], { cwd: root }).map(read);
+  const uses = sources.flatMap((source) => [...source.matchAll(/(?:defined\( '|process\.env\.)(TOCSIN_\w+)/g)]);
+  return new Set(uses.map(([, name = '']) => name));
+}
+
+/** A variable of the operator's own NATS server, in its access list. */
+const foreignVariable = 'TOCSIN_PASSWORD';
+
+/** The anchors that GitHub generates for the headings of a page. */
 function anchorsOf(page: string): string[] {
-  const headings = readFileSync(join(root, page), 'utf8').matchAll(/^#{1,6} (.+)$/gm);
+  const headings = read(page).matchAll(/^#{1,6} (.+)$/gm);
   return [...headings].map(([, text = '']) =>
     text
       .toLowerCase()
@@ -27,27 +61,44 @@ function anchorsOf(page: string): string[] {
 }
 
 suite('The documents', () => {
+  const fileNames = new Set(
+    globSync('{*,{bench,deploy,docs,scripts}/**,{packages,wordpress}/*/**}', {
+      cwd: root,
+      exclude: (path) => ['node_modules', 'dist'].includes(basename(path)),
+    }).map((path) => basename(path)),
+  );
+  const known = variablesOfConfig().union(otherVariables()).add(foreignVariable);
+
   for (const document of documents) {
     test(`${document} names only paths that exist`, () => {
-      const text = readFileSync(join(root, document), 'utf8');
-      const folder = join(root, document, '..');
-      for (const path of pathsIn(text)) {
-        const isThere =
-          existsSync(join(root, path)) || existsSync(join(folder, path)) || globSync(path, { cwd: root }).length > 0;
-        assert.ok(isThere, `${path} does not exist`);
-      }
+      const text = read(document);
+      const exists = (path: string): boolean =>
+        existsSync(join(root, path)) ||
+        existsSync(join(root, document, '..', path)) ||
+        globSync(path, { cwd: root }).length > 0;
+      const missing = [
+        ...pathsIn(text).filter((path) => !exists(path)),
+        ...fileNamesIn(text).filter((name) => !fileNames.has(name)),
+      ];
+      assert.deepEqual(missing, []);
+    });
+
+    test(`${document} names only variables that are read`, () => {
+      const names = [...read(document).matchAll(/\b(?:TOCSIN|OTEL)_[A-Z0-9_]*[A-Z0-9]\b/g)].map(([name]) => name);
+      assert.deepEqual(
+        names.filter((name) => !known.has(name)),
+        [],
+      );
     });
   }
 
   test('links into a page name a heading that is there', () => {
     const links = documents.flatMap((document) =>
-      [...readFileSync(join(root, document), 'utf8').matchAll(/\]\(([^)#\s:]*)#([^)\s]+)\)/g)].map(
-        ([, path = '', anchor = '']) => ({
-          document,
-          page: path === '' ? document : join(document, '..', path),
-          anchor,
-        }),
-      ),
+      [...read(document).matchAll(/\]\(([^)#\s:]*)#([^)\s]+)\)/g)].map(([, path = '', anchor = '']) => ({
+        document,
+        page: path === '' ? document : join(document, '..', path),
+        anchor,
+      })),
     );
     assert.ok(links.length > 10);
     for (const { document, page, anchor } of links) {
@@ -55,8 +106,8 @@ suite('The documents', () => {
     }
   });
 
-  test('ARCHITECTURE.md names every folder of the gateway, and so do its readers find the room for a change', () => {
-    const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  test('ARCHITECTURE.md names every folder of the gateway', () => {
+    const text = read('ARCHITECTURE.md');
     assert.ok(pathsIn(text).length > 20);
     for (const folder of globSync('packages/gateway/src/*/', { cwd: root })) {
       assert.ok(text.includes(`\`${folder}/\``) || text.includes(`\`${folder}`), `${folder} is not mentioned`);
@@ -64,11 +115,14 @@ suite('The documents', () => {
   });
 
   test('docs/operators.md describes every variable that the configuration reads', () => {
-    const files = globSync('packages/gateway/src/config/*.ts', { cwd: root });
-    const config = files.map((file) => readFileSync(join(root, file), 'utf8')).join();
-    const variables = new Set([...config.matchAll(/'(TOCSIN_[A-Z_]+)'/g)].map(([, name = '']) => name));
-    const text = readFileSync(join(root, 'docs/operators.md'), 'utf8');
-    assert.ok(variables.size > 10);
-    for (const name of variables) assert.ok(text.includes(`\`${name}\``), `${name} is not described`);
+    const sources = globSync('packages/gateway/src/{channels,config}/**/*.ts', { cwd: root }).map(read).join();
+    const quoted = [...sources.matchAll(/'(TOCSIN_[A-Z_]+)'/g)].map(([, name = '']) => name);
+    const ofConfig = variablesOfConfig();
+    const withoutFiles = [...ofConfig].filter((name) => !(name.endsWith('_FILE') && ofConfig.has(name.slice(0, -5))));
+    const text = read('docs/operators.md');
+    assert.ok(withoutFiles.length > 40);
+    for (const name of [...withoutFiles, ...quoted]) {
+      assert.ok(text.includes(`\`${name}\``), `${name} is not described`);
+    }
   });
 });
