@@ -1,16 +1,16 @@
-// Finds out who is signed in, and remembers it, so that the app also opens where the console cannot be reached.
+// Loads the session, and stores it so that the app also opens while the console cannot be reached.
 import type { SessionInfo } from '@tocsin/contract/console';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiError, get, onSignedOut, post } from './api/client.ts';
-import { discard, keep, kept, sessionName } from './offline/kept-values.ts';
+import { deleteValue, loadValue, saveValue, sessionKey } from './offline/key-value-store.ts';
 import { clearLastItems } from './offline/last-items.ts';
-import { ringState, turnOff } from './push/ring.ts';
+import { pushState, unsubscribe } from './push/push-subscription.ts';
 
 type Loaded =
   | { state: 'loading' }
   | { state: 'signed-out' }
   | { state: 'unreachable' }
-  /** `sessionId` is that of the last time where the console was not reached. */
+  /** While the console cannot be reached, this is the stored session. */
   | { state: 'signed-in'; session: SessionInfo };
 
 export type SessionLoader = Loaded & { reload(): Promise<void>; signOut(): Promise<void> };
@@ -20,46 +20,46 @@ export function useSessionLoader(): SessionLoader {
   const reload = useCallback(async () => {
     try {
       const session = await get<SessionInfo>('/session');
-      await remember(session);
+      await storeSession(session);
       setLoaded({ state: 'signed-in', session });
     } catch (error) {
-      // The listener below knows already.
+      // The listener below handles it.
       if (error instanceof ApiError && error.code === 'signed_out') return;
-      const session = await kept<SessionInfo>(sessionName).catch(() => undefined);
+      const session = await loadValue<SessionInfo>(sessionKey).catch(() => undefined);
       setLoaded(session === undefined ? { state: 'unreachable' } : { state: 'signed-in', session });
     }
   }, []);
   const signOut = useCallback(async () => {
-    await stopRinging().catch(() => undefined);
+    await disablePush().catch(() => undefined);
     await post('/sign-out');
-    await forget();
+    await clearStoredData();
     setLoaded({ state: 'signed-out' });
   }, []);
   useEffect(() => {
     onSignedOut(() => {
       setLoaded({ state: 'signed-out' });
-      void forget();
+      void clearStoredData();
     });
     void reload();
   }, [reload]);
   return { ...loaded, reload, signOut };
 }
 
-async function remember(session: SessionInfo): Promise<void> {
-  const before = await kept<SessionInfo>(sessionName).catch(() => undefined);
-  if (before !== undefined && before.owner.id !== session.owner.id) await clearLastItems();
-  await keep(sessionName, session).catch(() => undefined);
+async function storeSession(session: SessionInfo): Promise<void> {
+  const previous = await loadValue<SessionInfo>(sessionKey).catch(() => undefined);
+  if (previous !== undefined && previous.owner.id !== session.owner.id) await clearLastItems();
+  await saveValue(sessionKey, session).catch(() => undefined);
 }
 
-/** What arrives later is not for whoever uses this browser then. */
-async function stopRinging(): Promise<void> {
-  const ring = await ringState();
-  if (ring.kind === 'on') await turnOff(ring.targetId);
+/** After signing out, notifications must not appear in a browser that others may use. */
+async function disablePush(): Promise<void> {
+  const push = await pushState();
+  if (push.kind === 'on') await unsubscribe(push.targetId);
 }
 
-/** Whoever comes to this browser next sees nothing of the owner before. */
-async function forget(): Promise<void> {
-  // In this order: without a session nothing is kept any more.
-  await discard(sessionName).catch(() => undefined);
+/** Deletes the owner's data from this browser. */
+async function clearStoredData(): Promise<void> {
+  // The session first: without it, nothing more is saved.
+  await deleteValue(sessionKey).catch(() => undefined);
   await clearLastItems();
 }

@@ -7,7 +7,7 @@ import { previewOf } from '../src/inbox/preview.ts';
 import { readLines } from '../src/inbox/search-stream.ts';
 import { foldText } from '../src/inbox/text-fold.ts';
 import { linkedCharacters, splitLinks } from '../src/inbox/text-links.ts';
-import { toShown } from '../src/service-worker/push-message.ts';
+import { toNotification } from '../src/service-worker/push-message.ts';
 import { hostileData, hostileTexts } from './support/hostile-values.ts';
 
 /** Far above what linear work takes (some 20 ms), and far below what quadratic work does (minutes). */
@@ -34,7 +34,7 @@ suite('Hostile text of 240 KB', () => {
       const { shown, hidden } = expectQuick('foldText', () => foldText(value, 2000));
       assert.ok(shown.length <= 2000 && shown.length + hidden === value.length);
       const message = JSON.stringify({ id: '1', title: value, body: '', data: { value } });
-      expectQuick('toShown', () => toShown(message, { isInfoSilent: false }));
+      expectQuick('toNotification', () => toNotification(message, { isInfoSilent: false }));
     });
   }
 

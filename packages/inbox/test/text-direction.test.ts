@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import { deliveryWords } from '../src/inbox/delivery-words.ts';
-import { inWrittenOrder } from '../src/inbox/text-direction.ts';
-import { toShown } from '../src/service-worker/push-message.ts';
+import { stripBidiControls } from '../src/inbox/text-direction.ts';
+import { toNotification } from '../src/service-worker/push-message.ts';
 import { openInbox } from './support/browser.ts';
 
 const bidiControls = /[\u202a-\u202e\u2066-\u2069]/u;
@@ -53,9 +53,9 @@ suite('Bidi controls in what callers write', () => {
   test('do not turn text around in a push message, nor in what a server said', () => {
     const message = { id: '1', title: hostile, body: hostile, createdAt: '' };
     const settings = { isInfoSilent: false };
-    const shown = toShown(JSON.stringify(message), settings);
+    const shown = toNotification(JSON.stringify(message), settings);
     assert.deepEqual([shown.title, shown.options.body], [harmless, harmless]);
-    const summary = toShown(JSON.stringify({ ...message, body: '', data: { [hostile]: hostile } }), settings);
+    const summary = toNotification(JSON.stringify({ ...message, body: '', data: { [hostile]: hostile } }), settings);
     assert.equal(summary.options.body, `${harmless}: ${harmless}`);
     const delivery = { channel: 'email', name: null, state: 'rejected', error: hostile } as unknown as DeliveryEntry;
     assert.ok(deliveryWords(delivery, 0, String).outcome.endsWith(harmless));
@@ -63,6 +63,6 @@ suite('Bidi controls in what callers write', () => {
 
   test('go alone: text that is written from right to left stays as it is', () => {
     for (const content of ['שלום, world!', 'العربية\u200f (v2.1)', 'a\u200eb'])
-      assert.equal(inWrittenOrder(content), content);
+      assert.equal(stripBidiControls(content), content);
   });
 });

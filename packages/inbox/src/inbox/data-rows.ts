@@ -1,7 +1,7 @@
 // The data of a notification as the rows of one table: what is nested follows its parent, one step further in.
 import type { InboxEntry } from '@tocsin/contract/console';
 import { text } from '../text/index.ts';
-import { inWrittenOrder } from './text-direction.ts';
+import { stripBidiControls } from './text-direction.ts';
 
 type Value = InboxEntry['data'][string];
 export type DataKind = 'text' | 'number' | 'boolean' | 'null' | 'empty' | 'object' | 'array';
@@ -53,7 +53,7 @@ function describe(
 ): DataRow {
   const row = { path: JSON.stringify(path), depth: path.length - 1, isIndex: typeof key === 'number' };
   // People count from one.
-  const shown = typeof key === 'number' ? String(key + 1) : inWrittenOrder(key);
+  const shown = typeof key === 'number' ? String(key + 1) : stripBidiControls(key);
   const size = entriesOf(value).length;
   if (size === 0) return { ...row, key: shown, ...leaf(value), isOpen: null };
   const isOpenAtFirst = path.length <= openDepth && size <= openItems;

@@ -1,7 +1,7 @@
 // What became of a notification at one target, in words.
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import { text } from '../text/index.ts';
-import { inWrittenOrder } from './text-direction.ts';
+import { stripBidiControls } from './text-direction.ts';
 
 export interface DeliveryWords {
   /** Whom: `Push · Pixel 8`. */
@@ -30,7 +30,9 @@ export function deliveryWords(delivery: DeliveryEntry, now: number, clock: (at: 
   return {
     target: targetWords(delivery),
     outcome:
-      state === 'sent' || state === 'sending' || error === null ? outcome : words.why(outcome, inWrittenOrder(error)),
+      state === 'sent' || state === 'sending' || error === null
+        ? outcome
+        : words.why(outcome, stripBidiControls(error)),
     tone: tones[state],
     canRetry: state === 'waiting' || state === 'dead',
   };

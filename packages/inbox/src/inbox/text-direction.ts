@@ -6,6 +6,6 @@ const overrides = /[\u202d\u202e]/g;
 const embeddingsAndIsolates = /[\u202a-\u202c\u2066-\u2069]/g;
 
 /** `invoice\u202efdp.exe` would read `invoiceexe.pdf`: overrides become a visible sign, the other bidi controls go. */
-export function inWrittenOrder(content: string): string {
+export function stripBidiControls(content: string): string {
   return content.replaceAll(overrides, '\ufffd').replaceAll(embeddingsAndIsolates, '');
 }

@@ -1,19 +1,19 @@
-// The newest notifications, kept on this device for when the console cannot be reached, until its owner signs out.
+// Caches the newest notifications in this browser for reading offline, until the owner signs out.
 import type { InboxEntry } from '@tocsin/contract/console';
-import { discard, keepWhileSignedIn, kept } from './kept-values.ts';
+import { deleteValue, loadValue, saveWhileSignedIn } from './key-value-store.ts';
 
-const name = 'last-items';
-const most = 50;
+const key = 'last-items';
+const maxItems = 50;
 
-/** Newest first. A browser that keeps nothing, as in some private windows, has nothing to show offline: no reason to fail. */
+/** Expects the newest first. Ignores errors: some private windows have no IndexedDB, and then nothing is shown offline. */
 export async function saveLastItems(entries: readonly InboxEntry[]): Promise<void> {
-  await keepWhileSignedIn(name, entries.slice(0, most)).catch(() => undefined);
+  await saveWhileSignedIn(key, entries.slice(0, maxItems)).catch(() => undefined);
 }
 
 export async function loadLastItems(): Promise<InboxEntry[]> {
-  return (await kept<InboxEntry[]>(name).catch(() => undefined)) ?? [];
+  return (await loadValue<InboxEntry[]>(key).catch(() => undefined)) ?? [];
 }
 
 export async function clearLastItems(): Promise<void> {
-  await discard(name).catch(() => undefined);
+  await deleteValue(key).catch(() => undefined);
 }

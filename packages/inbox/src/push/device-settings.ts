@@ -1,18 +1,18 @@
-// How this device rings; kept here alone. The service worker reads it when a message comes.
-import { keep, kept } from '../offline/kept-values.ts';
+// Push settings of this device, stored in this browser only. The service worker reads them for every push message.
+import { loadValue, saveValue } from '../offline/key-value-store.ts';
 
 export interface DeviceSettings {
-  /** Notifications of severity info, and advertising, are shown without a sound. */
+  /** Notifications of severity info, and promotions without a severity, are shown without a sound. */
   isInfoSilent: boolean;
 }
 
-const name = 'device-settings';
+const key = 'device-settings';
 
-export async function deviceSettings(): Promise<DeviceSettings> {
-  const stored = await kept<DeviceSettings>(name).catch(() => undefined);
+export async function loadDeviceSettings(): Promise<DeviceSettings> {
+  const stored = await loadValue<DeviceSettings>(key).catch(() => undefined);
   return stored ?? { isInfoSilent: false };
 }
 
 export async function saveDeviceSettings(settings: DeviceSettings): Promise<void> {
-  await keep(name, settings);
+  await saveValue(key, settings);
 }

@@ -1,4 +1,4 @@
-/** From the service worker to a window: show this page. */
+/** Message of the service worker to a window: navigate to this path. */
 export interface OpenRequest {
   kind: 'open';
   path: string;

@@ -1,10 +1,10 @@
-// A push message → the notification that the system shows. Pure.
+// Converts a push message to the notification that the operating system shows. Pure.
 import type { Category, Severity } from '@tocsin/contract/fields';
-import { inWrittenOrder } from '../inbox/text-direction.ts';
+import { stripBidiControls } from '../inbox/text-direction.ts';
 import type { DeviceSettings } from '../push/device-settings.ts';
 import { push } from '../text/en/push.ts';
 
-/** What the gateway sends. It may have left `data` out, and shortened the texts, to fit into a message. */
+/** The message of the gateway, which omits `data` and shortens texts if they exceed the size limit of Web Push. */
 interface PushMessage {
   id: string;
   title: string;
@@ -15,7 +15,7 @@ interface PushMessage {
   createdAt: string;
 }
 
-/** Of what a notification has, only what every system shows; browsers ignore members that they do not know. */
+/** Options that all systems support; browsers ignore options that they do not know. */
 export interface ShownNotification {
   title: string;
   options: NotificationOptions & {
@@ -25,36 +25,36 @@ export interface ShownNotification {
   };
 }
 
-const look = { icon: '/icon-192.png', badge: '/badge-96.png' };
-const alarm = [300, 120, 300, 120, 600];
-const mostPairs = 4;
-const mostValueLength = 60;
+const images = { icon: '/icon-192.png', badge: '/badge-96.png' };
+const criticalVibration = [300, 120, 300, 120, 600];
+const maxPairs = 4;
+const maxValueLength = 60;
 
-export function toShown(text: string | undefined, { isInfoSilent }: DeviceSettings): ShownNotification {
+export function toNotification(text: string | undefined, { isInfoSilent }: DeviceSettings): ShownNotification {
   const message = parse(text);
-  // A browser takes the permission away from pages that show nothing.
+  // Browsers revoke the permission of sites that show no notification for a push message.
   if (message === null) {
     const { title, body } = push.unreadable;
-    return { title, options: { ...look, body, tag: 'unreadable', data: { id: null } } };
+    return { title, options: { ...images, body, tag: 'unreadable', data: { id: null } } };
   }
   const { id, title, body, data, severity, createdAt } = message;
   const timestamp = Date.parse(createdAt);
   return {
-    title: inWrittenOrder(title),
+    title: stripBidiControls(title),
     options: {
-      ...look,
-      body: inWrittenOrder(body === '' ? summary(data) : body),
+      ...images,
+      body: stripBidiControls(body === '' ? summary(data) : body),
       tag: id,
       data: { id },
       ...(!Number.isNaN(timestamp) && { timestamp }),
-      ...(severity === 'critical' && { requireInteraction: true, vibrate: alarm }),
-      ...(isInfoSilent && isQuiet(message) && { silent: true }),
+      ...(severity === 'critical' && { requireInteraction: true, vibrate: criticalVibration }),
+      ...(isInfoSilent && isSilent(message) && { silent: true }),
     },
   };
 }
 
-/** Without a severity people expect to hear it, advertising aside. */
-function isQuiet({ severity, category }: PushMessage): boolean {
+/** Notifications without a severity are audible, except promotions. */
+function isSilent({ severity, category }: PushMessage): boolean {
   return severity === 'info' || (severity === null && category === 'promo');
 }
 
@@ -73,17 +73,17 @@ function isMessage(value: unknown): value is PushMessage {
   return typeof id === 'string' && typeof title === 'string' && typeof body === 'string';
 }
 
-/** The first plain values, a line each. What is nested is for the inbox. */
+/** The first scalar values, one per line. Nested values are shown in the inbox only. */
 function summary(data: unknown): string {
   if (typeof data !== 'object' || data === null) return '';
   return Object.entries(data)
     .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
-    .slice(0, mostPairs)
-    .map(([name, value]) => `${name}: ${cut(String(value))}`)
+    .slice(0, maxPairs)
+    .map(([name, value]) => `${name}: ${truncate(String(value))}`)
     .join('\n');
 }
 
-function cut(value: string): string {
+function truncate(value: string): string {
   const characters = Array.from(value);
-  return characters.length <= mostValueLength ? value : `${characters.slice(0, mostValueLength - 1).join('')}…`;
+  return characters.length <= maxValueLength ? value : `${characters.slice(0, maxValueLength - 1).join('')}…`;
 }

@@ -1,67 +1,67 @@
-// The app without the network: its files are kept, and its page stands in for every page that does not come.
+// Serves the app offline: its files are cached, and index.html is the fallback for every page that fails to load.
 import { worker } from './worker.ts';
 
-/** Written by the build: the files of the app, and a hash over their contents. */
+/** Injected by the build: the files of the app and a hash of their contents. */
 declare const __SHELL__: { version: string; files: string[] };
 
 const prefix = 'tocsin-shell-';
 const cacheName = prefix + __SHELL__.version;
 const page = '/index.html';
 const files = new Set(__SHELL__.files);
-/** Longer than a slow phone network needs, shorter than people wait. */
-const patienceMs = 4000;
+/** Longer than a slow mobile network needs, shorter than people are willing to wait. */
+const pageTimeoutMs = 4000;
 
-export async function keepShell(): Promise<void> {
+export async function cacheShell(): Promise<void> {
   const cache = await caches.open(cacheName);
-  // Names with a hash never change; the others are asked for anew.
+  // Files with a hash in their name never change; the others bypass the HTTP cache.
   const requests = __SHELL__.files.map((file) =>
     file.startsWith('/assets/') ? file : new Request(file, { cache: 'no-cache' }),
   );
   await cache.addAll(requests);
 }
 
-/** The version before stays for windows that are still open: they may yet ask for parts of it. */
-export async function dropOldShells(): Promise<void> {
+/** Keeps the previous version, because windows that are still open may request further files of it. */
+export async function deleteOldShells(): Promise<void> {
   const others = (await caches.keys()).filter((name) => name.startsWith(prefix) && name !== cacheName);
   await Promise.all(others.slice(0, -1).map((name) => caches.delete(name)));
 }
 
-/** null: not ours to answer, and never what the API says. */
-export function answer(request: Request): Promise<Response> | null {
+/** Returns null for requests that go to the network untouched, among them all requests to the API. */
+export function responseTo(request: Request): Promise<Response> | null {
   const { origin, pathname } = new URL(request.url);
   if (request.method !== 'GET' || origin !== worker.location.origin) return null;
   if (request.mode === 'navigate') return isApi(pathname) ? null : fetchPage(request);
   return files.has(pathname) || pathname.startsWith('/assets/') ? fetchFile(request) : null;
 }
 
-/** Ways through the API that a browser navigates: OpenID Connect. */
+/** Browsers navigate to API paths during OpenID Connect sign-in. */
 function isApi(pathname: string): boolean {
   return pathname.startsWith('/api/');
 }
 
 async function fetchPage(request: Request): Promise<Response> {
-  const kept = await caches.match(page, { cacheName });
-  if (kept === undefined) return fetch(request);
+  const cached = await caches.match(page, { cacheName });
+  if (cached === undefined) return fetch(request);
   try {
-    const response = await within(fetch(request), patienceMs);
-    return response.status >= 500 ? kept : response;
+    const response = await withTimeout(fetch(request), pageTimeoutMs);
+    return response.status >= 500 ? cached : response;
   } catch {
-    return kept;
+    return cached;
   }
 }
 
-/** Of this version, or of one before, for windows that are still of that. */
+/** Prefers this version, then the previous one for windows that still run it. */
 async function fetchFile(request: Request): Promise<Response> {
   const options = { ignoreVary: true };
-  const kept = await caches.match(request.url, { ...options, cacheName });
-  return kept ?? (await caches.match(request.url, options)) ?? fetch(request);
+  const cached = await caches.match(request.url, { ...options, cacheName });
+  return cached ?? (await caches.match(request.url, options)) ?? fetch(request);
 }
 
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  const late = Promise.withResolvers<T>();
-  const timer = setTimeout(late.reject, ms, new Error('late'));
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+  const timeout = Promise.withResolvers<T>();
+  const timer = setTimeout(timeout.reject, ms, new Error('timed out'));
   try {
-    return await Promise.race([work, late.promise]);
+    return await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

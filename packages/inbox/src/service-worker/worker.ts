@@ -1,2 +1,2 @@
-/** What runs here; TypeScript's library takes it for a plain worker. */
+/** The global scope of this script, which TypeScript's library types as a plain worker. */
 export const worker = self as unknown as ServiceWorkerGlobalScope;

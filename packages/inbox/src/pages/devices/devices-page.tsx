@@ -3,7 +3,7 @@ import type { PushTargetEntry } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { PageHead } from '../../components/page-head.tsx';
-import { RingPanel } from '../../push/ring-panel.tsx';
+import { PushPanel } from '../../push/push-panel.tsx';
 import { text } from '../../text/index.ts';
 import { MqttDevices } from './mqtt-devices.tsx';
 import { PushTargets } from './push-targets.tsx';
@@ -19,8 +19,8 @@ export function DevicesPage() {
     <div class="page devices">
       <PageHead title={text.devices.title} lead={text.devices.lead} />
       <div class="devices-sections">
-        {/* Looks anew whether this browser rings: it may be the one that was removed from the list. */}
-        <RingPanel key={changes} onChange={targets.reload} />
+        {/* The new key remounts the panel: this browser may be the one that was removed from the list. */}
+        <PushPanel key={changes} onChange={targets.reload} />
         <PushTargets targets={targets} onChange={reloadAll} />
         <MqttDevices />
       </div>

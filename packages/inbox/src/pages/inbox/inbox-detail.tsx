@@ -6,7 +6,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { showError, showToast } from '../../components/toast.tsx';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
-import { inWrittenOrder } from '../../inbox/text-direction.ts';
+import { stripBidiControls } from '../../inbox/text-direction.ts';
 import { locale, text } from '../../text/index.ts';
 import { DataTable } from './data-table.tsx';
 import { DeliveryList } from './delivery-list.tsx';
@@ -122,13 +122,13 @@ function DetailHead({ entry }: { entry: InboxEntry }) {
   return (
     <header class="inbox-detail-head">
       <h2 id="inbox-detail-title" dir="auto">
-        {inWrittenOrder(title)}
+        {stripBidiControls(title)}
       </h2>
       <p class="row">
         {severity !== null && <SeverityBadge severity={severity} />}
         {category !== 'info' && <span class="badge accent">{text.inbox.category[category]}</span>}
         <span class="soft" dir="auto">
-          {inWrittenOrder(source)}
+          {stripBidiControls(source)}
         </span>
       </p>
       <p class="small soft">

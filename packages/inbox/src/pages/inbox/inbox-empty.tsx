@@ -4,7 +4,7 @@ import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { countFilters, type Filters, needsSearch } from '../../inbox/filters.ts';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
-import { RingPanel } from '../../push/ring-panel.tsx';
+import { PushPanel } from '../../push/push-panel.tsx';
 import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
@@ -67,7 +67,7 @@ function FirstSteps() {
         </p>
         {isHintShown && (
           <div class="inbox-hint">
-            <RingPanel />
+            <PushPanel />
             <Button kind="quiet" small onClick={hide}>
               {text.inbox.hideHint}
             </Button>
@@ -78,4 +78,5 @@ function FirstSteps() {
   );
 }
 
+/** The name of an earlier release, so that a hidden hint stays hidden. */
 const hintKey = 'tocsin-ring-hint';

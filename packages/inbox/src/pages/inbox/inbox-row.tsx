@@ -4,7 +4,7 @@ import { memo } from 'preact/compat';
 import { clockTime, fullTime } from '../../components/time.tsx';
 import { highlight } from '../../inbox/highlight.ts';
 import { previewOf } from '../../inbox/preview.ts';
-import { inWrittenOrder } from '../../inbox/text-direction.ts';
+import { stripBidiControls } from '../../inbox/text-direction.ts';
 import { Link } from '../../router.tsx';
 import { text } from '../../text/index.ts';
 import { SeverityMark } from './severity-mark.tsx';
@@ -71,11 +71,11 @@ export function rowId(id: string): string {
 }
 
 function Highlighted({ content, query }: { content: string; query: string }) {
-  const shown = inWrittenOrder(content);
+  const shown = stripBidiControls(content);
   if (query === '') return <>{shown}</>;
   return (
     <>
-      {highlight(shown, inWrittenOrder(query)).map((piece, index) =>
+      {highlight(shown, stripBidiControls(query)).map((piece, index) =>
         piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text,
       )}
     </>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { inWrittenOrder } from '../../inbox/text-direction.ts';
+import { stripBidiControls } from '../../inbox/text-direction.ts';
 import { foldText } from '../../inbox/text-fold.ts';
 import { splitLinks } from '../../inbox/text-links.ts';
 import { text as words } from '../../text/index.ts';
@@ -17,7 +17,7 @@ export function PlainText({ content, first = wholeBody }: { content: string; fir
     <>
       {splitLinks(shown, hidden > 0).map(({ text, href }, index) =>
         href === null ? (
-          inWrittenOrder(text)
+          stripBidiControls(text)
         ) : (
           <a key={index} href={href} target="_blank" rel="noopener noreferrer nofollow">
             {text}

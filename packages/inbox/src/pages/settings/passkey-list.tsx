@@ -11,9 +11,9 @@ import { Notice } from '../../components/notice.tsx';
 import { Ago, fullTime } from '../../components/time.tsx';
 import { showError } from '../../components/toast.tsx';
 import { isChangeOfMind, passkeyObstacle, registerPasskey } from '../../passkeys.ts';
+import { describeBrowser } from '../../push/describe-browser.ts';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
-import { browserInWords } from './browser-in-words.ts';
 import { EntryList } from './entry-list.tsx';
 import { Block } from './section.tsx';
 
@@ -71,7 +71,7 @@ export function PasskeyList() {
 }
 
 function AddPasskey({ onAdded }: { onAdded: () => Promise<void> }) {
-  const [name, setName] = useState(() => browserInWords(navigator.userAgent));
+  const [name, setName] = useState(() => describeBrowser(navigator.userAgent));
   const { error, attempt } = useAttempt();
   const add = async (): Promise<void> => {
     await registerPasskey(name);

@@ -4,8 +4,8 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
 import { Ago } from '../../components/time.tsx';
 import { showError, showToast } from '../../components/toast.tsx';
+import { describeBrowser } from '../../push/describe-browser.ts';
 import { text } from '../../text/index.ts';
-import { browserInWords } from './browser-in-words.ts';
 import { EntryList } from './entry-list.tsx';
 import { Block } from './section.tsx';
 
@@ -35,7 +35,7 @@ export function SessionList() {
         icon="globe"
         nameOf={({ userAgent, isThisOne }) => (
           <>
-            {browserInWords(userAgent)} {isThisOne && <span class="badge good">{words.thisBrowser}</span>}
+            {describeBrowser(userAgent)} {isThisOne && <span class="badge good">{words.thisBrowser}</span>}
           </>
         )}
         detailOf={({ method, address, seenAt, isThisOne }) => (
@@ -45,7 +45,7 @@ export function SessionList() {
         )}
         actionOf={(session) =>
           !session.isThisOne && (
-            <Button small aria-label={words.endOf(browserInWords(session.userAgent))} onClick={() => end(session)}>
+            <Button small aria-label={words.endOf(describeBrowser(session.userAgent))} onClick={() => end(session)}>
               {words.end}
             </Button>
           )

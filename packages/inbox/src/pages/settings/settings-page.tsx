@@ -5,7 +5,7 @@ import { LoadProblem } from '../../components/load-problem.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { showError } from '../../components/toast.tsx';
-import { RingPanel } from '../../push/ring-panel.tsx';
+import { PushPanel } from '../../push/push-panel.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 import { About } from './about.tsx';
@@ -41,7 +41,7 @@ export function SettingsPage() {
           <Card>{preferences === undefined ? waiting : <ProfileForms preferences={preferences} save={save} />}</Card>
         </Section>
         <Section id="notifications" intro={words.notifications.intro}>
-          <RingPanel />
+          <PushPanel />
           <Card>{preferences === undefined ? waiting : <QuietHoursForm preferences={preferences} save={save} />}</Card>
         </Section>
         <Section id="history">

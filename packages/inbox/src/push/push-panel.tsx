@@ -1,5 +1,5 @@
-// "Ring this device": Web Push on and off, how it rings, and a try.
-import './ring-panel.css';
+// Enables and disables Web Push in this browser, with its settings and a test.
+import './push-panel.css';
 import type { TestResult } from '@tocsin/contract/console';
 import { useEffect, useState } from 'preact/hooks';
 import { post } from '../api/client.ts';
@@ -10,8 +10,8 @@ import { Notice } from '../components/notice.tsx';
 import { showError, showToast } from '../components/toast.tsx';
 import { useSession } from '../session.tsx';
 import { text } from '../text/index.ts';
-import { type DeviceSettings, deviceSettings, saveDeviceSettings } from './device-settings.ts';
-import { RingFailed, type RingState, ringState, turnOff, turnOn } from './ring.ts';
+import { type DeviceSettings, loadDeviceSettings, saveDeviceSettings } from './device-settings.ts';
+import { type PushState, pushState, SubscribeFailed, subscribe, unsubscribe } from './push-subscription.ts';
 
 const words = text.push;
 const obstacles = {
@@ -21,15 +21,15 @@ const obstacles = {
   blocked: words.blocked,
 };
 
-/** `onChange`: the list of the owner's push targets is another now. */
-export function RingPanel({ onChange }: { onChange?: () => void }) {
-  const [state, setState] = useState<RingState | null>(null);
+/** `onChange` is called when the list of the owner's push targets has changed. */
+export function PushPanel({ onChange }: { onChange?: () => void }) {
+  const [state, setState] = useState<PushState | null>(null);
   const { service } = useSession();
   useEffect(() => {
-    ringState().then(setState, showError);
+    pushState().then(setState, showError);
   }, []);
 
-  const change = async (work: () => Promise<RingState>, done: string): Promise<void> => {
+  const change = async (work: () => Promise<PushState>, done: string): Promise<void> => {
     try {
       const next = await work();
       setState(next);
@@ -37,27 +37,27 @@ export function RingPanel({ onChange }: { onChange?: () => void }) {
       showToast(done);
       onChange?.();
     } catch (error) {
-      if (error instanceof RingFailed) showToast(error.message);
+      if (error instanceof SubscribeFailed) showToast(error.message);
       else showError(error);
     }
   };
 
   return (
-    <section class="card ring-panel" aria-labelledby="ring-panel-title" aria-busy={state === null}>
-      <div class="ring-panel-head">
-        <span class={`ring-panel-bell ${state?.kind === 'on' ? 'on' : ''}`}>
+    <section class="card push-panel" aria-labelledby="push-panel-title" aria-busy={state === null}>
+      <div class="push-panel-head">
+        <span class={`push-panel-bell ${state?.kind === 'on' ? 'on' : ''}`}>
           <Icon name="bell" />
         </span>
         <div class="grow">
           <div class="row">
-            <h2 id="ring-panel-title">{words.title}</h2>
+            <h2 id="push-panel-title">{words.title}</h2>
             {state?.kind === 'on' && <span class="badge good">{words.on}</span>}
             {state?.kind === 'off' && <span class="badge">{words.off}</span>}
           </div>
           <p class="soft small">{words.about}</p>
         </div>
         {state?.kind === 'off' && (
-          <Button kind="primary" onClick={() => change(() => turnOn(service.webPushKey), words.enabled)}>
+          <Button kind="primary" onClick={() => change(() => subscribe(service.webPushKey), words.enabled)}>
             {words.enable}
           </Button>
         )}
@@ -68,19 +68,19 @@ export function RingPanel({ onChange }: { onChange?: () => void }) {
         </Notice>
       )}
       {state?.kind === 'on' && (
-        <RingingDevice
+        <SubscribedDevice
           targetId={state.targetId}
-          onTurnOff={() => change(() => turnOff(state.targetId), words.disabled)}
+          onUnsubscribe={() => change(() => unsubscribe(state.targetId), words.disabled)}
         />
       )}
     </section>
   );
 }
 
-function RingingDevice({ targetId, onTurnOff }: { targetId: string; onTurnOff: () => Promise<void> }) {
+function SubscribedDevice({ targetId, onUnsubscribe }: { targetId: string; onUnsubscribe: () => Promise<void> }) {
   const [settings, setSettings] = useState<DeviceSettings | null>(null);
   useEffect(() => {
-    deviceSettings().then(setSettings, showError);
+    loadDeviceSettings().then(setSettings, showError);
   }, []);
 
   const choose = (isInfoSilent: boolean): void => {
@@ -110,7 +110,7 @@ function RingingDevice({ targetId, onTurnOff }: { targetId: string; onTurnOff: (
         <Button icon="send" onClick={sendTest}>
           {words.sendTest}
         </Button>
-        <Button kind="quiet" onClick={onTurnOff}>
+        <Button kind="quiet" onClick={onUnsubscribe}>
           {words.disable}
         </Button>
       </div>

@@ -1,19 +1,18 @@
-// Rings: shows what was pushed, opens what was clicked, and keeps the subscription alive.
+// Shows push messages as notifications, opens clicked ones, and renews the subscription.
 import type { NewWebPushTarget } from '@tocsin/contract/console';
-import { deviceName } from '../push/device-name.ts';
-import { deviceSettings } from '../push/device-settings.ts';
+import { describeBrowser } from '../push/describe-browser.ts';
+import { loadDeviceSettings } from '../push/device-settings.ts';
 import type { OpenRequest } from '../push/open-request.ts';
-import { push } from '../text/en/push.ts';
-import { toShown } from './push-message.ts';
+import { toNotification } from './push-message.ts';
 import { worker } from './worker.ts';
 
-export async function show(text: string | undefined): Promise<void> {
-  const { title, options } = toShown(text, await deviceSettings());
+export async function showPush(text: string | undefined): Promise<void> {
+  const { title, options } = toNotification(text, await loadDeviceSettings());
   await worker.registration.showNotification(title, options);
 }
 
-/** A window that is open goes there without loading anew. */
-export async function openFrom(notification: Notification): Promise<void> {
+/** Navigates an open window without reloading it; opens a new one if there is none. */
+export async function openNotification(notification: Notification): Promise<void> {
   notification.close();
   const id = (notification.data as { id?: unknown } | null)?.id;
   const path = typeof id === 'string' ? `/inbox/${encodeURIComponent(id)}` : '/';
@@ -28,7 +27,7 @@ export async function openFrom(notification: Notification): Promise<void> {
   await window.focus();
 }
 
-/** The push service gave the subscription another address, or ended it. */
+/** Called when the push service replaced or expired the subscription. */
 export async function resubscribe(change: {
   old: PushSubscription | null;
   new: PushSubscription | null;
@@ -40,12 +39,11 @@ export async function resubscribe(change: {
       ? await worker.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })
       : null);
   if (subscription === null) return;
-  const { browser, system } = deviceName(navigator.userAgent);
   const target: NewWebPushTarget = {
-    label: push.deviceName(browser, system),
+    label: describeBrowser(navigator.userAgent),
     subscription: subscription.toJSON() as NewWebPushTarget['subscription'],
   };
-  // Whoever is not signed in any more is told by the settings that this device does not ring.
+  // If the owner is signed out, this fails; after signing in, the settings show push as off on this device.
   await fetch('/api/push-targets', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

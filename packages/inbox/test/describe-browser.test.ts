@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { deviceName } from '../src/push/device-name.ts';
-import { push } from '../src/text/en/push.ts';
+import { describeBrowser } from '../src/push/describe-browser.ts';
 
 const known: [string, string][] = [
   [
@@ -25,11 +24,10 @@ const known: [string, string][] = [
   ['curl/8.0', 'A browser'],
 ];
 
-suite('A device that rings', () => {
+suite('The name of a browser', () => {
   for (const [userAgent, name] of known) {
-    test(`is called ${name}`, () => {
-      const { browser, system } = deviceName(userAgent);
-      assert.equal(push.deviceName(browser, system), name);
+    test(`is ${name}`, () => {
+      assert.equal(describeBrowser(userAgent), name);
     });
   }
 });

@@ -1,6 +1,7 @@
-// "Chrome on Android": what people call the browser that they hold.
+// Names a browser for people, by its user agent: "Chrome on Android".
+import { push } from '../text/en/push.ts';
 
-/** The first that fits: Edge also says Chrome, and Chrome also says Safari. */
+/** The first match wins: Edge also calls itself Chrome, and Chrome also calls itself Safari. */
 const browsers: [RegExp, string][] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -20,14 +21,8 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-export interface DeviceName {
-  /** null where it is none that we know. */
-  browser: string | null;
-  system: string | null;
-}
-
-export function deviceName(userAgent: string): DeviceName {
-  const first = (table: [RegExp, string][]): string | null =>
+export function describeBrowser(userAgent: string): string {
+  const firstMatch = (table: [RegExp, string][]): string | null =>
     table.find(([pattern]) => pattern.test(userAgent))?.[1] ?? null;
-  return { browser: first(browsers), system: first(systems) };
+  return push.deviceName(firstMatch(browsers), firstMatch(systems));
 }

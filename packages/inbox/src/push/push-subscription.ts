@@ -1,93 +1,93 @@
-// Whether this browser rings, and turning it on and off.
+// The Web Push subscription of this browser: its state, subscribing and unsubscribing.
 import type { NewWebPushTarget, PushTargetEntry } from '@tocsin/contract/console';
 import { get, post, remove } from '../api/client.ts';
 import { text } from '../text/index.ts';
-import { deviceName } from './device-name.ts';
+import { describeBrowser } from './describe-browser.ts';
 
-export type RingState =
+export type PushState =
   | { kind: 'insecure' | 'unsupported' | 'home-screen' | 'blocked' | 'off' }
-  /** `targetId` is that of this browser among the owner's push targets. */
+  /** `targetId` identifies this browser among the owner's push targets. */
   | { kind: 'on'; targetId: string };
 
-/** Nobody answered the question, or the push service did not take this browser. */
-export class RingFailed extends Error {
-  override readonly name = 'RingFailed';
+/** The permission prompt was dismissed, or the push service did not accept the subscription. */
+export class SubscribeFailed extends Error {
+  override readonly name = 'SubscribeFailed';
 }
 
-const workerPatienceMs = 15_000;
+const workerTimeoutMs = 15_000;
 
-export async function ringState(): Promise<RingState> {
-  const obstacle = obstacleHere();
+export async function pushState(): Promise<PushState> {
+  const obstacle = pushObstacle();
   if (obstacle !== null) return { kind: obstacle };
   const registration = await navigator.serviceWorker.getRegistration();
   const subscription = (await registration?.pushManager.getSubscription()) ?? null;
-  const target = subscription && (await targetOf(subscription));
+  const target = subscription && (await findTarget(subscription));
   return target ? { kind: 'on', targetId: target.id } : { kind: 'off' };
 }
 
-/** To be called by a click: browsers ask their question only then. */
-export async function turnOn(webPushKey: string): Promise<RingState> {
+/** Must be called from a click handler: browsers show the permission prompt only after a user gesture. */
+export async function subscribe(webPushKey: string): Promise<PushState> {
   if ((await Notification.requestPermission()) !== 'granted') {
     if (Notification.permission === 'denied') return { kind: 'blocked' };
-    throw new RingFailed(text.push.denied);
+    throw new SubscribeFailed(text.push.denied);
   }
-  const subscription = await subscribe(webPushKey);
-  const { browser, system } = deviceName(navigator.userAgent);
+  const subscription = await createSubscription(webPushKey);
   const { id } = await post<PushTargetEntry>('/push-targets', {
-    label: text.push.deviceName(browser, system),
+    label: describeBrowser(navigator.userAgent),
     subscription: subscription.toJSON(),
   } as NewWebPushTarget);
   return { kind: 'on', targetId: id };
 }
 
-export async function turnOff(targetId: string): Promise<RingState> {
+export async function unsubscribe(targetId: string): Promise<PushState> {
   await remove(`/push-targets/${encodeURIComponent(targetId)}`);
   const registration = await navigator.serviceWorker.getRegistration();
   await (await registration?.pushManager.getSubscription())?.unsubscribe();
   return { kind: 'off' };
 }
 
-function obstacleHere(): Exclude<RingState['kind'], 'on' | 'off'> | null {
+/** Why this page cannot use push; null if it can. */
+function pushObstacle(): Exclude<PushState['kind'], 'on' | 'off'> | null {
   if (!isSecureContext) return 'insecure';
   if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) {
-    // Safari there has them only in what was added to the Home Screen. An iPad says that it is a Mac, with a touch screen.
+    // Safari on iOS supports push only in apps added to the Home Screen. An iPad reports itself as a Mac with a touch screen.
     const isApple = /iPhone|iPad|Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 1;
     return isApple ? 'home-screen' : 'unsupported';
   }
   return Notification.permission === 'denied' ? 'blocked' : null;
 }
 
-async function subscribe(webPushKey: string): Promise<PushSubscription> {
+async function createSubscription(webPushKey: string): Promise<PushSubscription> {
   try {
     const { pushManager } = await readyWorker();
-    // One that the console does not know may be bound to the key of another installation.
+    // A subscription unknown to the console may be bound to the VAPID key of another installation.
     await (await pushManager.getSubscription())?.unsubscribe();
     return await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: fromBase64Url(webPushKey) });
   } catch (error) {
-    throw new RingFailed(text.push.failed, { cause: error });
+    throw new SubscribeFailed(text.push.failed, { cause: error });
   }
 }
 
-/** `ready` waits for ever where the worker could not be put in place. */
+/** Adds a timeout, because `ready` never settles if the worker could not be installed. */
 async function readyWorker(): Promise<ServiceWorkerRegistration> {
-  const late = new Promise<never>((_resolve, reject) => {
-    setTimeout(reject, workerPatienceMs, new Error('There is no service worker.'));
+  const timeout = new Promise<never>((_resolve, reject) => {
+    setTimeout(reject, workerTimeoutMs, new Error('There is no service worker.'));
   });
-  return Promise.race([navigator.serviceWorker.ready, late]);
+  return Promise.race([navigator.serviceWorker.ready, timeout]);
 }
 
-async function targetOf({ endpoint }: PushSubscription): Promise<PushTargetEntry | undefined> {
+async function findTarget({ endpoint }: PushSubscription): Promise<PushTargetEntry | undefined> {
   const digest = toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(endpoint)));
   const { pushTargets } = await get<{ pushTargets: PushTargetEntry[] }>('/push-targets');
   return pushTargets.find(({ endpointDigest, disabledAt }) => endpointDigest === digest && disabledAt === null);
 }
 
 function toBase64Url(bytes: ArrayBuffer): string {
-  const text = btoa(String.fromCharCode(...new Uint8Array(bytes)));
-  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  const encoded = btoa(String.fromCharCode(...new Uint8Array(bytes)));
+  return encoded.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+function fromBase64Url(encoded: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
