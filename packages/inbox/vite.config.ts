@@ -6,8 +6,8 @@ import { build, defineConfig, type Plugin } from 'vite';
 const dist = join(import.meta.dirname, 'dist');
 
 /**
- * The service worker, built after the app, since it has to know every file of it. One file in the old form of scripts:
- * not every browser that rings takes a module there. It keeps its address, as it speaks only for what lies beside or below it.
+ * Builds the service worker after the app, because it lists the files of the app. It is a classic script, because not all
+ * browsers with push support module workers, and its name has no hash, because its URL determines its scope.
  */
 function serviceWorker(): Plugin {
   return {
@@ -38,7 +38,7 @@ function serviceWorker(): Plugin {
   };
 }
 
-// biome-ignore lint/style/noDefaultExport: Vite reads its configuration from there.
+// biome-ignore lint/style/noDefaultExport: Vite requires it.
 export default defineConfig({
   root: import.meta.dirname,
   publicDir: 'public',
@@ -48,7 +48,7 @@ export default defineConfig({
     outDir: dist,
     emptyOutDir: true,
     target: 'es2023',
-    // The browsers that run this know module preloading themselves.
+    // All supported browsers preload modules natively.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
   },

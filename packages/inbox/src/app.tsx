@@ -1,4 +1,4 @@
-// Decides between signing in and the pages of an owner.
+// Shows the sign-in page, a public page or the pages of the signed-in owner.
 import { useEffect } from 'preact/hooks';
 import { clearToasts, Toasts } from './components/toast.tsx';
 import { InboxProvider, useUnread } from './inbox/inbox-provider.tsx';
@@ -11,7 +11,7 @@ import { Splash } from './layout/splash.tsx';
 import { Unreachable } from './layout/unreachable.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { navigate, useFragment, usePath } from './router.tsx';
-import { type Place, placeAt, publicPlaceAt } from './routes.tsx';
+import { matchPublicRoute, matchRoute, type Route } from './routes.tsx';
 import { SessionProvider } from './session.tsx';
 import { type SessionLoader, useSessionLoader } from './session-loader.ts';
 import { text } from './text/index.ts';
@@ -19,7 +19,7 @@ import { text } from './text/index.ts';
 export function App() {
   const loader = useSessionLoader();
   const ownerId = loader.state === 'signed-in' ? loader.session.owner.id : null;
-  // What was said to one owner is not for the next, nor for whoever sees the sign-in page.
+  // Toasts of one owner must not be visible to the next one, nor on the sign-in page.
   useEffect(() => clearToasts, [ownerId]);
   return (
     <>
@@ -41,20 +41,20 @@ function Pages({ loader }: { loader: SessionLoader }) {
   useEffect(() => {
     if (loader.state === 'signed-in' && isSignIn && token === '') navigate('/', { replace: true });
   }, [loader.state, isSignIn, token]);
-  // Also for those who are signed in: the link may be for another owner, or confirm an address.
+  // Applies to signed-in owners, too: the link may be for another owner, or confirm an email address.
   if (isSignIn && token !== '')
     return <SignIn key={token} token={token} isSignedIn={loader.state === 'signed-in'} reload={reload} />;
   if (loader.state === 'loading') return <Splash />;
   if (loader.state === 'unreachable') return <Unreachable onRetry={reload} />;
   if (loader.state === 'signed-out') {
-    const place = publicPlaceAt(path);
-    return place === null ? <SignIn token={null} isSignedIn={false} reload={reload} /> : <PublicPlace place={place} />;
+    const route = matchPublicRoute(path);
+    return route === null ? <SignIn token={null} isSignedIn={false} reload={reload} /> : <PublicPage route={route} />;
   }
   return (
     <SessionProvider session={{ ...loader.session, reload, signOut }}>
-      {/* Another owner in the same browser begins with nothing of the one before. */}
+      {/* The key discards the state of the previous owner in the same browser. */}
       <InboxProvider key={loader.session.owner.id}>
-        <OwnersPlace place={placeAt(isSignIn ? '/' : path, loader.session.owner.role)} />
+        <OwnerPage route={matchRoute(isSignIn ? '/' : path, loader.session.owner.role)} />
       </InboxProvider>
     </SessionProvider>
   );
@@ -70,14 +70,14 @@ function SignIn(props: { token: string | null; isSignedIn: boolean; reload: () =
       reload={reload}
       onSignedIn={async () => {
         await reload();
-        // Whoever was on the way to a page gets there.
+        // Any other path is the page that was requested before signing in.
         if (location.pathname === '/sign-in') navigate('/', { replace: true });
       }}
     />
   );
 }
 
-function PublicPlace({ place: { name, title, page } }: { place: Place }) {
+function PublicPage({ route: { name, title, page } }: { route: Route }) {
   useTitle(title);
   return (
     <PublicShell>
@@ -86,7 +86,7 @@ function PublicPlace({ place: { name, title, page } }: { place: Place }) {
   );
 }
 
-function OwnersPlace({ place: { name, title, page } }: { place: Place }) {
+function OwnerPage({ route: { name, title, page } }: { route: Route }) {
   const unread = useUnread();
   useTitle(title, unread);
   return (

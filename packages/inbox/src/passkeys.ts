@@ -1,28 +1,28 @@
-// Passkeys, with the browser's own conversion from and to JSON.
+// Passkeys over the WebAuthn API, with the JSON conversion of the browser.
 import type { PasskeyEntry } from '@tocsin/contract/console';
 import { post } from './api/client.ts';
 
-/** Browsers have them on secure origins alone, and older ones not at all. */
-export function knowsPasskeys(): boolean {
+/** Browsers support them on secure origins only, and older browsers not at all. */
+export function supportsPasskeys(): boolean {
   return typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 }
 
 export type PasskeyObstacle = 'needName' | 'needHttps' | 'tooOld';
 
-/** Why there can be no passkeys on this page; null: there can. `isOffered`: the console says that its address allows them. */
+/** Why this page cannot use passkeys; null if it can. `isOffered`: the configured address of the console allows them. */
 export function passkeyObstacle(isOffered: boolean, { protocol, hostname }: Location): PasskeyObstacle | null {
   const isAddress = /^\[|^\d+\.\d+\.\d+\.\d+$/.test(hostname);
   if (isAddress) return 'needName';
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
   if (protocol !== 'https:' && !isLocal) return 'needHttps';
-  // The page is fine, so it is the configured address of the console that is not.
+  // The address of the page is suitable, so the configured address of the console is not.
   if (!isOffered) return 'needName';
-  return knowsPasskeys() ? null : 'tooOld';
+  return supportsPasskeys() ? null : 'tooOld';
 }
 
-/** Whether passkeys can be offered among the suggestions of a field. */
-export async function suggestsPasskeys(): Promise<boolean> {
-  return knowsPasskeys() && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true;
+/** Whether the browser can offer passkeys in the autofill suggestions of a field. */
+export async function supportsPasskeyAutofill(): Promise<boolean> {
+  return supportsPasskeys() && (await PublicKeyCredential.isConditionalMediationAvailable?.()) === true;
 }
 
 export async function signInWithPasskey(mediation: 'optional' | 'conditional', signal: AbortSignal): Promise<void> {
@@ -39,7 +39,7 @@ export async function registerPasskey(name: string): Promise<PasskeyEntry> {
   return post<PasskeyEntry>('/passkeys', { name, credential: (credential as PublicKeyCredential).toJSON() });
 }
 
-/** Whoever closes the browser's own dialog knows that. */
-export function isChangeOfMind(error: unknown): boolean {
+/** The user closed the dialog of the browser, or the request was aborted: no error to show. */
+export function isCancelled(error: unknown): boolean {
   return error instanceof DOMException && (error.name === 'NotAllowedError' || error.name === 'AbortError');
 }

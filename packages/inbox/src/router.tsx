@@ -1,48 +1,48 @@
-// Which page is shown: the path of the address bar, and nothing else.
+// Client-side routing over the History API. The address bar is the only state.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { forgetUnsavedEdits, hasUnsavedEdits } from './unsaved.ts';
+import { discardUnsavedEdits, hasUnsavedEdits } from './unsaved.ts';
 
 type Listener = (path: string) => void;
 const listeners = new Set<Listener>();
 
-/** Where the page really is; the address bar is ahead of it while somebody is asked. */
-let shownAddress = addressNow();
-let askToLeave: (leave: () => void) => void = (leave) => leave();
+/** The address of the page that is shown, which differs from the address bar while a confirmation is open. */
+let shownAddress = currentAddress();
+let confirmLeave: (leave: () => void) => void = (leave) => leave();
 
-/** Called instead of leaving a page with unsaved edits; `leave` goes on. */
-export function onLeaveUnsaved(listener: typeof askToLeave): void {
-  askToLeave = listener;
+/** `listener` is called before a page with unsaved edits is left, and calls `leave` to continue. */
+export function onLeaveUnsaved(listener: typeof confirmLeave): void {
+  confirmLeave = listener;
 }
 
 export function navigate(path: string, { replace = false } = {}): void {
   if (hasUnsavedEdits() && new URL(path, location.href).pathname !== location.pathname) {
-    askToLeave(() => {
-      forgetUnsavedEdits();
+    confirmLeave(() => {
+      discardUnsavedEdits();
       navigate(path, { replace });
     });
     return;
   }
   if (replace) history.replaceState(null, '', path);
   else history.pushState(null, '', path);
-  announce();
+  notifyListeners();
 }
 
-/** Back and forward have moved already: the address is put back before somebody is asked. */
-function moved(): void {
-  const target = addressNow();
+/** Back and forward change the address first, so it is restored while the user confirms. */
+function handlePopState(): void {
+  const target = currentAddress();
   const isElsewhere = new URL(shownAddress, location.href).pathname !== location.pathname;
   if (hasUnsavedEdits() && isElsewhere) {
     history.pushState(null, '', shownAddress);
     navigate(target);
-  } else announce();
+  } else notifyListeners();
 }
 
-function addressNow(): string {
+function currentAddress(): string {
   return location.pathname + location.search + location.hash;
 }
 
-/** The path of the page, kept up to date. */
+/** The current path; the component renders again when it changes. */
 export function usePath(): string {
   const [path, setPath] = useState(location.pathname);
   useEffect(() => {
@@ -55,7 +55,7 @@ export function usePath(): string {
   return path;
 }
 
-/** What follows the question mark in the address bar, kept up to date. */
+/** The current query string with its question mark; the component renders again when it changes. */
 export function useQuery(): string {
   const [query, setQuery] = useState(location.search);
   useEffect(() => {
@@ -69,7 +69,7 @@ export function useQuery(): string {
   return query;
 }
 
-/** What stands behind the #, without it. */
+/** The current fragment without its #. */
 export function useFragment(): string {
   const [fragment, setFragment] = useState(location.hash.slice(1));
   useEffect(() => {
@@ -82,26 +82,26 @@ export function useFragment(): string {
   return fragment;
 }
 
-/** `matchPath('/inbox/:id', '/inbox/7')` is { id: '7' }; null where it does not fit. */
+/** `matchPath('/inbox/:id', '/inbox/7')` is { id: '7' }; null if the path does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
-  const wanted = pattern.split('/');
-  const given = path.split('/');
-  if (wanted.length !== given.length) return null;
-  const found: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
-    const value = given[index] ?? '';
+  const patternParts = pattern.split('/');
+  const pathParts = path.split('/');
+  if (patternParts.length !== pathParts.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, part] of patternParts.entries()) {
+    const value = pathParts[index] ?? '';
     if (!part.startsWith(':')) {
       if (part !== value) return null;
       continue;
     }
     const decoded = decode(value);
     if (decoded === null) return null;
-    found[part.slice(1)] = decoded;
+    params[part.slice(1)] = decoded;
   }
-  return found;
+  return params;
 }
 
-/** null for what nobody encoded: `%` alone. */
+/** null if the value is not valid percent-encoding, such as a single `%`. */
 function decode(value: string): string | null {
   try {
     return decodeURIComponent(value);
@@ -121,7 +121,7 @@ interface LinkProps {
   children?: ComponentChildren;
 }
 
-/** A link within the app; with a modifier key, or to a new window, the browser does what it always does. */
+/** A link within the app. Clicks with a modifier key or another button are left to the browser. */
 export function Link({ href, children, ...rest }: LinkProps) {
   const follow = (event: MouseEvent): void => {
     if (
@@ -143,9 +143,9 @@ export function Link({ href, children, ...rest }: LinkProps) {
   );
 }
 
-function announce(): void {
-  shownAddress = addressNow();
+function notifyListeners(): void {
+  shownAddress = currentAddress();
   for (const listener of listeners) listener(location.pathname);
 }
 
-addEventListener('popstate', moved);
+addEventListener('popstate', handlePopState);

@@ -1,4 +1,4 @@
-// Which page is at which address. What most people open first is there at once, the rest is fetched on demand.
+// The routes of the app. The inbox is part of the first bundle; the other pages are loaded on demand.
 import type { OwnerProfile } from '@tocsin/contract/console';
 import type { JSX } from 'preact';
 import { lazyPage } from './layout/lazy-page.tsx';
@@ -8,8 +8,8 @@ import { InboxPage } from './pages/inbox/inbox-page.tsx';
 import { matchPath } from './router.tsx';
 import { text } from './text/index.ts';
 
-export interface Place {
-  /** The same for addresses that are one page. */
+export interface Route {
+  /** Equal for all paths that show the same page. */
   name: string;
   title: string;
   page: JSX.Element;
@@ -21,30 +21,30 @@ const OwnersPage = lazyPage(async () => (await import('./pages/owners/owners-pag
 const DocsPage = lazyPage(async () => (await import('./pages/docs/docs-page.tsx')).DocsPage);
 const SettingsPage = lazyPage(async () => (await import('./pages/settings/settings-page.tsx')).SettingsPage);
 
-const docs: Place = { name: 'docs', title: text.docs.title, page: <DocsPage /> };
-const nowhere: Place = { name: 'nowhere', title: text.common.notFoundTitle, page: <NotFound /> };
-const places: Record<string, Place> = {
+const docs: Route = { name: 'docs', title: text.docs.title, page: <DocsPage /> };
+const notFound: Route = { name: 'not-found', title: text.common.notFoundTitle, page: <NotFound /> };
+const routes: Record<string, Route> = {
   '/devices': { name: 'devices', title: text.devices.title, page: <DevicesPage /> },
   '/keys': { name: 'keys', title: text.keys.title, page: <KeysPage /> },
   '/docs': docs,
   '/settings': { name: 'settings', title: text.settings.title, page: <SettingsPage /> },
 };
-const owners: Place = { name: 'owners', title: text.operator.title, page: <OwnersPage /> };
+const owners: Route = { name: 'owners', title: text.operator.title, page: <OwnersPage /> };
 
-/** For people who are not signed in; null: they sign in first. */
-export function publicPlaceAt(path: string): Place | null {
+/** The route for signed-out users; null if the path requires a session. */
+export function matchPublicRoute(path: string): Route | null {
   return path === '/docs' ? docs : null;
 }
 
-export function placeAt(path: string, role: OwnerProfile['role']): Place {
-  if (path === '/') return inboxPlace(null);
+export function matchRoute(path: string, role: OwnerProfile['role']): Route {
+  if (path === '/') return inboxRoute(null);
   const entry = matchPath('/inbox/:id', path);
-  if (entry !== null) return inboxPlace(entry.id ?? null);
+  if (entry !== null) return inboxRoute(entry.id ?? null);
   if (path === '/owners' && role === 'operator') return owners;
-  return places[path] ?? nowhere;
+  return routes[path] ?? notFound;
 }
 
-function inboxPlace(id: string | null): Place {
+function inboxRoute(id: string | null): Route {
   const page = (
     <PageFrame>
       <InboxPage id={id} />

@@ -1,16 +1,16 @@
-// Puts the service worker in place, and does what it asks of this window.
+// Registers the service worker and handles its messages to this window.
 import type { OpenRequest } from './push/open-request.ts';
 import { navigate } from './router.tsx';
 
 const address = '/sw.js';
 
-/** As far as we use it; TypeScript's library does not have it, nor do all browsers. */
+/** The part that is used here. TypeScript's library does not declare it, and not all browsers have it. */
 interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
 }
 const { trustedTypes } = window as { trustedTypes?: TrustedTypes };
 
-// The policy of the page lets nothing but this name become a script, and this policy nothing but one address.
+// The Content-Security-Policy of the page allows only this Trusted Types policy, and the policy only this URL.
 const policy = trustedTypes?.createPolicy('tocsin', {
   createScriptURL: (url) => {
     if (url !== address) throw new TypeError(`Not a script of ours: ${url}`);
@@ -19,16 +19,16 @@ const policy = trustedTypes?.createPolicy('tocsin', {
 });
 
 export function registerServiceWorker(): void {
-  // Absent on pages over plain http, and in some private windows.
+  // Missing on pages over plain HTTP and in some private windows.
   const { serviceWorker } = navigator;
   if (serviceWorker === undefined) return;
   serviceWorker.addEventListener('message', ({ data }: MessageEvent<OpenRequest>) => {
     if (data.kind === 'open') navigate(data.path);
   });
-  // After everything that the page itself needs.
+  // After load, so that it does not compete with the files of the page.
   addEventListener('load', () => {
     const url = policy?.createScriptURL(address) ?? address;
-    // Without it the inbox works all the same, but not offline.
+    // The inbox also works without it, but not offline.
     serviceWorker.register(url, { updateViaCache: 'none' }).catch(() => undefined);
   });
 }

@@ -1,12 +1,12 @@
-// Who is signed in, for every page below.
+// Provides the session of the signed-in owner to the pages.
 import type { SessionInfo } from '@tocsin/contract/console';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 
 export interface SessionState extends SessionInfo {
-  /** Asks the console again: the name or the address has changed. */
+  /** Loads the session again, after the name or the email address has changed. */
   reload(): Promise<void>;
-  /** Ends the session, and forgets what this browser kept of the owner. */
+  /** Ends the session and deletes the owner's data from this browser. */
   signOut(): Promise<void>;
 }
 
@@ -18,11 +18,6 @@ export function SessionProvider({ session, children }: { session: SessionState; 
 
 export function useSession(): SessionState {
   const session = useContext(SessionContext);
-  if (session === null) throw new Error('useSession is for pages of people who are signed in.');
+  if (session === null) throw new Error('useSession needs a SessionProvider: it is for pages of signed-in owners.');
   return session;
-}
-
-/** For pages that anybody may see: null where nobody is signed in. */
-export function useSessionIfAny(): SessionState | null {
-  return useContext(SessionContext);
 }

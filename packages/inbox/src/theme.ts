@@ -1,9 +1,9 @@
-// Light, dark, or as the system says; kept on this device alone.
+// The colour theme, stored in this browser only.
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const key = 'tocsin-theme';
-/** --paper of tokens.css: browsers paint what surrounds the page with it. */
+/** The values of --paper in tokens.css, which browsers use to paint around the page. */
 const papers = { light: '#fbfaf8', dark: '#131316' };
 
 export function currentTheme(): Theme {

@@ -1,4 +1,4 @@
-// Edits that are not saved: kept while other parts of the page are saved, and asked about before they are lost.
+// Tracks unsaved edits: they survive saving other forms of the page, and leaving the page needs a confirmation.
 import { useEffect, useId, useState } from 'preact/hooks';
 
 const unsaved = new Set<string>();
@@ -7,33 +7,33 @@ export function hasUnsavedEdits(): boolean {
   return unsaved.size > 0;
 }
 
-/** For when the person said that they may be lost. */
-export function forgetUnsavedEdits(): void {
+/** Called after the user confirmed leaving the page. */
+export function discardUnsavedEdits(): void {
   unsaved.clear();
 }
 
-/** While true, leaving the page is asked about. */
+/** While `isChanged` is true, leaving the page needs a confirmation. */
 export function useUnsaved(isChanged: boolean): void {
   const id = useId();
   useEffect(() => {
     if (!isChanged) return;
     unsaved.add(id);
-    // The browser asks in its own words.
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    addEventListener('beforeunload', ask);
+    // The browser shows its own prompt.
+    const preventUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener('beforeunload', preventUnload);
     return () => {
       unsaved.delete(id);
-      removeEventListener('beforeunload', ask);
+      removeEventListener('beforeunload', preventUnload);
     };
   }, [id, isChanged]);
 }
 
 export interface Draft<T> {
-  /** What was edited, or else what is saved, also when that changes elsewhere. */
+  /** The edited value, or the saved one if there are no edits. */
   value: T;
   isChanged: boolean;
   set(value: T): void;
-  /** After saving: what is saved counts again. */
+  /** Discards the edits, after they were saved. */
   reset(): void;
 }
 

@@ -5,7 +5,7 @@ import type { InboxEntry } from '@tocsin/contract/console';
 import { dataRows } from '../src/inbox/data-rows.ts';
 import { addEntries, addPage, emptyFeed, neighbour, refresh } from '../src/inbox/feed.ts';
 import { needsSearch, readFilters, writeFilters } from '../src/inbox/filters.ts';
-import { breakOff, newSearch, readLines, takeLines } from '../src/inbox/search-stream.ts';
+import { applyLines, initialSearch, interruptSearch, readLines } from '../src/inbox/search-stream.ts';
 
 const entry = (id: string, isRead = false): InboxEntry => ({
   id,
@@ -95,31 +95,33 @@ suite('A search', () => {
 
   test('that goes on further back counts on', () => {
     const end = { kind: 'end', opened: 100, matched: 2, damaged: 1, skipped: 1, next: '7' } as const;
-    const first = takeLines(newSearch, newSearch, [
+    const first = applyLines(initialSearch, initialSearch, [
       { kind: 'match', notification: entry('9') },
       { kind: 'match', notification: entry('8') },
       end,
     ]);
     assert.equal(idsOf(first.found), '98');
     assert.deepEqual(
-      [first.search.phase, first.search.opened, first.search.matched, first.search.next],
+      [first.search.phase, first.search.searched, first.search.matched, first.search.next],
       ['paused', 100, 2, '7'],
     );
-    const { search } = takeLines(first.search, first.search, [{ ...end, opened: 50, matched: 1, next: null }]);
+    const { search } = applyLines(first.search, first.search, [{ ...end, opened: 50, matched: 1, next: null }]);
     assert.deepEqual(
-      [search.phase, search.opened, search.matched, search.damaged, search.skipped],
+      [search.phase, search.searched, search.matched, search.damaged, search.skipped],
       ['complete', 150, 3, 2, 2],
     );
   });
 
   test('that was cancelled can go on where it was', () => {
     const reachedAt = Date.parse('2026-03-03T00:00:00Z');
-    const { search } = takeLines(newSearch, newSearch, [{ kind: 'progress', opened: 5, matched: 0, reachedAt }]);
-    const { phase, next } = breakOff(search, 'cancelled');
+    const { search } = applyLines(initialSearch, initialSearch, [
+      { kind: 'progress', opened: 5, matched: 0, reachedAt },
+    ]);
+    const { phase, next } = interruptSearch(search, 'cancelled');
     assert.equal(phase, 'cancelled');
     assert.match(next ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-7000-8000-0{12}$/);
     assert.equal(Number.parseInt((next ?? '').replaceAll('-', '').slice(0, 12), 16), reachedAt + 1);
-    assert.equal(breakOff(newSearch, 'cancelled').next, null, 'it had not begun');
+    assert.equal(interruptSearch(initialSearch, 'cancelled').next, null, 'it had not begun');
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { emptyKeyForm, readKeyForm, wrongDomain } from '../src/pages/keys/key-form.ts';
+import { emptyKeyForm, findInvalidDomain, readKeyForm } from '../src/pages/keys/key-form.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -29,10 +29,10 @@ suite('The form of a new key', () => {
   });
 
   test('an entry that is no domain is named', () => {
-    assert.equal(wrongDomain(emptyKeyForm), null);
-    assert.equal(wrongDomain({ ...emptyKeyForm, domains: 'a.example\nhttps://b.example/, *.c.example' }), null);
-    assert.equal(wrongDomain({ ...emptyKeyForm, domains: 'a.example\nnot a domain!!' }), 'not a domain!!');
-    assert.equal(wrongDomain({ ...emptyKeyForm, domains: 'example' }), 'example');
+    assert.equal(findInvalidDomain(emptyKeyForm), null);
+    assert.equal(findInvalidDomain({ ...emptyKeyForm, domains: 'a.example\nhttps://b.example/, *.c.example' }), null);
+    assert.equal(findInvalidDomain({ ...emptyKeyForm, domains: 'a.example\nnot a domain!!' }), 'not a domain!!');
+    assert.equal(findInvalidDomain({ ...emptyKeyForm, domains: 'example' }), 'example');
   });
 
   test('a date that is missing is never taken for "never"', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { mosquittoLine, qrText, readConnections } from '../src/pages/devices/mqtt-connection.ts';
+import { mosquittoCommand, qrText, readConnections } from '../src/pages/devices/mqtt-connection.ts';
 
 const device = { username: 'dev_1', password: "it's", topic: 'tocsin/own_1/dev_1/notifications' };
 const settings = (...urls: string[]) => ({ ...device, urls });
@@ -25,13 +25,13 @@ suite('MQTT settings as people paste them', () => {
   });
 
   test('the command line verifies the certificate of an encrypted address, and quotes what it is given', () => {
-    const line = mosquittoLine(settings('wss://example.com/mqtt', 'mqtts://broker.example:8884'));
+    const line = mosquittoCommand(settings('wss://example.com/mqtt', 'mqtts://broker.example:8884'));
     assert.match(line ?? '', /-h 'broker\.example' -p 8884 --tls-use-os-certs/);
     assert.match(line ?? '', /-P 'it'\\''s'/);
   });
 
   test('there is no command line where there is WebSocket alone', () => {
-    assert.equal(mosquittoLine(settings('wss://example.com/mqtt')), null);
+    assert.equal(mosquittoCommand(settings('wss://example.com/mqtt')), null);
   });
 
   test('the QR code holds an address with everything in it, or JSON where the path is taken', () => {

@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { parse } from 'yaml';
-import { type SnippetKey, type SnippetLanguage, snippetMakers } from '../src/pages/keys/snippets.ts';
+import { type SnippetKey, type SnippetLanguage, snippetGenerators } from '../src/pages/keys/snippets.ts';
 
 /** Everything that means something to a shell, a string literal or a template. */
 const label = `it's "quoted" \\ $HOME \`id\` \${x} {$x} %s !! é ✓ </script> #`;
@@ -78,7 +78,7 @@ suite('the snippets for a key work when they are pasted', () => {
           requireSignature: kind === 'signed',
           label,
         };
-        const output = await outputOf(run.command, run.args(snippetMakers[language](key)), keys[kind]);
+        const output = await outputOf(run.command, run.args(snippetGenerators[language](key)), keys[kind]);
         assert.match(output, /(ok"?: true)|("ok":true)/);
         assert.deepEqual(await newest(installation), { title: run.title, source: run.source });
       });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { DeliveryEntry } from '@tocsin/contract/console';
-import { deliveryWords } from '../src/inbox/delivery-words.ts';
+import { describeDelivery } from '../src/inbox/describe-delivery.ts';
 import { stripBidiControls } from '../src/inbox/text-direction.ts';
 import { toNotification } from '../src/service-worker/push-message.ts';
 import { openInbox } from './support/browser.ts';
@@ -58,7 +58,7 @@ suite('Bidi controls in what callers write', () => {
     const summary = toNotification(JSON.stringify({ ...message, body: '', data: { [hostile]: hostile } }), settings);
     assert.equal(summary.options.body, `${harmless}: ${harmless}`);
     const delivery = { channel: 'email', name: null, state: 'rejected', error: hostile } as unknown as DeliveryEntry;
-    assert.ok(deliveryWords(delivery, 0, String).outcome.endsWith(harmless));
+    assert.ok(describeDelivery(delivery, 0, String).outcome.endsWith(harmless));
   });
 
   test('go alone: text that is written from right to left stays as it is', () => {

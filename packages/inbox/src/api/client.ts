@@ -1,8 +1,8 @@
-// The one way to the console's API.
+// The client of the console's API.
 import type { ConsoleError, ConsoleErrorCode } from '@tocsin/contract/console';
 import { text } from '../text/index.ts';
 
-/** What the console refused, or that it could not be reached. `message` is for people. */
+/** The console rejected the request or could not be reached. `message` is shown to users. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ConsoleErrorCode | 'offline';
@@ -16,19 +16,18 @@ export class ApiError extends Error {
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-type SignedOutListener = () => void;
-let tellSignedOut: SignedOutListener = () => undefined;
+let notifySignedOut: () => void = () => undefined;
 
-/** Called when the console says that nobody is signed in any more. */
-export function onSignedOut(listener: SignedOutListener): void {
-  tellSignedOut = listener;
+/** `listener` is called when the console reports that the session has ended. */
+export function onSignedOut(listener: () => void): void {
+  notifySignedOut = listener;
 }
 
-let tellReachable: (isReachable: boolean) => void = () => undefined;
+let notifyReachable: (isReachable: boolean) => void = () => undefined;
 
-/** Called with every answer, and with every request that got none. */
+/** `listener` is called after every request: true if there was a response, false if not. */
 export function onReachable(listener: (isReachable: boolean) => void): void {
-  tellReachable = listener;
+  notifyReachable = listener;
 }
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -56,8 +55,8 @@ async function request<T>(method: Method, path: string, body?: unknown, signal?:
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-/** For answers that are read as they come. */
-export async function open(path: string, signal: AbortSignal): Promise<Response> {
+/** For responses that are read as a stream. */
+export async function openStream(path: string, signal: AbortSignal): Promise<Response> {
   return send(`/api${path}`, { signal });
 }
 
@@ -67,17 +66,17 @@ async function send(url: string, init: RequestInit): Promise<Response> {
     response = await fetch(url, init);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    tellReachable(false);
+    notifyReachable(false);
     throw new ApiError('offline', text.common.unreachableError);
   }
-  tellReachable(true);
+  notifyReachable(true);
   if (response.ok) return response;
   const { code = 'internal', error = response.statusText, details } = await readError(response);
-  if (code === 'signed_out') tellSignedOut();
+  if (code === 'signed_out') notifySignedOut();
   throw new ApiError(code, error, details);
 }
 
-/** A proxy in between may answer with something else than our JSON. */
+/** A proxy in between may respond with something other than our JSON. */
 async function readError(response: Response): Promise<Partial<ConsoleError>> {
   try {
     return (await response.json()) as ConsoleError;

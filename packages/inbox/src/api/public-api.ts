@@ -1,13 +1,13 @@
-// The public API, as any caller meets it: another origin, a key, no cookies.
+// A client of the public API that works like any other caller: another origin, a key, no cookies.
 import type { ErrorAnswer, NotificationRequest, SuccessAnswer } from '@tocsin/contract/types';
 
-export interface PublicAnswer {
+export interface PublicResponse {
   status: number;
-  /** null: what came was not of Tocsin. */
-  answer: SuccessAnswer | ErrorAnswer | null;
+  /** null if the body is not JSON, so probably not from Tocsin. */
+  body: SuccessAnswer | ErrorAnswer | null;
 }
 
-/** The request did not get there, or this page cannot make it. */
+/** The API could not be reached, or this page cannot sign the request. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
   readonly reason: 'unreachable' | 'cannot_sign';
@@ -21,7 +21,7 @@ export class NotSent extends Error {
 export async function notify(
   { apiUrl, key, isSigned }: { apiUrl: string; key: string; isSigned: boolean },
   notification: NotificationRequest,
-): Promise<PublicAnswer> {
+): Promise<PublicResponse> {
   const body = JSON.stringify(notification);
   const headers = {
     Authorization: `Bearer ${key}`,
@@ -34,12 +34,12 @@ export async function notify(
   } catch {
     throw new NotSent('unreachable');
   }
-  const answer = await response.json().catch(() => null);
-  return { status: response.status, answer: answer as PublicAnswer['answer'] };
+  const received: unknown = await response.json().catch(() => null);
+  return { status: response.status, body: received as PublicResponse['body'] };
 }
 
 async function signatureHeaders(key: string, body: string): Promise<Record<string, string>> {
-  // Absent on pages that did not come over HTTPS, except from this machine.
+  // Missing on pages loaded over plain HTTP, except from localhost.
   if (crypto.subtle === undefined) throw new NotSent('cannot_sign');
   const timestamp = String(Date.now());
   const encoder = new TextEncoder();

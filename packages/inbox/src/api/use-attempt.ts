@@ -1,13 +1,13 @@
-// Something that a form or a button tries, and why it did not work the last time.
+// Runs the action of a form or a button and keeps its error.
 import { useCallback, useState } from 'preact/hooks';
 import { clearMessages } from '../components/toast.tsx';
 
 export interface Attempt {
-  /** null before it failed, while it is tried again, and after `forget`. */
+  /** The error of the last attempt; null while one runs and after `clearError`. */
   error: unknown;
   attempt(work: () => Promise<unknown>): Promise<void>;
-  /** The input was changed: what was wrong with it may not be any more. */
-  forget(): void;
+  /** To be called when the input changes, since the error may no longer apply. */
+  clearError(): void;
 }
 
 export function useAttempt(): Attempt {
@@ -21,6 +21,6 @@ export function useAttempt(): Attempt {
       setError(problem);
     }
   }, []);
-  const forget = useCallback(() => setError(null), []);
-  return { error, attempt, forget };
+  const clearError = useCallback(() => setError(null), []);
+  return { error, attempt, clearError };
 }

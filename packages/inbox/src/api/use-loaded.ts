@@ -1,11 +1,11 @@
-// Something that a page shows and the console knows: loaded with the page, and again when told to.
+// Loads a resource of the console with the page, and again on request.
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { get } from './client.ts';
 
 export interface Loaded<T> {
-  /** undefined until it is there. */
+  /** undefined until it is loaded. */
   value: T | undefined;
-  /** Why it is not there. */
+  /** The error of the last load; null if it succeeded. */
   error: unknown;
   reload(): Promise<void>;
 }

@@ -7,10 +7,10 @@ type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'icon' | 'size'> & {
   danger?: boolean;
   small?: boolean;
   icon?: IconName;
-  /** Without children: the name that a screen reader says, and the tooltip. */
+  /** The accessible name and the tooltip of a button without children. */
   label?: string;
   children?: ComponentChildren;
-  /** Where it returns a promise, the button waits for it. */
+  /** If it returns a promise, the button is busy until it settles. */
   onClick?: (event: MouseEvent) => unknown;
 };
 
@@ -43,7 +43,7 @@ export function Button({
       type="button"
       class={classes.filter(Boolean).join(' ')}
       disabled={disabled}
-      // Not disabled: that would take the focus away from whoever pressed it.
+      // Not `disabled`, which would drop the keyboard focus.
       aria-disabled={isBusy ? true : undefined}
       onClick={press}
       {...(label !== undefined && { 'aria-label': label, title: label })}

@@ -4,14 +4,15 @@ import { Button } from './button.tsx';
 import { showError } from './toast.tsx';
 
 interface CopyButtonProps {
-  /** A function where making it takes a while: it is called when the button is pressed. */
+  /** A function if the value is expensive to compute; it is called on click. */
   value: string | (() => string);
-  /** Names the thing for those who cannot see it. */
+  /** What is copied, for the accessible name. */
   what: string;
-  wordy?: boolean;
+  /** Shows the label next to the icon. */
+  hasLabel?: boolean;
 }
 
-export function CopyButton({ value, what, wordy = false }: CopyButtonProps) {
+export function CopyButton({ value, what, hasLabel = false }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     try {
@@ -25,8 +26,8 @@ export function CopyButton({ value, what, wordy = false }: CopyButtonProps) {
   const label = isCopied ? text.common.copied : text.common.copyOf(what);
   return (
     <span class="copy">
-      <Button kind={wordy ? 'plain' : 'quiet'} small icon={isCopied ? 'check' : 'copy'} label={label} onClick={copy}>
-        {wordy ? label : undefined}
+      <Button kind={hasLabel ? 'plain' : 'quiet'} small icon={isCopied ? 'check' : 'copy'} label={label} onClick={copy}>
+        {hasLabel ? label : undefined}
       </Button>
       <span class="visually-hidden" role="status">
         {isCopied ? text.common.copied : ''}
@@ -35,7 +36,7 @@ export function CopyButton({ value, what, wordy = false }: CopyButtonProps) {
   );
 }
 
-/** The clipboard interface is for secure origins alone; at home people also open http://192.168.… */
+/** Falls back to execCommand, because the Clipboard API is missing on plain HTTP, such as http://192.168.… */
 async function writeClipboard(value: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(value);
   const area = document.createElement('textarea');

@@ -6,14 +6,14 @@ import { Button } from './button.tsx';
 interface DialogProps {
   title: string;
   wide?: boolean;
-  /** It stays whatever the browser does: onClose decides. */
+  /** The dialog stays open until the parent removes it, even if the browser closes it. */
   isSticky?: boolean;
-  /** For Escape and the button in the corner. */
+  /** Called for Escape and for the close button. */
   onClose: () => void;
   children: ComponentChildren;
 }
 
-/** Shown as long as it is rendered. The browser keeps the focus inside; afterwards it goes back to where it was. */
+/** A modal dialog that is open while it is rendered. The focus stays inside and returns to the opener afterwards. */
 export function Dialog({ title, wide = false, isSticky = false, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -22,7 +22,7 @@ export function Dialog({ title, wide = false, isSticky = false, onClose, childre
     const opener = document.activeElement;
     dialog?.showModal();
     return () => {
-      // A browser gives it back only for a dialog that is still in the page.
+      // Browsers restore the focus only while the dialog is still in the document.
       dialog?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };
@@ -32,7 +32,7 @@ export function Dialog({ title, wide = false, isSticky = false, onClose, childre
       ref={element}
       class={wide ? 'dialog wide' : 'dialog'}
       aria-labelledby={titleId}
-      // A browser closes other dialogs at the second Escape in a row, whatever the page says.
+      // Without this, browsers close the dialog on the second Escape in a row, even if the event is cancelled.
       {...(isSticky && { closedby: 'none' })}
       onKeyDown={(event) => {
         if (!isSticky || event.key !== 'Escape' || !isOwn(event)) return;
@@ -59,12 +59,12 @@ export function Dialog({ title, wide = false, isSticky = false, onClose, childre
   );
 }
 
-/** Events of a dialog within this one come by here too. */
+/** Events of nested dialogs bubble up to this one. */
 function isOwn({ target, currentTarget }: Event): boolean {
   return target instanceof Element && target.closest('dialog') === currentTarget;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation of an action that cannot be undone. */
 export function ConfirmDialog(props: {
   title: string;
   message: ComponentChildren;
@@ -85,33 +85,33 @@ export function ConfirmDialog(props: {
   );
 }
 
-interface OnceDialogProps extends Omit<DialogProps, 'onClose' | 'isSticky'> {
-  /** What is lost, as a question, and why that matters. */
-  askTitle: string;
-  ask: string;
-  /** What ends it: the person has it. */
+interface ShowOnceDialogProps extends Omit<DialogProps, 'onClose' | 'isSticky'> {
+  /** Title and text of the confirmation before the dialog is closed without `done`. */
+  confirmTitle: string;
+  confirm: string;
+  /** Label of the button for users who have stored the secret. */
   done: string;
   onDone: () => void;
 }
 
-/** Shows a secret that cannot be shown again: only its own button ends it without a question. */
-export function OnceDialog({ askTitle, ask, done, onDone, children, ...dialog }: OnceDialogProps) {
-  const [isAsking, setAsking] = useState(false);
+/** Shows a secret that cannot be shown again: closing it with anything but its own button needs a confirmation. */
+export function ShowOnceDialog({ confirmTitle, confirm, done, onDone, children, ...dialog }: ShowOnceDialogProps) {
+  const [isConfirming, setConfirming] = useState(false);
   return (
-    <Dialog {...dialog} isSticky onClose={() => setAsking(true)}>
+    <Dialog {...dialog} isSticky onClose={() => setConfirming(true)}>
       {children}
       <div class="actions">
         <Button kind="primary" onClick={onDone}>
           {done}
         </Button>
       </div>
-      {isAsking && (
+      {isConfirming && (
         <ConfirmDialog
-          title={askTitle}
-          message={ask}
+          title={confirmTitle}
+          message={confirm}
           action={text.common.close}
           onConfirm={async () => onDone()}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </Dialog>

@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icon.tsx';
 interface EmptyStateProps {
   icon: IconName;
   title: string;
-  /** 1 where it is all there is on the page. */
+  /** The heading level; 1 if this is the whole page. */
   level?: 1 | 2 | 3;
   children?: ComponentChildren;
 }

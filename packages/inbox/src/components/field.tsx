@@ -95,7 +95,7 @@ interface SharedProps {
   'aria-invalid'?: 'true';
 }
 
-/** The label, the hint and what is wrong around a control, which gets what ties it to them. */
+/** Label, hint and error around a control, linked to it by ARIA attributes. */
 function Field({
   label,
   hint,

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 
 interface FormProps {
   class?: string;
-  /** What the button says. */
+  /** Label of the submit button. */
   submit: string;
   kind?: 'primary' | 'plain';
   disabled?: boolean;
@@ -11,7 +11,7 @@ interface FormProps {
   children: ComponentChildren;
 }
 
-/** Sent with the button or with Enter; the button waits until it is done. */
+/** A form whose submit button is busy until `onSubmit` has settled. */
 export function Form({
   class: className = 'stack',
   submit,

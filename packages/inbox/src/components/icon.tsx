@@ -1,4 +1,4 @@
-// Drawn on a grid of 24, two units wide, in the colour of the text around.
+// Line icons on a 24 × 24 grid, in the colour of the surrounding text.
 const paths = {
   bell: 'M6 9a6 6 0 1 1 12 0c0 5 2 6.5 2 6.5H4S6 14 6 9M10 19.5a2.2 2.2 0 0 0 4 0',
   inbox: 'M3 13h5l1.5 3h5L16 13h5M5.5 5h13L21 13v6H3v-6z',
@@ -22,7 +22,7 @@ const paths = {
   play: 'M7 5l12 7-12 7z',
   more: 'M4.5 12a.8.8 0 1 0 1.6 0 .8.8 0 1 0-1.6 0M11.2 12a.8.8 0 1 0 1.6 0 .8.8 0 1 0-1.6 0M17.9 12a.8.8 0 1 0 1.6 0 .8.8 0 1 0-1.6 0',
   send: 'M4 12l16-8-6 16-3-7z',
-  mail: 'M3 6h18v12H3zM3 7l9 7 9-7',
+  email: 'M3 6h18v12H3zM3 7l9 7 9-7',
   push: 'M12 4v9M8.5 7.5L12 4l3.5 3.5M5 14v5h14v-5',
   mqtt: 'M4 19h.01M4 13a6 6 0 0 1 6 6M4 7a12 12 0 0 1 12 12',
   warning: 'M12 4L2.5 20h19zM12 10v4M12 17h.01',
@@ -44,7 +44,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** Decoration: what it means is said in words beside it, or in the name of its button. */
+/** Decorative: its meaning is in the text next to it or in the name of its button. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg

@@ -3,7 +3,7 @@ import { text } from '../text/index.ts';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
-/** In place of something that could not be loaded. */
+/** An error with a retry button, in place of content that could not be loaded. */
 export function LoadProblem({ error, onRetry }: { error: unknown; onRetry: () => Promise<void> }) {
   return (
     <Notice kind="error">

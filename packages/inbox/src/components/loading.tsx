@@ -1,6 +1,6 @@
 import { text } from '../text/index.ts';
 
-/** Appears only after a moment, so that what comes at once does not flicker. */
+/** Appears after a short delay, so that fast responses do not flicker. */
 export function Loading() {
   return (
     <div class="loading" role="status">

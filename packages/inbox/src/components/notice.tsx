@@ -6,7 +6,7 @@ interface NoticeProps {
   children: ComponentChildren;
 }
 
-/** What people should know before they go on. Errors are said at once by screen readers. */
+/** A highlighted message. Screen readers announce errors immediately. */
 export function Notice({ kind = 'info', children }: NoticeProps) {
   return (
     <div class={`notice ${kind}`} role={kind === 'error' ? 'alert' : 'note'}>

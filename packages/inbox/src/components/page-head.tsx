@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** What a page is called and what it is for; its main action stands beside it. */
+/** Title and lead of a page, with its main action next to them. */
 export function PageHead({ title, lead, children }: { title: string; lead?: string; children?: ComponentChildren }) {
   return (
     <header class="page-head">

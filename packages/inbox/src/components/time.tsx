@@ -1,4 +1,4 @@
-// Times as people say them, in the language of the page and the reader's own zone.
+// Formats times in the language of the page and the time zone of the browser.
 import { locale, text } from '../text/index.ts';
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
@@ -30,7 +30,7 @@ export function clockTime(at: number): string {
   return clock.format(at);
 }
 
-/** `ago` with the exact time as a tooltip; "never" for null. */
+/** The relative time with the exact time as a tooltip; "never" for null. */
 export function Ago({ at }: { at: number | null }) {
   if (at === null) return <>{text.common.never}</>;
   return (

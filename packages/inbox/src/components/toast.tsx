@@ -1,4 +1,4 @@
-// Short messages at the foot of the page, said by screen readers too.
+// Short messages at the bottom of the page, announced by screen readers.
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/client.ts';
 import { text } from '../text/index.ts';
@@ -11,31 +11,31 @@ interface Toast {
 }
 
 const lifetimeMs = 6000;
-/** Where there is something to press: time to notice, and to think again. */
+/** Toasts with a button stay longer, so that users can decide. */
 const actionLifetimeMs = 20_000;
 let count = 0;
-let change: (update: (present: readonly Toast[]) => readonly Toast[]) => void = () => undefined;
+let update: (change: (current: readonly Toast[]) => readonly Toast[]) => void = () => undefined;
 
-/** Gives a function that takes the message away: what it says may not be true any more. */
+/** Returns a function that dismisses the toast. */
 export function showToast(message: string, action: Toast['action'] = null): () => void {
   count += 1;
   const toast = { id: count, message, action };
-  const drop = (): void => change((present) => present.filter(({ id }) => id !== toast.id));
-  change((present) => [...present.filter((old) => !isSame(old, toast)).slice(-2), toast]);
-  setTimeout(drop, action === null ? lifetimeMs : actionLifetimeMs);
-  return drop;
+  const dismiss = (): void => update((current) => current.filter(({ id }) => id !== toast.id));
+  update((current) => [...current.filter((old) => !isSame(old, toast)).slice(-2), toast]);
+  setTimeout(dismiss, action === null ? lifetimeMs : actionLifetimeMs);
+  return dismiss;
 }
 
-/** Takes away what was said of something earlier, such as "Saved" when the next attempt begins. Actions stay. */
+/** Dismisses toasts without a button, such as "Saved" when the next attempt begins. */
 export function clearMessages(): void {
-  change((present) => present.filter(({ action }) => action !== null));
+  update((current) => current.filter(({ action }) => action !== null));
 }
 
 export function clearToasts(): void {
-  change(() => []);
+  update(() => []);
 }
 
-/** What went wrong, in the console's own words. */
+/** Shows the error message of the console, or a general one. */
 export function showError(error: unknown): void {
   if (error instanceof DOMException && error.name === 'AbortError') return;
   clearMessages();
@@ -44,11 +44,11 @@ export function showError(error: unknown): void {
 
 export function Toasts() {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
-  const drop = (id: number): void => setToasts((present) => present.filter((toast) => toast.id !== id));
+  const dismiss = (id: number): void => setToasts((current) => current.filter((toast) => toast.id !== id));
   useEffect(() => {
-    change = setToasts;
+    update = setToasts;
     return () => {
-      change = () => undefined;
+      update = () => undefined;
     };
   }, []);
   return (
@@ -60,21 +60,21 @@ export function Toasts() {
             <Button
               small
               onClick={() => {
-                drop(id);
+                dismiss(id);
                 return action.run();
               }}
             >
               {action.label}
             </Button>
           )}
-          <Button small icon="close" label={text.common.close} onClick={() => drop(id)} />
+          <Button small icon="close" label={text.common.close} onClick={() => dismiss(id)} />
         </div>
       ))}
     </div>
   );
 }
 
-/** Said again, it replaces what it said before; an action belongs to its own toast. */
+/** A repeated message replaces the earlier one, unless it has a button. */
 function isSame(old: Toast, toast: Toast): boolean {
   return old.action === null && toast.action === null && old.message === toast.message;
 }

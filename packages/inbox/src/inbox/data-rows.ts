@@ -1,4 +1,4 @@
-// The data of a notification as the rows of one table: what is nested follows its parent, one step further in.
+// Flattens the data of a notification to table rows: nested values follow their parent, one level deeper.
 import type { InboxEntry } from '@tocsin/contract/console';
 import { text } from '../text/index.ts';
 import { stripBidiControls } from './text-direction.ts';
@@ -7,23 +7,24 @@ type Value = InboxEntry['data'][string];
 export type DataKind = 'text' | 'number' | 'boolean' | 'null' | 'empty' | 'object' | 'array';
 
 export interface DataRow {
-  /** Tells rows apart: the keys from the top, as JSON. */
+  /** Unique id of the row: the keys from the root, as JSON. */
   path: string;
   depth: number;
   key: string;
-  /** The key is a place in a list. */
+  /** The key is an array index. */
   isIndex: boolean;
   kind: DataKind;
-  /** The value in words; for objects and arrays how much is in them. */
+  /** The value as text; for objects and arrays their size. */
   content: string;
-  /** null where there is nothing to open. */
+  /** null if there is nothing to expand. */
   isOpen: boolean | null;
 }
 
+/** Containers up to this depth and size are expanded by default. */
 const openDepth = 3;
 const openItems = 20;
 
-/** `toggled` holds the paths that the reader opened or closed against the default. Reads no more than `limit` rows. */
+/** `toggled` has the paths that the user expanded or collapsed against the default. Returns at most `limit` rows. */
 export function dataRows(data: InboxEntry['data'], toggled: ReadonlySet<string>, limit: number): DataRow[] {
   const rows: DataRow[] = [];
   const add = (container: Value, trail: (string | number)[]): void => {
@@ -39,7 +40,7 @@ export function dataRows(data: InboxEntry['data'], toggled: ReadonlySet<string>,
   return rows;
 }
 
-/** One line for a list: what there is instead of a text. */
+/** A summary of the data for notifications without a body. */
 export function summarize(data: InboxEntry['data']): string {
   const count = Object.keys(data).length;
   return count === 0 ? '' : text.inbox.fields(count);
@@ -52,18 +53,18 @@ function describe(
   toggled: ReadonlySet<string>,
 ): DataRow {
   const row = { path: JSON.stringify(path), depth: path.length - 1, isIndex: typeof key === 'number' };
-  // People count from one.
+  // Array indexes are shown from 1.
   const shown = typeof key === 'number' ? String(key + 1) : stripBidiControls(key);
   const size = entriesOf(value).length;
   if (size === 0) return { ...row, key: shown, ...leaf(value), isOpen: null };
-  const isOpenAtFirst = path.length <= openDepth && size <= openItems;
+  const isOpenByDefault = path.length <= openDepth && size <= openItems;
   const isArray = Array.isArray(value);
   return {
     ...row,
     key: shown,
     kind: isArray ? 'array' : 'object',
     content: isArray ? text.inbox.items(size) : text.inbox.fields(size),
-    isOpen: toggled.has(row.path) !== isOpenAtFirst,
+    isOpen: toggled.has(row.path) !== isOpenByDefault,
   };
 }
 

@@ -1,8 +1,8 @@
-// Notifications by the day on which they came, as the reader counts days.
+// Groups notifications by calendar day in the time zone of the browser.
 import { text } from '../text/index.ts';
 
 export interface DayGroup<Item> {
-  /** As 2026-03-05. */
+  /** Such as 2026-03-05. */
   day: string;
   label: string;
   items: Item[];
@@ -17,7 +17,7 @@ export function createDayGroups(locale: string, timeZone?: string) {
   const dateAndYear = new Intl.DateTimeFormat(locale, { timeZone, day: 'numeric', month: 'long', year: 'numeric' });
   const dayOf = (at: number): string => parts.format(at);
 
-  /** Days are told apart by their names in the calendar: a day may have 23 or 25 hours. */
+  /** Compares calendar dates instead of durations, because a day may have 23 or 25 hours. */
   const label = (at: number, now: number): string => {
     const daysAgo = (Date.parse(dayOf(now)) - Date.parse(dayOf(at))) / dayMs;
     if (daysAgo === 0) return text.inbox.today;

@@ -1,11 +1,11 @@
-// The notifications that are shown, newest first, and what happens to them. Ids grow with time, so they are the order.
+// The list of notifications, newest first, and operations on it. Ids grow with time, so they define the order.
 import type { InboxEntry, InboxListing } from '@tocsin/contract/console';
 
 export interface Feed {
   entries: readonly InboxEntry[];
-  /** Where the next page begins; null: there is none. */
+  /** Cursor of the next page; null on the last one. */
   next: string | null;
-  /** Rows so far that do not open. */
+  /** Number of loaded rows that cannot be decrypted. */
   damaged: number;
 }
 
@@ -21,7 +21,7 @@ export function addPage(feed: Feed, page: Page): Feed {
   };
 }
 
-/** What is there already is replaced. */
+/** Replaces entries with the same id. */
 export function addEntries(entries: readonly InboxEntry[], added: readonly InboxEntry[]): readonly InboxEntry[] {
   if (added.length === 0) return entries;
   const ids = new Set(added.map(({ id }) => id));
@@ -30,8 +30,8 @@ export function addEntries(entries: readonly InboxEntry[], added: readonly Inbox
 }
 
 /**
- * The newest rows were asked for again: what they reach back to is as they say, and what is older stays as it was.
- * `keep` says which of the rows that are not among them any more stay all the same.
+ * Merges the newest rows, loaded again: they replace the range that they cover, and older rows stay. `keep` selects rows of
+ * that range to keep although they are missing from the new ones.
  */
 export function refresh(feed: Feed, page: Page, keep: (entry: InboxEntry) => boolean): Feed {
   const reached = page.next === null ? '' : (page.notifications.at(-1)?.id ?? '');
@@ -57,7 +57,7 @@ export function withoutEntries(entries: readonly InboxEntry[], ids: readonly str
   return entries.filter(({ id }) => !ids.includes(id));
 }
 
-/** The one after (newer: before) an id, which itself may be gone. */
+/** The next older or newer entry of an id, which itself may have been deleted. */
 export function neighbour(entries: readonly InboxEntry[], id: string, side: 'newer' | 'older'): InboxEntry | null {
   if (side === 'older') return entries.find((entry) => entry.id < id) ?? null;
   return entries.findLast((entry) => entry.id > id) ?? null;

@@ -1,4 +1,4 @@
-// What the reader wants to see. It lives in the address, so that reloading and going back keep it.
+// The search and filters of the list. They are part of the address, so that reloading and going back keep them.
 import { type Category, categories, type Severity, severities } from '@tocsin/contract/fields';
 
 export const severityChoices = [...severities, 'none'] as const;
@@ -11,22 +11,22 @@ export interface Filters {
   unread: boolean;
 }
 
-/** The console takes no longer ones. */
+/** The limit of the console. */
 export const maxQueryCharacters = 200;
 
 export function readFilters(query: string): Filters {
-  const given = new URLSearchParams(query);
-  const severity = given.get('severity')?.split(',') ?? [];
-  const category = given.get('category')?.split(',') ?? [];
+  const params = new URLSearchParams(query);
+  const severity = params.get('severity')?.split(',') ?? [];
+  const category = params.get('category')?.split(',') ?? [];
   return {
-    q: (given.get('q') ?? '').slice(0, maxQueryCharacters),
+    q: (params.get('q') ?? '').slice(0, maxQueryCharacters),
     severity: severityChoices.filter((choice) => severity.includes(choice)),
     category: categories.filter((choice) => category.includes(choice)),
-    unread: given.get('unread') === '1',
+    unread: params.get('unread') === '1',
   };
 }
 
-/** '' or ?… */
+/** Returns the query string with its question mark, or '' without filters. */
 export function writeFilters({ q, severity, category, unread }: Filters): string {
   const query = new URLSearchParams();
   if (q !== '') query.set('q', q);
@@ -36,12 +36,12 @@ export function writeFilters({ q, severity, category, unread }: Filters): string
   return query.size === 0 ? '' : `?${query}`;
 }
 
-/** The rows are sealed: only whether they are unread can be asked for without opening them. */
+/** Rows are encrypted: only unread ones can be listed without decrypting all rows, which is what a search does. */
 export function needsSearch({ q, severity, category }: Filters): boolean {
   return q.trim() !== '' || severity.length > 0 || category.length > 0;
 }
 
-/** How many, apart from the words looked for. */
+/** The number of active filters, without the search. */
 export function countFilters({ severity, category, unread }: Filters): number {
   return severity.length + category.length + (unread ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-// Where the words of a search occur in a text. Compares as the console's search does: without regard to case and accents.
+// Finds the words of a search in a text. Ignores case and accents, like the search of the console.
 
 export interface HighlightPiece {
   text: string;
@@ -11,18 +11,18 @@ export function highlight(content: string, query: string): HighlightPiece[] {
     .filter((word) => word !== '');
   if (words.length === 0 || content === '') return [{ text: content, isMatch: false }];
   const characters = Array.from(content);
-  // Folding may make one character several (ß), or none (a combining accent): `owners` leads back.
+  // Folding can turn one character into several (ß) or none (a combining accent), so `sources` maps back to the original.
   let folded = '';
-  const owners: number[] = [];
+  const sources: number[] = [];
   for (const [index, character] of characters.entries()) {
     const part = fold(character);
     folded += part;
-    for (let unit = 0; unit < part.length; unit += 1) owners.push(index);
+    for (let unit = 0; unit < part.length; unit += 1) sources.push(index);
   }
   const isMarked = new Array<boolean>(characters.length).fill(false);
   for (const word of words) {
     for (let at = folded.indexOf(word); at !== -1; at = folded.indexOf(word, at + word.length)) {
-      isMarked.fill(true, owners[at] ?? 0, (owners[at + word.length - 1] ?? 0) + 1);
+      isMarked.fill(true, sources[at] ?? 0, (sources[at + word.length - 1] ?? 0) + 1);
     }
   }
   const pieces: HighlightPiece[] = [];

@@ -1,50 +1,49 @@
-// What the reader does to notifications. It shows at once, and is taken back when the console refuses.
+// Actions of the user on notifications. They are applied optimistically and rolled back if the request fails.
 import type { InboxEntry } from '@tocsin/contract/console';
 import { post } from '../api/client.ts';
 import { addEntries, setRead, withoutEntries } from './feed.ts';
 import type { InboxState, StateCell } from './inbox-state.ts';
 
 export interface InboxActions {
-  /** Counts up with every change that is made here. */
+  /** Incremented before and after every action, so that a list loaded in between is known to be stale. */
   readonly version: number;
   markRead(id: string, isRead: boolean): Promise<void>;
-  /** Resolves with what `undo` takes; null: there was nothing to mark. */
+  /** Resolves with the argument for `undo`; null if there was nothing to mark. */
   markAllRead(): Promise<Undoable | null>;
   remove(entry: InboxEntry): Promise<Undoable>;
-  /** Takes back what was done here, or the last of it. Resolves with that; null where there is nothing to undo. */
+  /** Undoes the given action or the last one. Resolves with it; null if there is nothing to undo. */
   undo(undoable?: Undoable): Promise<Undoable | null>;
 }
 
-/** Something that was done, until it is undone. */
+/** An action that can be undone. */
 export type Undoable =
   | { kind: 'deleted'; entry: InboxEntry }
-  /** `unread` are those that were shown. */
+  /** `unread` has the ids of the loaded entries that were unread. */
   | { kind: 'all-read'; through: string; unread: ReadonlySet<string>; count: InboxState['unread'] };
 
-export function createInboxActions(state: StateCell, settled: () => void): InboxActions {
-  const done: Undoable[] = [];
+export function createInboxActions(state: StateCell, reload: () => void): InboxActions {
+  const undoStack: Undoable[] = [];
   let version = 0;
 
   const setEntries = (entries: readonly InboxEntry[]): void => {
-    state.change({ feed: { ...state.now.feed, entries } });
+    state.change({ feed: { ...state.current.feed, entries } });
   };
 
-  const count = (by: number): void => {
-    const { unread } = state.now;
-    // At its limit the count may stand for more, and stays.
+  const changeUnread = (by: number): void => {
+    const { unread } = state.current;
+    // At its limit the count may be too low, so it is left alone.
     if (unread !== null && unread.count < unread.atMost)
       state.change({ unread: { ...unread, count: Math.max(0, unread.count + by) } });
   };
 
-  /** Both before and after: an answer that was asked for in between does not know of it. */
-  const perform = async <T>(apply: () => void, takeBack: () => void, path: string, body: object): Promise<T> => {
+  const perform = async <T>(apply: () => void, rollBack: () => void, path: string, body: object): Promise<T> => {
     version += 1;
     apply();
     try {
       return await post<T>(path, body);
     } catch (error) {
-      takeBack();
-      settled();
+      rollBack();
+      reload();
       throw error;
     } finally {
       version += 1;
@@ -52,32 +51,32 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
   };
 
   const show = (entry: InboxEntry): void => {
-    setEntries(addEntries(state.now.feed.entries, [entry]));
-    if (!entry.isRead) count(1);
+    setEntries(addEntries(state.current.feed.entries, [entry]));
+    if (!entry.isRead) changeUnread(1);
   };
 
   const hide = (entry: InboxEntry): void => {
-    setEntries(withoutEntries(state.now.feed.entries, [entry.id]));
-    if (!entry.isRead) count(-1);
+    setEntries(withoutEntries(state.current.feed.entries, [entry.id]));
+    if (!entry.isRead) changeUnread(-1);
   };
 
   const remember = (undoable: Undoable): Undoable => {
-    done.push(undoable);
+    undoStack.push(undoable);
     return undoable;
   };
 
   const setUnread = ({ unread, count: before }: Extract<Undoable, { kind: 'all-read' }>): void => {
     const wasUnread = ({ id }: InboxEntry): boolean => unread.has(id);
-    setEntries(setRead(state.now.feed.entries, wasUnread, false));
-    const since = state.now.unread?.count ?? 0;
+    setEntries(setRead(state.current.feed.entries, wasUnread, false));
+    const since = state.current.unread?.count ?? 0;
     state.change({
-      held: setRead(state.now.held, wasUnread, false),
+      held: setRead(state.current.held, wasUnread, false),
       unread: before && { ...before, count: Math.min(before.atMost, before.count + since) },
     });
   };
 
-  /** false: the console says that something else was done since then. */
-  const takeBack = async (undoable: Undoable): Promise<boolean> => {
+  /** Resolves with false if the console reports that the action can no longer be undone. */
+  const revert = async (undoable: Undoable): Promise<boolean> => {
     if (undoable.kind === 'deleted') {
       const { entry } = undoable;
       await perform(
@@ -94,7 +93,7 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
       '/notifications/read-all/undo',
       { through: undoable.through },
     );
-    if (!isUndone) settled();
+    if (!isUndone) reload();
     return isUndone;
   };
 
@@ -104,15 +103,15 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
     },
     markRead(id, isRead) {
       const set = (value: boolean) => (): void => {
-        const before = state.now.feed.entries.find((entry) => entry.id === id);
+        const before = state.current.feed.entries.find((entry) => entry.id === id);
         if (before === undefined || before.isRead === value) return;
-        setEntries(setRead(state.now.feed.entries, (entry) => entry.id === id, value));
-        count(value ? -1 : 1);
+        setEntries(setRead(state.current.feed.entries, (entry) => entry.id === id, value));
+        changeUnread(value ? -1 : 1);
       };
       return perform(set(isRead), set(!isRead), '/notifications/read', { ids: [id], isRead });
     },
     async markAllRead() {
-      const { feed, held, unread } = state.now;
+      const { feed, held, unread } = state.current;
       const through = held[0]?.id ?? feed.entries[0]?.id;
       if (through === undefined) return null;
       await perform(
@@ -120,7 +119,7 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
           setEntries(setRead(feed.entries, () => true, true));
           state.change({ held: setRead(held, () => true, true), unread: unread && { ...unread, count: 0 } });
         },
-        () => state.change({ feed: { ...state.now.feed, entries: feed.entries }, held, unread }),
+        () => state.change({ feed: { ...state.current.feed, entries: feed.entries }, held, unread }),
         '/notifications/read-all',
         { through },
       );
@@ -136,14 +135,14 @@ export function createInboxActions(state: StateCell, settled: () => void): Inbox
       );
       return remember({ kind: 'deleted', entry });
     },
-    async undo(undoable = done.at(-1)) {
-      const index = undoable === undefined ? -1 : done.indexOf(undoable);
+    async undo(undoable = undoStack.at(-1)) {
+      const index = undoable === undefined ? -1 : undoStack.indexOf(undoable);
       if (undoable === undefined || index === -1) return null;
-      done.splice(index, 1);
+      undoStack.splice(index, 1);
       try {
-        return (await takeBack(undoable)) ? undoable : null;
+        return (await revert(undoable)) ? undoable : null;
       } catch (error) {
-        done.push(undoable);
+        undoStack.push(undoable);
         throw error;
       }
     },

@@ -1,12 +1,12 @@
-// One inbox for all pages: the badge counts also where the list is not shown.
+// One inbox store for all pages, because the unread badge is visible on every page.
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { get } from '../api/client.ts';
 import { matchPath } from '../router.tsx';
 import { noFilters, readFilters } from './filters.ts';
-import { type InboxState, unreadWords } from './inbox-state.ts';
+import { formatUnread, type InboxState } from './inbox-state.ts';
 import { createInboxStore, type InboxStore } from './inbox-store.ts';
-import { type LiveListener, listenLive } from './live.ts';
+import { type LiveListener, subscribeToEvents } from './live-events.ts';
 
 const InboxContext = createContext<InboxStore | null>(null);
 
@@ -20,24 +20,24 @@ export function InboxProvider({ children }: { children: ComponentChildren }) {
       arrived: store.arrived,
       changed: store.changed,
       missed: store.refresh,
-      // Whoever asks learns it too, and the app shows the way in.
+      // This request fails with signed_out, and the app then shows the sign-in page.
       signedOut: () => void get('/session').catch(() => undefined),
       connected(isConnected) {
         store.state.change({ isConnected });
-        // Whether only the stream is gone, or everything: asking shows it. Where streams do not get through at all, this
-        // is what still brings news, as often as the browser tries.
+        // Finds out whether only the stream is down or the whole console. If a proxy blocks streams, this keeps the list
+        // up to date, at every reconnect of the browser.
         if (!isConnected) store.refresh();
       },
     };
-    let stopListening = (): void => undefined;
+    let unsubscribe = (): void => undefined;
     let isClosed = false;
-    // One list, and then what happens after it.
+    // Subscribe after the first list, from its position.
     void store.firstLoad.then((position) => {
-      if (!isClosed) stopListening = listenLive(listener, position);
+      if (!isClosed) unsubscribe = subscribeToEvents(listener, position);
     });
     return () => {
       isClosed = true;
-      stopListening();
+      unsubscribe();
       store.close();
     };
   }, [store]);
@@ -46,21 +46,21 @@ export function InboxProvider({ children }: { children: ComponentChildren }) {
 
 export function useInbox(): InboxStore {
   const store = useContext(InboxContext);
-  if (store === null) throw new Error('useInbox is for what stands inside of InboxProvider.');
+  if (store === null) throw new Error('useInbox needs an InboxProvider.');
   return store;
 }
 
 export function useInboxState(): InboxState {
   const { state } = useInbox();
-  const [now, setNow] = useState(state.now);
+  const [now, setNow] = useState(state.current);
   useEffect(() => {
-    setNow(state.now);
+    setNow(state.current);
     return state.subscribe(setNow);
   }, [state]);
   return now;
 }
 
-/** The number of unread notifications for the badge: '' for none, 999+ beyond. */
+/** The number of unread notifications for the badge: '' for none, at most 999+. */
 export function useUnread(): string {
-  return unreadWords(useInboxState().unread);
+  return formatUnread(useInboxState().unread);
 }

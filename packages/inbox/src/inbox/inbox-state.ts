@@ -1,4 +1,4 @@
-// What the inbox knows, and how parts of the page hear of it.
+// The state of the inbox, and subscriptions to its changes.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import { emptyFeed, type Feed, setRead } from './feed.ts';
 import { type Filters, noFilters } from './filters.ts';
@@ -7,23 +7,23 @@ import type { SearchState } from './search-stream.ts';
 export interface InboxState {
   filters: Filters;
   feed: Feed;
-  /** Came while the reader was further down; shown when they ask for it. */
+  /** Arrived while the list was scrolled down; shown on request, so that the list does not move. */
   held: readonly InboxEntry[];
-  /** Came while the page was open: they slide in. */
+  /** Ids of entries that arrived while the page was open; they are animated. */
   fresh: ReadonlySet<string>;
   phase: 'loading' | 'ready' | 'failed';
   isLoadingMore: boolean;
-  /** null: the list is not searched, but paged. */
+  /** null while the list is paged instead of searched. */
   search: SearchState | null;
   unread: UnreadCount | null;
-  /** Counts up when something was read, deleted or restored, here or elsewhere. */
+  /** Incremented when a notification was read, deleted or restored, here or elsewhere. */
   changes: number;
   isConnected: boolean;
-  /** What is shown was kept on this device. */
+  /** The console cannot be reached; the list may come from the offline cache. */
   isOffline: boolean;
 }
 
-export const firstState: InboxState = {
+export const initialState: InboxState = {
   filters: noFilters,
   feed: emptyFeed,
   held: [],
@@ -38,21 +38,21 @@ export const firstState: InboxState = {
 };
 
 export interface StateCell {
-  readonly now: InboxState;
+  readonly current: InboxState;
   change(part: Partial<InboxState>): void;
   subscribe(listener: (state: InboxState) => void): () => void;
 }
 
 export function createStateCell(): StateCell {
-  let now = firstState;
+  let current = initialState;
   const listeners = new Set<(state: InboxState) => void>();
   return {
-    get now() {
-      return now;
+    get current() {
+      return current;
     },
     change(part) {
-      now = { ...now, ...part };
-      for (const listener of listeners) listener(now);
+      current = { ...current, ...part };
+      for (const listener of listeners) listener(current);
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -63,8 +63,8 @@ export function createStateCell(): StateCell {
   };
 }
 
-/** Whether something that just came belongs into what is shown. A search for words looks at what was there. */
-export function belongs({ filters }: InboxState, { severity, category, isRead }: InboxEntry): boolean {
+/** Whether a new entry matches the filters. A search covers only entries that existed when it started. */
+export function matchesFilters({ filters }: InboxState, { severity, category, isRead }: InboxEntry): boolean {
   return (
     filters.q.trim() === '' &&
     (filters.severity.length === 0 || filters.severity.includes(severity ?? 'none')) &&
@@ -73,14 +73,14 @@ export function belongs({ filters }: InboxState, { severity, category, isRead }:
   );
 }
 
-/** Nothing unread anywhere: whatever is shown is read, however far back. */
+/** If nothing is unread, all loaded entries are marked as read, too. */
 export function withUnread(state: InboxState, unread: UnreadCount): Partial<InboxState> {
   if (unread.count > 0) return { unread };
   return { unread, feed: { ...state.feed, entries: setRead(state.feed.entries, () => true, true) } };
 }
 
-/** The count as the badge shows it: '' for none. */
-export function unreadWords(unread: UnreadCount | null): string {
+/** The count for the badge: '' for none. */
+export function formatUnread(unread: UnreadCount | null): string {
   if (unread === null || unread.count === 0) return '';
   return unread.count > 999 ? '999+' : String(unread.count);
 }

@@ -1,17 +1,17 @@
-// The notifications on this page: loaded, searched, kept up to date.
+// Loads and searches notifications and keeps the list up to date.
 import type { InboxEntry, InboxListing, LiveEvent, UnreadCount } from '@tocsin/contract/console';
-import { ApiError, get, open } from '../api/client.ts';
+import { ApiError, get, openStream } from '../api/client.ts';
 import { loadLastItems, saveLastItems } from '../offline/last-items.ts';
 import { text } from '../text/index.ts';
 import { addEntries, addPage, emptyFeed, refresh, withoutEntries } from './feed.ts';
 import { type Filters, needsSearch, writeFilters } from './filters.ts';
 import { createInboxActions, type InboxActions } from './inbox-actions.ts';
-import { belongs, createStateCell, type StateCell, withUnread } from './inbox-state.ts';
-import { breakOff, chunksOf, newSearch, readLines, takeLines } from './search-stream.ts';
+import { createStateCell, matchesFilters, type StateCell, withUnread } from './inbox-state.ts';
+import { applyLines, chunksOf, initialSearch, interruptSearch, readLines } from './search-stream.ts';
 
 const pageSize = 50;
-/** No more rows than this are asked for again at once; older ones stay as they were. */
-const refreshedRows = 500;
+/** A refresh loads at most this many rows again; older ones stay as they are. */
+const maxRefreshedRows = 500;
 const refreshDelayMs = 150;
 
 type Arrived = Extract<LiveEvent, { event: 'arrived' }>['data'];
@@ -19,17 +19,17 @@ type Changed = Extract<LiveEvent, { event: 'changed' }>['data'];
 
 export interface InboxStore extends Omit<InboxActions, 'version'> {
   state: StateCell;
-  /** Settles with the first list: its position for live events, or null where there was none to read. */
+  /** Resolves after the first load with the position for live events; null if no list was loaded. */
   firstLoad: Promise<string | null>;
   show(filters: Filters): void;
   loadMore(): Promise<void>;
-  /** Asks for the newest rows again. */
+  /** Schedules loading the newest rows again. */
   refresh(): void;
   cancelSearch(): void;
   arrived(data: Arrived): void;
   changed(data: Changed): void;
-  /** Whether the reader sees the top of the list. */
-  atTop(isAtTop: boolean): void;
+  /** Reports whether the list is scrolled to its top. */
+  setAtTop(isAtTop: boolean): void;
   close(): void;
 }
 
@@ -41,22 +41,22 @@ export function createInboxStore(): InboxStore {
   let isAtTop = true;
   let stop = new AbortController();
   let refreshTimer: ReturnType<typeof setTimeout> | undefined;
-  let cameMeanwhile = new Set<string>();
-  const actions = createInboxActions(state, () => later());
+  let arrivedDuringReload = new Set<string>();
+  const actions = createInboxActions(state, () => scheduleRefresh());
 
   const pagePath = (limit: number, before: string | null): string => {
     const query = new URLSearchParams({ limit: String(limit) });
     if (before !== null) query.set('before', before);
-    if (state.now.filters.unread) query.set('unread', '1');
+    if (state.current.filters.unread) query.set('unread', '1');
     return `/notifications?${query}`;
   };
 
-  /** Reads pages until as much is there as is shown, and puts them in the place of what was. */
+  /** Loads as many rows as are shown, and replaces them. */
   const reload = async (): Promise<void> => {
     const { signal } = stop;
     const { version } = actions;
-    cameMeanwhile = new Set();
-    const wanted = Math.min(state.now.feed.entries.length, refreshedRows);
+    arrivedDuringReload = new Set();
+    const wanted = Math.min(state.current.feed.entries.length, maxRefreshedRows);
     const page = await get<InboxListing>(pagePath(pageSize, null), signal);
     while (page.next !== null && page.notifications.length < wanted) {
       const more = await get<InboxListing>(pagePath(100, page.next), signal);
@@ -64,74 +64,75 @@ export function createInboxStore(): InboxStore {
       page.damaged += more.damaged;
       page.next = more.next;
     }
-    // Something was changed here while the answer was on its way: it is of yesterday.
-    if (version !== actions.version) return later();
-    const { feed, filters, held } = state.now;
+    // An action ran while the response was on its way, so the response is stale.
+    if (version !== actions.version) return scheduleRefresh();
+    const { feed, filters, held } = state.current;
     const newest = feed.entries[0]?.id;
     const isHeld = ({ id }: InboxEntry): boolean => !isAtTop && newest !== undefined && id > newest;
     const shown = page.notifications.filter((entry) => !isHeld(entry));
-    // What was read in a list of unread ones stays until the list is left.
-    const keep = (entry: InboxEntry): boolean => cameMeanwhile.has(entry.id) || (filters.unread && entry.isRead);
+    // In a list of unread notifications, entries that were read stay until the list is left.
+    const keep = (entry: InboxEntry): boolean => arrivedDuringReload.has(entry.id) || (filters.unread && entry.isRead);
     const refreshed = refresh(feed, { ...page, notifications: shown }, keep);
-    const stillHeld = held.filter(({ id }) => cameMeanwhile.has(id));
+    const stillHeld = held.filter(({ id }) => arrivedDuringReload.has(id));
     change({
       feed: refreshed,
       held: addEntries(stillHeld, page.notifications.filter(isHeld)),
       phase: 'ready',
       isOffline: false,
-      ...withUnread({ ...state.now, feed: refreshed }, page.unread),
+      ...withUnread({ ...state.current, feed: refreshed }, page.unread),
     });
-    if (writeFilters(filters) === '') void saveLastItems(state.now.feed.entries);
+    if (writeFilters(filters) === '') void saveLastItems(state.current.feed.entries);
     firstLoad.resolve(page.position);
   };
 
-  const later = (): void => {
+  const scheduleRefresh = (): void => {
     clearTimeout(refreshTimer);
     refreshTimer = setTimeout(() => void load(), refreshDelayMs);
   };
 
   const load = async (): Promise<void> => {
     try {
-      // What a search found stays; only the count is asked for again.
-      if (state.now.search !== null) change({ unread: await get<UnreadCount>('/notifications/unread') });
+      // Search results stay; only the unread count is loaded again.
+      if (state.current.search !== null) change({ unread: await get<UnreadCount>('/notifications/unread') });
       else await reload();
     } catch (error) {
-      await failed(error);
+      await handleFailure(error);
     }
   };
 
-  const failed = async (error: unknown): Promise<void> => {
+  const handleFailure = async (error: unknown): Promise<void> => {
     if (!(error instanceof ApiError)) return;
     firstLoad.resolve(null);
     const isOffline = error.code === 'offline';
-    if (state.now.search !== null || state.now.feed.entries.length > 0) return change({ isOffline, phase: 'ready' });
-    const { filters } = state.now;
-    const kept = isOffline && writeFilters(filters) === '' ? await loadLastItems() : [];
-    change({ isOffline, phase: kept.length > 0 ? 'ready' : 'failed', feed: { ...emptyFeed, entries: kept } });
+    if (state.current.search !== null || state.current.feed.entries.length > 0)
+      return change({ isOffline, phase: 'ready' });
+    const { filters } = state.current;
+    const cached = isOffline && writeFilters(filters) === '' ? await loadLastItems() : [];
+    change({ isOffline, phase: cached.length > 0 ? 'ready' : 'failed', feed: { ...emptyFeed, entries: cached } });
   };
 
   const search = async (): Promise<void> => {
     firstLoad.resolve(null);
     const { signal } = stop;
-    const { filters, search: earlier } = state.now;
-    const before = earlier ?? newSearch;
+    const { filters, search: earlier } = state.current;
+    const before = earlier ?? initialSearch;
     change({ search: { ...before, phase: 'running' }, phase: 'ready' });
     const query = new URLSearchParams(writeFilters(filters));
     query.set('limit', String(pageSize));
     if (before.next !== null) query.set('before', before.next);
     try {
-      const { body } = await open(`/notifications/search?${query}`, signal);
+      const { body } = await openStream(`/notifications/search?${query}`, signal);
       for await (const lines of readLines(chunksOf(body ?? new ReadableStream()))) {
-        const { feed, search: present } = state.now;
-        const step = takeLines(present ?? before, before, lines);
+        const { feed, search: present } = state.current;
+        const step = applyLines(present ?? before, before, lines);
         const entries = addEntries(feed.entries, step.found);
         change({ search: step.search, feed: { ...feed, entries, damaged: step.search.damaged } });
       }
-      if (state.now.search?.phase === 'running') throw new ApiError('offline', text.inbox.searchLost);
+      if (state.current.search?.phase === 'running') throw new ApiError('offline', text.inbox.searchLost);
     } catch (error) {
       if (signal.aborted) return;
       const why = error instanceof ApiError ? error.message : text.inbox.searchLost;
-      change({ search: breakOff(state.now.search ?? before, 'failed', why) });
+      change({ search: interruptSearch(state.current.search ?? before, 'failed', why) });
     }
   };
 
@@ -140,8 +141,8 @@ export function createInboxStore(): InboxStore {
     state,
     firstLoad: firstLoad.promise,
     show(filters) {
-      // The page and what surrounds it both ask for it.
-      if (isShown && writeFilters(filters) === writeFilters(state.now.filters)) return;
+      // Both the inbox page and the provider call this on start.
+      if (isShown && writeFilters(filters) === writeFilters(state.current.filters)) return;
       isShown = true;
       stop.abort();
       stop = new AbortController();
@@ -150,45 +151,46 @@ export function createInboxStore(): InboxStore {
       else void load();
     },
     async loadMore() {
-      const { feed, isLoadingMore, search: present } = state.now;
+      const { feed, isLoadingMore, search: present } = state.current;
       if (present !== null) return present.phase === 'running' || present.next === null ? undefined : search();
       if (feed.next === null || isLoadingMore) return;
       const { signal } = stop;
       change({ isLoadingMore: true });
       try {
         const page = await get<InboxListing>(pagePath(pageSize, feed.next), signal);
-        change({ feed: addPage(state.now.feed, page), unread: page.unread });
+        change({ feed: addPage(state.current.feed, page), unread: page.unread });
       } finally {
         if (!signal.aborted) change({ isLoadingMore: false });
       }
     },
-    refresh: later,
+    refresh: scheduleRefresh,
     cancelSearch() {
       stop.abort();
       stop = new AbortController();
-      if (state.now.search?.phase === 'running') change({ search: breakOff(state.now.search, 'cancelled') });
+      if (state.current.search?.phase === 'running')
+        change({ search: interruptSearch(state.current.search, 'cancelled') });
     },
     arrived({ notification, unread }) {
       change({ unread });
-      if (!belongs(state.now, notification)) return;
+      if (!matchesFilters(state.current, notification)) return;
       const { id } = notification;
-      cameMeanwhile.add(id);
-      const { feed, held, fresh } = state.now;
-      // A stream that goes on from a list, or after a break, may send again what is there.
+      arrivedDuringReload.add(id);
+      const { feed, held, fresh } = state.current;
+      // A stream that continues from a list or after an interruption may repeat entries.
       if (feed.entries.some((entry) => entry.id === id)) return;
       if (isAtTop) {
         const entries = addEntries(feed.entries, [notification]);
         change({ feed: { ...feed, entries }, fresh: new Set([...fresh, id]) });
-        if (state.now.search === null && writeFilters(state.now.filters) === '') void saveLastItems(entries);
+        if (state.current.search === null && writeFilters(state.current.filters) === '') void saveLastItems(entries);
       } else change({ held: addEntries(held, [notification]) });
     },
     changed({ unread }) {
-      change({ ...withUnread(state.now, unread), changes: state.now.changes + 1 });
-      later();
+      change({ ...withUnread(state.current, unread), changes: state.current.changes + 1 });
+      scheduleRefresh();
     },
-    atTop(isNow) {
+    setAtTop(isNow) {
       isAtTop = isNow;
-      const { held, feed, fresh } = state.now;
+      const { held, feed, fresh } = state.current;
       if (!isNow || held.length === 0) return;
       const ids = held.map(({ id }) => id);
       const entries = addEntries(withoutEntries(feed.entries, ids), held);

@@ -1,8 +1,8 @@
-// The second line of a row in the list.
+// The preview line of a row in the list.
 import type { InboxEntry } from '@tocsin/contract/console';
 import { summarize } from './data-rows.ts';
 
-/** Of a long text only as much as a line can show. */
+/** More than one line can show. */
 const previewCharacters = 200;
 
 export function previewOf({ body, data }: Pick<InboxEntry, 'body' | 'data'>): string {

@@ -1,7 +1,7 @@
-// The answer of a search: one JSON value a line, read as it comes.
+// Reads the response of a search: newline-delimited JSON, parsed as it arrives.
 import type { InboxEntry, SearchLine } from '@tocsin/contract/console';
 
-/** Yields what came at once together, so that a page is drawn once for it. */
+/** Yields all lines of a chunk together, so that the page renders once for them. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SearchLine[]> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -13,7 +13,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   }
 }
 
-/** Not every browser that runs the rest can iterate over a stream. */
+/** Not all supported browsers can iterate over a stream. */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
@@ -29,20 +29,21 @@ export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenera
 
 export interface SearchState {
   phase: 'running' | 'paused' | 'complete' | 'cancelled' | 'failed';
-  opened: number;
+  /** Number of notifications searched so far. */
+  searched: number;
   matched: number;
   reachedAt: number | null;
   error: string;
   damaged: number;
-  /** Took too long to look through. */
+  /** Number of notifications that took too long to search. */
   skipped: number;
-  /** Where it goes on; null when it was through, or has not begun. */
+  /** Cursor to continue from; null if the search is complete or has not started. */
   next: string | null;
 }
 
-export const newSearch: SearchState = {
+export const initialSearch: SearchState = {
   phase: 'running',
-  opened: 0,
+  searched: 0,
   matched: 0,
   reachedAt: null,
   error: '',
@@ -56,8 +57,8 @@ export interface SearchStep {
   found: InboxEntry[];
 }
 
-/** `before` is what earlier parts of the same search came to: each part counts from zero. */
-export function takeLines(search: SearchState, before: SearchState, lines: readonly SearchLine[]): SearchStep {
+/** `before` has the totals of the earlier requests of the same search, since each request counts from zero. */
+export function applyLines(search: SearchState, before: SearchState, lines: readonly SearchLine[]): SearchStep {
   const found: InboxEntry[] = [];
   let state = search;
   for (const line of lines) {
@@ -67,7 +68,7 @@ export function takeLines(search: SearchState, before: SearchState, lines: reado
     } else if (line.kind === 'failed') {
       state = { ...state, phase: 'failed', error: line.error };
     } else {
-      state = { ...state, opened: before.opened + line.opened, matched: before.matched + line.matched };
+      state = { ...state, searched: before.searched + line.opened, matched: before.matched + line.matched };
       if (line.kind === 'progress') state = { ...state, reachedAt: line.reachedAt };
       else {
         const phase = line.next === null ? 'complete' : 'paused';
@@ -76,12 +77,12 @@ export function takeLines(search: SearchState, before: SearchState, lines: reado
       }
     }
   }
-  // Matches are told before the next progress counts them.
+  // Matches arrive before the progress line that counts them.
   return { search: { ...state, matched: Math.max(state.matched, search.matched + found.length) }, found };
 }
 
-/** Where a search that was broken off goes on: ids begin with their time, so this is just after what it had reached. */
-export function breakOff(search: SearchState, phase: 'cancelled' | 'failed', error = ''): SearchState {
+/** Sets the cursor of an interrupted search to just after the last notification searched: ids begin with their time. */
+export function interruptSearch(search: SearchState, phase: 'cancelled' | 'failed', error = ''): SearchState {
   const { reachedAt } = search;
   const time = reachedAt === null ? null : (reachedAt + 1).toString(16).padStart(12, '0');
   const next = time === null ? null : `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;

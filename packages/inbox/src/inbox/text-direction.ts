@@ -1,11 +1,11 @@
-// Text that others wrote, in the order in which it was written. The elements that show it have `dir="auto"`, which keeps the
-// text around them as it is.
+// Keeps untrusted text in its logical order. The elements that show it have `dir="auto"`, which isolates it from the text
+// around it.
 
 const overrides = /[\u202d\u202e]/g;
-// Arabic and Hebrew need none of these, and some libraries put them around every name.
+// Arabic and Hebrew text does not need these, and some libraries wrap every name in them.
 const embeddingsAndIsolates = /[\u202a-\u202c\u2066-\u2069]/g;
 
-/** `invoice\u202efdp.exe` would read `invoiceexe.pdf`: overrides become a visible sign, the other bidi controls go. */
+/** `invoice\u202efdp.exe` would read `invoiceexe.pdf`: overrides become U+FFFD, other bidi controls are removed. */
 export function stripBidiControls(content: string): string {
   return content.replaceAll(overrides, '\ufffd').replaceAll(embeddingsAndIsolates, '');
 }

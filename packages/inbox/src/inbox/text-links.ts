@@ -1,25 +1,24 @@
-// Web addresses in text that others wrote. What is linked is exactly what is read.
+// Finds web addresses in untrusted text. The text of a link is exactly its address.
 
 export interface TextPiece {
   text: string;
-  /** Where it leads; null for text that is no address. */
+  /** null for text that is not an address. */
   href: string | null;
 }
 
-// Ends at white space, at what encloses addresses in prose, and at characters that change the direction of writing:
-// behind those the address on the screen would not be the one that opens.
+// Ends at white space, at delimiters used around addresses in prose, and at bidi controls, after which the displayed address
+// would differ from the one that opens.
 const address = /https?:\/\/[^\s<>"'`\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+/giu;
 const trailing = new Set('.,;:!?…');
 const closers: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
 
-/** Addresses further back than this stay text: a log file as a value would become thousands of links. */
+/** Addresses beyond this offset stay text, so that a log file does not become thousands of links. */
 export const linkedCharacters = 10_000;
-/** Parsing the host of an address takes more than linear time, and nobody reads a longer one. */
-const longestAddress = 2048;
+/** Longer addresses stay text, because parsing a host takes more than linear time. */
+const maxAddressLength = 2048;
 
 /**
- * Takes time in proportion to the length of the text, whatever is in it. `isCut`: the text goes on behind its end, so that
- * an address there may not be whole.
+ * Runs in linear time for any text. `isCut`: the text was truncated, so an address at its end may be incomplete.
  */
 export function splitLinks(content: string, isCut = false): TextPiece[] {
   const pieces: TextPiece[] = [];
@@ -29,7 +28,7 @@ export function splitLinks(content: string, isCut = false): TextPiece[] {
     const isAtEnd = match.index + match[0].length === searched.length;
     if (isAtEnd && (isCut || searched.length < content.length)) break;
     const found = trim(match[0]);
-    const href = found.length > longestAddress ? null : safeHref(found);
+    const href = found.length > maxAddressLength ? null : safeHref(found);
     if (href === null) continue;
     if (match.index > done) pieces.push({ text: content.slice(done, match.index), href: null });
     pieces.push({ text: found, href });
@@ -39,7 +38,7 @@ export function splitLinks(content: string, isCut = false): TextPiece[] {
   return pieces;
 }
 
-/** A full stop, or a bracket that was opened before the address, belongs to the sentence. */
+/** Removes punctuation and closing brackets that belong to the sentence around the address. */
 function trim(found: string): string {
   const counts = new Map<string, number>();
   for (const character of found) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -55,7 +54,7 @@ function trim(found: string): string {
   return found.slice(0, end);
 }
 
-/** No names and passwords before the host: https://bank.example@evil.example looks like the bank. */
+/** Rejects addresses with credentials: https://bank.example@evil.example looks like the bank. */
 function safeHref(found: string): string | null {
   const url = URL.parse(found);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;

@@ -1,4 +1,4 @@
-// What people see of a page that broke or could not be fetched, instead of nothing.
+// Shown in place of a page that threw an error or could not be loaded.
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { text } from '../text/index.ts';

@@ -1,35 +1,35 @@
-// Whether the console can be reached: what the browser says of its network, and what became of the last request.
+// Whether the console is reachable, by the network state of the browser and the result of the last request.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { get, onReachable } from '../api/client.ts';
 import { Icon } from '../components/icon.tsx';
 import { text } from '../text/index.ts';
 
-const askAgainMs = 10_000;
+const probeIntervalMs = 10_000;
 
 function useIsReachable(): boolean {
   const [isReachable, setReachable] = useState(navigator.onLine);
   useEffect(() => {
     onReachable(setReachable);
     const lost = (): void => setReachable(false);
-    // A network is not yet a way to the console: ask.
-    addEventListener('online', ask);
+    // A network alone does not mean that the console is reachable, so probe it.
+    addEventListener('online', probe);
     addEventListener('offline', lost);
     return () => {
       onReachable(() => undefined);
-      removeEventListener('online', ask);
+      removeEventListener('online', probe);
       removeEventListener('offline', lost);
     };
   }, []);
   useEffect(() => {
     if (isReachable) return;
-    const timer = setInterval(ask, askAgainMs);
+    const timer = setInterval(probe, probeIntervalMs);
     return () => clearInterval(timer);
   }, [isReachable]);
   return isReachable;
 }
 
-function ask(): void {
-  // The answer itself reports that there is one.
+function probe(): void {
+  // The client reports the result to `onReachable`.
   get('/session').catch(() => undefined);
 }
 

@@ -1,4 +1,4 @@
-// Pages that are fetched when somebody first goes there.
+// Pages that are loaded on the first visit.
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Loading } from '../components/loading.tsx';
@@ -9,7 +9,7 @@ export function lazyPage(load: () => Promise<ComponentType>): ComponentType {
   let loaded: ComponentType | undefined;
   return function LazyPage() {
     const [Page, setPage] = useState(() => loaded);
-    const [isLost, setLost] = useState(false);
+    const [isFailed, setFailed] = useState(false);
     useEffect(() => {
       if (loaded !== undefined) return;
       load().then(
@@ -17,11 +17,11 @@ export function lazyPage(load: () => Promise<ComponentType>): ComponentType {
           loaded = page;
           setPage(() => page);
         },
-        // The network is away, or a new version has other files.
-        () => setLost(true),
+        // The network is down, or a new version has replaced the file.
+        () => setFailed(true),
       );
     }, []);
-    if (isLost) return <BrokenPage />;
+    if (isFailed) return <BrokenPage />;
     if (Page === undefined) return <Loading />;
     return (
       <PageFrame>

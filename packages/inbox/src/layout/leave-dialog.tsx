@@ -3,7 +3,7 @@ import { ConfirmDialog } from '../components/dialog.tsx';
 import { onLeaveUnsaved } from '../router.tsx';
 import { text } from '../text/index.ts';
 
-/** Asks before a page with unsaved edits is left. */
+/** Asks for confirmation before a page with unsaved edits is left. */
 export function LeaveDialog() {
   const [leave, setLeave] = useState<(() => void) | null>(null);
   useEffect(() => {

@@ -1,8 +1,8 @@
-// Around each page: whoever navigates with a keyboard or a screen reader arrives at the heading of what is new.
+// Moves the focus to the heading of a new page, for users of keyboards and screen readers.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** The browser itself deals with the first. */
+/** The browser itself handles scrolling and focus of the first page. */
 let isFirstPage = true;
 
 export function PageFrame({ children }: { children: ComponentChildren }) {

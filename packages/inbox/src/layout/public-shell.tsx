@@ -1,4 +1,4 @@
-// What surrounds a page that people see without being signed in.
+// The layout around a page that needs no session.
 import type { ComponentChildren } from 'preact';
 import { Link } from '../router.tsx';
 import { text } from '../text/index.ts';

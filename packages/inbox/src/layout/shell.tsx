@@ -1,4 +1,4 @@
-// What surrounds every page of somebody who is signed in.
+// The layout around every page of a signed-in owner.
 import type { ComponentChildren } from 'preact';
 import { Button } from '../components/button.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
@@ -8,20 +8,20 @@ import { useSession } from '../session.tsx';
 import { text } from '../text/index.ts';
 import { Brand } from './brand.tsx';
 
-interface Place {
+interface NavItem {
   href: string;
   icon: IconName;
   label: string;
-  /** Phones have few places at the foot; the settings lead to the others there. */
+  /** Omitted from the narrow bar on phones, where the settings link to it. */
   isWide?: true;
 }
 
-/** `unread` as it is shown: '' for none. */
+/** `unread` is the formatted count: '' for none. */
 export function Shell({ unread, children }: { unread: string; children: ComponentChildren }) {
   const path = usePath();
   const { owner, signOut } = useSession();
   const { nav } = text.common;
-  const places: Place[] = [
+  const items: NavItem[] = [
     { href: '/', icon: 'inbox', label: nav.inbox },
     { href: '/devices', icon: 'device', label: nav.devices },
     { href: '/keys', icon: 'key', label: nav.keys },
@@ -39,7 +39,7 @@ export function Shell({ unread, children }: { unread: string; children: Componen
       <div class="sidebar">
         <Brand />
         <nav class="nav" aria-label={text.common.mainNavigation}>
-          {places.map(({ href, icon, label, isWide }) => (
+          {items.map(({ href, icon, label, isWide }) => (
             <Link
               key={href}
               href={href}

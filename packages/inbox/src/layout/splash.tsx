@@ -1,4 +1,4 @@
-// What index.html shows while the app is loaded, and the app while it finds out who is signed in: nothing moves between.
+// Shown while the session loads. It equals the splash of index.html, so that nothing moves when the app starts.
 import { text } from '../text/index.ts';
 
 export function Splash() {

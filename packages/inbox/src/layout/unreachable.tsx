@@ -1,4 +1,4 @@
-// Nothing is known of this browser's owner, and the console does not answer.
+// Shown if the console cannot be reached and no session is stored.
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { text } from '../text/index.ts';

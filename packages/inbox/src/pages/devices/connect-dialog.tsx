@@ -1,31 +1,31 @@
 import type { DeviceWithSettings, MqttSettings } from '@tocsin/contract/console';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { OnceDialog } from '../../components/dialog.tsx';
+import { ShowOnceDialog } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { text } from '../../text/index.ts';
 import {
   homeAssistantAutomation,
   type MqttConnection,
-  mosquittoLine,
+  mosquittoCommand,
   qrText,
   readConnections,
 } from './mqtt-connection.ts';
 
 const words = text.devices;
 
-/** All that a device needs to connect. The password is in it this once. */
+/** The connection settings of a device, with the password, which cannot be shown again. */
 export function ConnectDialog({ made, onClose }: { made: DeviceWithSettings; onClose: () => void }) {
   const { device, mqtt } = made;
-  const command = mosquittoLine(mqtt);
+  const command = mosquittoCommand(mqtt);
   const qr = qrText(mqtt);
   return (
-    <OnceDialog
+    <ShowOnceDialog
       title={words.settingsTitle(device.name)}
       wide
-      askTitle={words.closeTitle}
-      ask={words.closeMessage}
+      confirmTitle={words.closeTitle}
+      confirm={words.closeMessage}
       done={words.done}
       onDone={onClose}
     >
@@ -57,7 +57,7 @@ export function ConnectDialog({ made, onClose }: { made: DeviceWithSettings; onC
           <p class="soft">{qr.startsWith('{') ? words.qrJsonHint : words.qrUrlHint}</p>
         </div>
       </section>
-    </OnceDialog>
+    </ShowOnceDialog>
   );
 }
 

@@ -14,15 +14,15 @@ import { useTest } from './use-test.ts';
 
 const words = text.devices;
 
-type Condition = 'active' | 'paused' | 'inactive';
-const looks: Record<Condition, { icon: IconName; badge: string }> = {
+type Status = 'active' | 'paused' | 'inactive';
+const badges: Record<Status, { icon: IconName; badge: string }> = {
   active: { icon: 'check', badge: 'good' },
   paused: { icon: 'pause', badge: 'warning' },
   inactive: { icon: 'close', badge: '' },
 };
 
-/** What the button does that changes the condition. */
-const turns = {
+/** The main action in each status. */
+const mainActions = {
   active: { verb: 'pause', action: words.pause, done: words.paused },
   paused: { verb: 'resume', action: words.resume, done: words.resumed },
   inactive: { verb: 'activate', action: words.activate, done: words.activated },
@@ -35,15 +35,15 @@ interface DeviceRowProps {
 }
 
 export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
-  const [asked, setAsked] = useState<'rename' | 'password' | 'delete' | null>(null);
+  const [openDialog, setOpenDialog] = useState<'rename' | 'password' | 'delete' | null>(null);
   const [isOpen, setOpen] = useState(false);
   const path = `/devices/${device.id}`;
   const test = useTest(`${path}/test`, words.deviceTest);
   const { name } = device;
-  const condition: Condition = device.state === 'inactive' ? 'inactive' : device.paused ? 'paused' : 'active';
-  const close = (): void => setAsked(null);
+  const status: Status = device.state === 'inactive' ? 'inactive' : device.paused ? 'paused' : 'active';
+  const close = (): void => setOpenDialog(null);
 
-  const turn = (verb: string, done: string) => async (): Promise<void> => {
+  const runAction = (verb: string, done: string) => async (): Promise<void> => {
     try {
       await post(`${path}/${verb}`);
       await onChange();
@@ -52,7 +52,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
       showError(error);
     }
   };
-  const deleteIt = async (): Promise<void> => {
+  const deleteDevice = async (): Promise<void> => {
     try {
       await remove(path);
       showToast(words.deleted(name));
@@ -86,19 +86,19 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
           <h3>{name}</h3>
           <DeviceFacts device={device} />
         </div>
-        <span class={`badge ${looks[condition].badge}`} title={words.stateHints[condition]}>
-          <Icon name={looks[condition].icon} />
-          {words.states[condition]}
+        <span class={`badge ${badges[status].badge}`} title={words.stateHints[status]}>
+          <Icon name={badges[status].icon} />
+          {words.states[status]}
         </span>
       </div>
       <div class="row">
-        {condition === 'active' && <RowButton icon="send" action={words.sendTest} name={name} onClick={test.send} />}
-        {/* One button in every condition, so that it keeps the focus. */}
+        {status === 'active' && <RowButton icon="send" action={words.sendTest} name={name} onClick={test.send} />}
+        {/* One button in every status, so that it keeps the focus. */}
         <RowButton
-          icon={condition === 'active' ? 'pause' : 'play'}
-          action={turns[condition].action}
+          icon={status === 'active' ? 'pause' : 'play'}
+          action={mainActions[status].action}
           name={name}
-          onClick={turn(turns[condition].verb, turns[condition].done(name))}
+          onClick={runAction(mainActions[status].verb, mainActions[status].done(name))}
         />
         <Button
           small
@@ -111,21 +111,21 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
       </div>
       {isOpen && (
         <div class="row">
-          <RowButton icon="edit" action={words.rename} name={name} onClick={() => setAsked('rename')} />
-          <RowButton icon="key" action={words.newPassword} name={name} onClick={() => setAsked('password')} />
-          {condition !== 'inactive' && (
+          <RowButton icon="edit" action={words.rename} name={name} onClick={() => setOpenDialog('rename')} />
+          <RowButton icon="key" action={words.newPassword} name={name} onClick={() => setOpenDialog('password')} />
+          {status !== 'inactive' && (
             <RowButton
               icon="close"
               action={words.deactivate}
               name={name}
-              onClick={turn('deactivate', words.deactivated(name))}
+              onClick={runAction('deactivate', words.deactivated(name))}
             />
           )}
-          <RowButton icon="trash" action={words.delete} name={name} danger onClick={() => setAsked('delete')} />
+          <RowButton icon="trash" action={words.delete} name={name} danger onClick={() => setOpenDialog('delete')} />
         </div>
       )}
       <TestLine outcome={test.outcome} />
-      {asked === 'rename' && (
+      {openDialog === 'rename' && (
         <NameDialog
           title={words.renameTitle(name)}
           name={name}
@@ -134,7 +134,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
           onClose={close}
         />
       )}
-      {asked === 'password' && (
+      {openDialog === 'password' && (
         <ConfirmDialog
           title={words.newPasswordTitle(name)}
           message={words.newPasswordMessage}
@@ -143,12 +143,12 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
           onClose={close}
         />
       )}
-      {asked === 'delete' && (
+      {openDialog === 'delete' && (
         <ConfirmDialog
           title={words.deleteTitle(name)}
           message={words.deleteMessage}
           action={words.delete}
-          onConfirm={deleteIt}
+          onConfirm={deleteDevice}
           onClose={close}
         />
       )}
@@ -178,7 +178,7 @@ function DeviceFacts({ device: { createdAt, seenAt } }: { device: DeviceEntry })
   );
 }
 
-/** Says in its name which device it is for: there are many alike on the page. */
+/** Its accessible name includes the device, because the page has the same button for every device. */
 function RowButton(props: { icon: IconName; action: string; name: string; danger?: boolean; onClick: () => unknown }) {
   const { icon, action, name, danger = false, onClick } = props;
   return (

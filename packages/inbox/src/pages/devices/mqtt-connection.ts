@@ -1,4 +1,4 @@
-// The MQTT settings of a device as people paste them into programs and apps.
+// The MQTT settings of a device in the formats that programs and apps accept.
 import type { MqttSettings } from '@tocsin/contract/console';
 import { shellString } from '../keys/quote.ts';
 
@@ -9,7 +9,7 @@ export interface MqttConnection {
   port: number;
   isEncrypted: boolean;
   isWebSocket: boolean;
-  /** Of the WebSocket; null for plain MQTT. */
+  /** The path of the WebSocket; null for plain MQTT. */
   path: string | null;
 }
 
@@ -24,12 +24,12 @@ export function readConnections({ urls }: MqttSettings): MqttConnection[] {
   return urls.map((url) => {
     const { protocol, hostname, port, pathname } = new URL(url);
     const scheme = protocol.slice(0, -1) as MqttConnection['scheme'];
-    const { port: usualPort, isEncrypted, isWebSocket } = schemes[scheme];
+    const { port: defaultPort, isEncrypted, isWebSocket } = schemes[scheme];
     return {
       url,
       scheme,
       host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port) || usualPort,
+      port: Number(port) || defaultPort,
       isEncrypted,
       isWebSocket,
       path: isWebSocket ? pathname : null,
@@ -37,8 +37,8 @@ export function readConnections({ urls }: MqttSettings): MqttConnection[] {
   });
 }
 
-/** null where there is only WebSocket, which mosquitto_sub does not speak. */
-export function mosquittoLine(settings: MqttSettings): string | null {
+/** null if the broker is reachable only over WebSocket, which mosquitto_sub does not support. */
+export function mosquittoCommand(settings: MqttSettings): string | null {
   const plain = readConnections(settings).find(({ isWebSocket }) => !isWebSocket);
   if (plain === undefined) return null;
   return [
@@ -48,7 +48,7 @@ export function mosquittoLine(settings: MqttSettings): string | null {
   ].join('\n');
 }
 
-/** An automation, as text for the editor: Home Assistant has its broker settings in a form, not in a file. */
+/** An automation for the YAML editor. Home Assistant takes the broker settings in a form instead of a file. */
 export function homeAssistantAutomation({ topic }: MqttSettings): string {
   return [
     'alias: Tocsin notifications',
@@ -65,8 +65,8 @@ export function homeAssistantAutomation({ topic }: MqttSettings): string {
 }
 
 /**
- * For a QR code. There is no standard; mosquitto's `-L` and several apps read mqtt://user:password@host:port/topic. The path of a
- * WebSocket is its own, so there it is JSON.
+ * The content of the QR code. There is no standard: mosquitto's `-L` and several apps read mqtt://user:password@host:port/topic.
+ * A WebSocket URL has a path of its own and no place for the topic, so JSON is used for it.
  */
 export function qrText(settings: MqttSettings): string {
   const { username, password, topic, urls } = settings;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
@@ -10,7 +10,7 @@ interface NameDialogProps {
   title: string;
   name: string;
   submit: string;
-  /** What it rejects with is shown in the dialog. */
+  /** A rejection is shown as an error in the dialog. */
   onSubmit: (name: string) => Promise<void>;
   onClose: () => void;
 }
@@ -18,14 +18,14 @@ interface NameDialogProps {
 export function NameDialog({ title, name: initial, submit, onSubmit, onClose }: NameDialogProps) {
   const [name, setName] = useState(initial);
   const [error, setError] = useState<unknown>(null);
-  const general = problemBeside(error, ['name']);
+  const general = formProblem(error, ['name']);
   return (
     <Dialog title={title} onClose={onClose}>
       <Form submit={submit} onSubmit={() => onSubmit(name).catch(setError)}>
         <TextField
           label={text.devices.name}
           hint={text.devices.nameHint}
-          problem={problemOf(error, 'name')}
+          problem={fieldProblem(error, 'name')}
           value={name}
           required
           autoFocus

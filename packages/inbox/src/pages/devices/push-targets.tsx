@@ -40,15 +40,15 @@ export function PushTargets({ targets: { value, error, reload }, onChange }: Pus
 }
 
 function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange: () => Promise<void> }) {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const test = useTest(`/push-targets/${target.id}/test`, words.pushTest);
   const name = target.label ?? words.pushUnnamed;
   const isDisabled = target.disabledAt !== null;
-  /** The push service may say that it is gone, which then shows in the list. */
+  /** A failed test may have disabled the target, so the list is loaded again. */
   const sendTest = async (): Promise<void> => {
     if (!(await test.send())) await onChange();
   };
-  const removeIt = async (): Promise<void> => {
+  const removeTarget = async (): Promise<void> => {
     try {
       await remove(`/push-targets/${target.id}`);
       showToast(words.removed(name));
@@ -56,7 +56,7 @@ function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange
     } catch (error) {
       showError(error);
     }
-    setAsking(false);
+    setConfirming(false);
   };
   return (
     <li class="card devices-item">
@@ -85,18 +85,18 @@ function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange
             {words.sendTest}
           </Button>
         )}
-        <Button small kind="quiet" icon="trash" aria-label={words.removePush(name)} onClick={() => setAsking(true)}>
+        <Button small kind="quiet" icon="trash" aria-label={words.removePush(name)} onClick={() => setConfirming(true)}>
           {words.remove}
         </Button>
       </div>
       <TestLine outcome={test.outcome} />
-      {isAsking && (
+      {isConfirming && (
         <ConfirmDialog
           title={words.removePushTitle(name)}
           message={words.removePushMessage}
           action={words.remove}
-          onConfirm={removeIt}
-          onClose={() => setAsking(false)}
+          onConfirm={removeTarget}
+          onClose={() => setConfirming(false)}
         />
       )}
     </li>

@@ -1,7 +1,7 @@
 import { Icon } from '../../components/icon.tsx';
 import type { TestOutcome } from './use-test.ts';
 
-/** Always there, so that screen readers say what comes into it. */
+/** Rendered even while empty, because screen readers announce changes only in an existing live region. */
 export function TestLine({ outcome }: { outcome: TestOutcome | null }) {
   return (
     <div class="devices-outcome small" role="status">

@@ -13,7 +13,7 @@ import { Prose } from './prose.tsx';
 import { TryIt } from './try-it.tsx';
 
 const words = text.docs;
-/** What people come for first. */
+/** The order of the operations. */
 const order = ['post', 'get', 'head', 'options'];
 
 export function DocsPage() {

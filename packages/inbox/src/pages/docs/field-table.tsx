@@ -1,11 +1,11 @@
 import { text } from '../../text/index.ts';
+import { describeConstraints, describeType } from './describe-schema.ts';
 import type { FieldRow, OpenApiDocument } from './open-api.ts';
 import { Inline } from './prose.tsx';
-import { limitsInWords, typeInWords } from './schema-words.ts';
 
 const words = text.docs;
 
-/** A table where there is room, and a block for each field where there is not. */
+/** A table on wide screens, one block per field on narrow ones. */
 export function FieldTable({ document, rows }: { document: OpenApiDocument; rows: FieldRow[] }) {
   return (
     <table class="docs-table">
@@ -23,16 +23,16 @@ export function FieldTable({ document, rows }: { document: OpenApiDocument; rows
               <code>{name}</code>
               {isRequired && <span class="docs-required">{words.required}</span>}
             </th>
-            <td class="docs-type">{typeInWords(document, schema)}</td>
+            <td class="docs-type">{describeType(document, schema)}</td>
             <td>
               {schema.description !== undefined && (
                 <p>
                   <Inline>{schema.description}</Inline>
                 </p>
               )}
-              {limitsInWords(schema).map((limit) => (
-                <p key={limit} class="small soft">
-                  {limit}
+              {describeConstraints(schema).map((constraint) => (
+                <p key={constraint} class="small soft">
+                  {constraint}
                 </p>
               ))}
             </td>

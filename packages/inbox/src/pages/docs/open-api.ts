@@ -1,4 +1,4 @@
-// What the page reads of an OpenAPI document. The document is ours, so this knows no more of the standard than it uses.
+// The parts of OpenAPI that our own document uses.
 
 export interface OpenApiDocument {
   info: { title: string; version: string; summary: string; description: string };
@@ -74,7 +74,7 @@ export interface Schema {
   allOf?: Schema[];
 }
 
-/** What `$ref` names, in the place of it; what stands beside it goes over it. */
+/** Replaces `$ref` by its target; members next to `$ref` override those of the target. */
 export function resolve<T extends { $ref?: string }>(document: OpenApiDocument, entry: T): T {
   if (entry.$ref === undefined) return entry;
   const [, , group = '', name = ''] = entry.$ref.split('/');
@@ -84,13 +84,13 @@ export function resolve<T extends { $ref?: string }>(document: OpenApiDocument, 
 }
 
 export interface FieldRow {
-  /** With a dot where it is within another. */
+  /** Nested fields have dotted names. */
   name: string;
   schema: Schema;
   isRequired: boolean;
 }
 
-/** The fields of an object, and after each those within it. */
+/** The fields of an object, each followed by its nested fields. */
 export function fieldRows(document: OpenApiDocument, given: Schema, prefix = ''): FieldRow[] {
   const schema = resolve(document, given);
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {

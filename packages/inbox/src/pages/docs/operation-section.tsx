@@ -96,7 +96,7 @@ function ObjectDescription({ document, schema }: { document: OpenApiDocument; sc
   return description === undefined ? null : <Prose>{description}</Prose>;
 }
 
-/** As it goes over the wire. */
+/** The example as it is sent over the wire. */
 function exampleText(type: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (type === 'application/x-www-form-urlencoded') return String(new URLSearchParams(value as Record<string, string>));

@@ -1,4 +1,4 @@
-/** A description of the document: paragraphs, and `code` between backticks. No more of Markdown is in it. */
+/** A description with paragraphs and `code` in backticks, the only Markdown that our document uses. */
 export function Prose({ children }: { children: string }) {
   return (
     <>

@@ -21,7 +21,7 @@ export function Responses({ document, responses }: ResponsesProps) {
             <div>
               <Prose>{response.description}</Prose>
             </div>
-            <ResponseParts document={document} response={response} />
+            <ResponseDetails document={document} response={response} />
           </div>
         </div>
       ))}
@@ -29,11 +29,11 @@ export function Responses({ document, responses }: ResponsesProps) {
   );
 }
 
-function ResponseParts({ document, response }: { document: OpenApiDocument; response: ResponseEntry }) {
+function ResponseDetails({ document, response }: { document: OpenApiDocument; response: ResponseEntry }) {
   const [content] = Object.values(response.content ?? {});
   const examples = Object.entries(content?.examples ?? {});
   const headers = Object.entries(response.headers ?? {});
-  // What every error looks like is shown by its examples.
+  // The examples already show the fields of errors.
   const rows = content === undefined || examples.length > 0 ? [] : fieldRows(document, content.schema);
   if (rows.length + examples.length + headers.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-// What stands in the try-it form → the notification that is sent. What has its default stays away.
+// Converts the try-it form to the request. Fields with their default value are omitted.
 import type { Category, Severity } from '@tocsin/contract/fields';
 import type { JsonObject, NotificationRequest } from '@tocsin/contract/types';
 
@@ -30,7 +30,7 @@ export const emptyTryForm: TryForm = {
   strictDelivery: false,
 };
 
-/** null: the data is not a JSON object. */
+/** Returns null if the data is not a JSON object. */
 export function readTryForm(form: TryForm): NotificationRequest | null {
   const data = readData(form.data);
   if (data === null) return null;

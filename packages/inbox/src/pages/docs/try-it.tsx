@@ -1,24 +1,24 @@
 import { categories, severities } from '@tocsin/contract/fields';
 import { useState } from 'preact/hooks';
-import { notify, type PublicAnswer } from '../../api/public-api.ts';
+import { notify, type PublicResponse } from '../../api/public-api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { SelectField, Switch, TextArea, TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
 import { text } from '../../text/index.ts';
-import { AnswerLines } from '../keys/answer-lines.tsx';
-import { type AnswerWords, answerInWords } from '../keys/answer-words.ts';
-import { notSentInWords } from '../keys/key-test.tsx';
-import { curlLine } from '../keys/snippets.ts';
+import { describeResponse, type ResponseDescription } from '../keys/describe-response.ts';
+import { describeNotSent } from '../keys/key-test.tsx';
+import { ResponseSummary } from '../keys/response-summary.tsx';
+import { curlCommand } from '../keys/snippets.ts';
 import { emptyTryForm, readTryForm, type TryForm } from './try-form.ts';
 
 const words = text.docs;
 
 interface Outcome {
-  inWords: AnswerWords;
-  answer: PublicAnswer | null;
+  description: ResponseDescription;
+  response: PublicResponse | null;
 }
 
-/** A real request with a key that the person pastes. The key is kept in this component and nowhere else. */
+/** Sends a real request with a key that the user pastes. The key exists in this component only. */
 export function TryIt({ apiUrl }: { apiUrl: string }) {
   const [form, setForm] = useState<TryForm>(emptyTryForm);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
@@ -30,10 +30,11 @@ export function TryIt({ apiUrl }: { apiUrl: string }) {
     if (notification === null) return;
     setOutcome(null);
     try {
-      const answer = await notify({ apiUrl, key, isSigned: form.isSigned }, notification);
-      setOutcome({ inWords: answerInWords(answer), answer });
+      const response = await notify({ apiUrl, key, isSigned: form.isSigned }, notification);
+      setOutcome({ description: describeResponse(response), response });
     } catch (error) {
-      setOutcome({ inWords: { isGood: false, headline: notSentInWords(error, apiUrl), lines: [] }, answer: null });
+      const headline = describeNotSent(error, apiUrl);
+      setOutcome({ description: { isGood: false, headline, lines: [] }, response: null });
     }
   };
   return (
@@ -107,18 +108,18 @@ export function TryIt({ apiUrl }: { apiUrl: string }) {
           </div>
         </Form>
       </div>
-      <AnswerLines outcome={outcome?.inWords ?? null} />
-      {outcome?.answer != null && (
+      <ResponseSummary outcome={outcome?.description ?? null} />
+      {outcome?.response != null && (
         <>
           <h3>
-            {words.response} <span class="soft small">{words.status(outcome.answer.status)}</span>
+            {words.response} <span class="soft small">{words.status(outcome.response.status)}</span>
           </h3>
-          <CodeBlock code={JSON.stringify(outcome.answer.answer, null, 2)} what={words.responseName} />
+          <CodeBlock code={JSON.stringify(outcome.response.body, null, 2)} what={words.responseName} />
         </>
       )}
       <h3>{words.curl}</h3>
       <CodeBlock
-        code={curlLine({
+        code={curlCommand({
           apiUrl,
           value: key || words.keyPlaceholder,
           requireSignature: form.isSigned,

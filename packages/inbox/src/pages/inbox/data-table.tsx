@@ -7,15 +7,15 @@ import { text } from '../../text/index.ts';
 import { PlainText } from './plain-text.tsx';
 
 const rowsAtOnce = 300;
-/** Of one value; the rest is shown on request. */
+/** Shown of one value; the rest follows on request. */
 const firstCharacters = 1000;
-/** Further in than this, phones would have no room left. */
-const deepestIndent = 6;
+/** Deeper levels are not indented further, to leave space on phones. */
+const maxIndent = 6;
 
 export function DataTable({ data }: { data: InboxEntry['data'] }) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [limit, setLimit] = useState(rowsAtOnce);
-  // One more than is shown tells whether there are more.
+  // One row beyond the limit shows whether there are more.
   const rows = useMemo(() => dataRows(data, toggled, limit + 1), [data, toggled, limit]);
   const toggle = (path: string): void => {
     const next = new Set(toggled);
@@ -53,7 +53,7 @@ export function DataTable({ data }: { data: InboxEntry['data'] }) {
 
 function DataTableRow({ row, onToggle }: { row: DataRow; onToggle: (path: string) => void }) {
   const { path, depth, key, isIndex, kind, content, isOpen } = row;
-  const indent = `depth-${Math.min(depth, deepestIndent)}`;
+  const indent = `depth-${Math.min(depth, maxIndent)}`;
   return (
     <tr class={kind}>
       <th scope="row" class={isIndex ? `${indent} index` : indent}>

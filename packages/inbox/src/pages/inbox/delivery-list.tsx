@@ -2,15 +2,15 @@ import type { DeliveryEntry } from '@tocsin/contract/console';
 import { Button } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { clockTime, fullTime } from '../../components/time.tsx';
-import { type DeliveryWords, deliveryWords } from '../../inbox/delivery-words.ts';
+import { type DeliveryDescription, describeDelivery } from '../../inbox/describe-delivery.ts';
 import { text } from '../../text/index.ts';
 
-const channelIcons = { push: 'device', email: 'mail', mqtt: 'mqtt' } as const satisfies Record<
+const channelIcons = { push: 'device', email: 'email', mqtt: 'mqtt' } as const satisfies Record<
   DeliveryEntry['channel'],
   IconName
 >;
 const toneIcons = { good: 'check', busy: 'send', warning: 'clock', error: 'warning' } as const satisfies Record<
-  DeliveryWords['tone'],
+  DeliveryDescription['tone'],
   IconName
 >;
 const dayMs = 24 * 3600 * 1000;
@@ -24,12 +24,12 @@ interface DeliveryListProps {
 export function DeliveryList({ deliveries, isOffline, onRetry }: DeliveryListProps) {
   if (deliveries.length === 0) return <p class="soft">{text.inbox.noDeliveries}</p>;
   const now = Date.now();
-  // A time of day alone would mislead about what is further away.
+  // From a day on, the time of day alone would be ambiguous.
   const clock = (at: number): string => (at - now < dayMs ? clockTime(at) : fullTime(at));
   return (
     <ul class="inbox-deliveries">
       {deliveries.map((delivery) => {
-        const { target, outcome, tone, canRetry } = deliveryWords(delivery, now, clock);
+        const { target, outcome, tone, canRetry } = describeDelivery(delivery, now, clock);
         return (
           <li key={`${delivery.channel} ${delivery.target}`} class={tone}>
             <Icon name={channelIcons[delivery.channel]} />

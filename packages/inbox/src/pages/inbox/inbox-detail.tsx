@@ -18,7 +18,7 @@ const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle
 
 interface DetailProps {
   id: string;
-  /** Leads to the neighbours, where there are any. */
+  /** Opens the neighbour; null if there is none. */
   newer: (() => void) | null;
   older: (() => void) | null;
   onBack: () => void;
@@ -30,15 +30,15 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
   const store = useInbox();
   const { feed, isOffline, isConnected, changes } = useInboxState();
   const { detail, problem, retry } = useDetail(id, changes, isOffline);
-  // The list knows it at once, and what was done to it here before the console has answered.
+  // The entry of the list is available first, and includes optimistic changes.
   const entry = feed.entries.find((listed) => listed.id === id) ?? detail?.notification ?? null;
   const isKnown = entry !== null;
   useEffect(() => {
     if (isKnown && !entry.isRead) store.markRead(id, true).catch(() => undefined);
-    // Only when it is opened: whoever marks it as unread afterwards means it.
+    // Only on opening, so that an entry marked as unread afterwards stays unread.
   }, [id, isKnown]);
   const article = useRef<HTMLElement>(null);
-  // Where it covers the list, the one who opened it goes on here.
+  // On narrow screens the detail covers the list, so it takes the focus.
   useEffect(() => {
     if (
       document.activeElement === document.body ||
@@ -46,7 +46,7 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
     )
       article.current?.focus({ preventScroll: true });
   }, [isKnown]);
-  const isAway = isOffline || !isConnected;
+  const isDisconnected = isOffline || !isConnected;
 
   return (
     <>
@@ -66,16 +66,16 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
             <CopyButton value={`${location.origin}/inbox/${id}`} what={text.inbox.copyLink} />
             <Button
               kind="quiet"
-              icon={entry.isRead ? 'mail' : 'check'}
+              icon={entry.isRead ? 'email' : 'check'}
               label={entry.isRead ? text.inbox.markUnread : text.inbox.markRead}
-              disabled={isAway}
+              disabled={isDisconnected}
               onClick={() => onRead(entry, !entry.isRead)}
             />
             <Button
               kind="quiet"
               icon="trash"
               label={text.inbox.delete}
-              disabled={isAway}
+              disabled={isDisconnected}
               onClick={() => onDelete(entry)}
             />
           </>
@@ -97,8 +97,8 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
               <h3 id="inbox-deliveries-title">{text.inbox.deliveries}</h3>
               <DeliveryList
                 deliveries={detail.deliveries}
-                isOffline={isAway}
-                onRetry={(delivery) => tryAgain(retry, delivery)}
+                isOffline={isDisconnected}
+                onRetry={(delivery) => retryDelivery(retry, delivery)}
               />
             </section>
           )}
@@ -108,7 +108,10 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
   );
 }
 
-async function tryAgain(retry: (delivery: DeliveryEntry) => Promise<number>, delivery: DeliveryEntry): Promise<void> {
+async function retryDelivery(
+  retry: (delivery: DeliveryEntry) => Promise<number>,
+  delivery: DeliveryEntry,
+): Promise<void> {
   try {
     const count = await retry(delivery);
     showToast(count > 0 ? text.inbox.retrying : text.inbox.nothingToRetry);
@@ -145,7 +148,7 @@ function DetailData({ entry }: { entry: InboxEntry }) {
     <section class="inbox-section" aria-labelledby="inbox-data-title">
       <div class="row between">
         <h3 id="inbox-data-title">{text.inbox.data}</h3>
-        <CopyButton value={() => JSON.stringify(entry.data, null, 2)} what={text.inbox.asJson} wordy />
+        <CopyButton value={() => JSON.stringify(entry.data, null, 2)} what={text.inbox.asJson} hasLabel />
       </div>
       <DataTable data={data} />
     </section>

@@ -9,7 +9,7 @@ import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 
-/** Instead of a list without rows: why it is empty, and what to do. */
+/** Shown instead of an empty list: why it is empty, and what to do. */
 export function InboxEmpty({ onClear }: { onClear: () => void }) {
   const store = useInbox();
   const { phase, filters, search } = useInboxState();
@@ -26,21 +26,21 @@ export function InboxEmpty({ onClear }: { onClear: () => void }) {
   }
   if (search?.next) return null;
   if (needsSearch(filters) || countFilters(filters) > 0) {
-    const isUnreadAlone = !needsSearch(filters);
+    const isUnreadOnly = !needsSearch(filters);
     return (
       <EmptyState
-        icon={isUnreadAlone ? 'check' : 'search'}
-        title={isUnreadAlone ? words.allReadTitle : words.nothingFoundTitle}
+        icon={isUnreadOnly ? 'check' : 'search'}
+        title={isUnreadOnly ? words.allReadTitle : words.nothingFoundTitle}
       >
-        <p>{isUnreadAlone ? words.allRead : words.nothingFound}</p>
-        <Button onClick={onClear}>{clearWords(filters)}</Button>
+        <p>{isUnreadOnly ? words.allRead : words.nothingFound}</p>
+        <Button onClick={onClear}>{clearLabel(filters)}</Button>
       </EmptyState>
     );
   }
   return <FirstSteps />;
 }
 
-function clearWords(filters: Filters): string {
+function clearLabel(filters: Filters): string {
   if (countFilters(filters) === 0) return text.inbox.clearSearch;
   return filters.q === '' ? text.inbox.clearFilters : text.inbox.clearBoth;
 }

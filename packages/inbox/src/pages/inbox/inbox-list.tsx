@@ -11,13 +11,13 @@ import { InboxRow } from './inbox-row.tsx';
 import { useToday } from './use-today.ts';
 
 const groupByDay = createDayGroups(locale);
-/** As far down as this still counts as the top. */
+/** Scroll offsets up to this count as the top. */
 const topPixels = 40;
 
 interface ListProps {
   openId: string | null;
   cursorId: string | null;
-  /** What stands in the place of rows. */
+  /** Shown instead of rows. */
   children: ComponentChildren;
 }
 
@@ -29,17 +29,17 @@ export function InboxList({ openId, cursorId, children }: ListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const query = writeFilters(filters);
   const tabStop = openId ?? cursorId ?? feed.entries[0]?.id;
-  // The list begins at its top whenever it is shown, whatever it was left with.
-  useEffect(() => store.atTop(true), [store]);
+  // The list is scrolled to its top whenever it is mounted.
+  useEffect(() => store.setAtTop(true), [store]);
   const showHeld = (): void => {
     scroller.current?.scrollTo({ top: 0 });
-    store.atTop(true);
+    store.setAtTop(true);
   };
   return (
     <div
       ref={scroller}
       class="inbox-scroller"
-      onScroll={(event) => store.atTop(event.currentTarget.scrollTop <= topPixels)}
+      onScroll={(event) => store.setAtTop(event.currentTarget.scrollTop <= topPixels)}
     >
       {held.length > 0 && (
         <Button kind="primary" small class="button primary small inbox-pill" onClick={showHeld}>
@@ -90,14 +90,14 @@ export function InboxList({ openId, cursorId, children }: ListProps) {
   );
 }
 
-/** Loads by itself a little before it comes into view; keyboards and screen readers press it. */
+/** Loads automatically before it scrolls into view; it is a button for keyboards and screen readers. */
 function MoreButton({ isLoading, more }: { isLoading: boolean; more: () => Promise<void> }) {
   const element = useRef<HTMLDivElement>(null);
-  // After a failure it waits to be pressed, or it would ask again and again.
+  // After a failure it waits for a click, to avoid a loop of failing requests.
   const [isAutomatic, setAutomatic] = useState(true);
   useEffect(() => {
     if (element.current === null || isLoading || !isAutomatic) return;
-    // Watched anew after each page: one that does not fill the list leaves the button where it was.
+    // Observe again after each page, because a short page may leave the button in view.
     const observer = new IntersectionObserver(
       (seen) => {
         if (!seen.some(({ isIntersecting }) => isIntersecting)) return;

@@ -18,8 +18,8 @@ import { InboxToolbar, searchBoxId } from './inbox-toolbar.tsx';
 import { KeysDialog } from './keys-dialog.tsx';
 import { useInboxKeys } from './use-inbox-keys.ts';
 
-/** From here on the detail stands beside the list; as in inbox.css. */
-const besides = matchMedia('(min-width: 64rem)');
+/** From this width on, list and detail are side by side. Keep equal to inbox.css. */
+const twoPane = matchMedia('(min-width: 64rem)');
 
 export function InboxPage({ id }: { id: string | null }) {
   const store = useInbox();
@@ -30,10 +30,10 @@ export function InboxPage({ id }: { id: string | null }) {
   const [cursorId, setCursorId] = useState<string | null>(null);
   const [isHelpShown, setHelpShown] = useState(false);
   const { entries } = feed;
-  const here = writeFilters(filters);
+  const filterQuery = writeFilters(filters);
   const currentId = id ?? cursorId;
 
-  // A row takes the focus once it is drawn: after a key, after its neighbour was deleted, after its detail was closed.
+  // The row that takes the focus after the next render: after a key press, a deletion, or closing the detail.
   const focusNext = useRef<string | null>(null);
   useLayoutEffect(() => {
     const row = focusNext.current === null ? null : document.getElementById(rowId(focusNext.current));
@@ -46,10 +46,10 @@ export function InboxPage({ id }: { id: string | null }) {
     if (id !== null) setCursorId(id);
   }, [id]);
 
-  const show = (entry: InboxEntry, replace = false): void => navigate(`/inbox/${entry.id}${here}`, { replace });
+  const show = (entry: InboxEntry, replace = false): void => navigate(`/inbox/${entry.id}${filterQuery}`, { replace });
   const backToList = (): void => {
     focusNext.current = id;
-    navigate(`/${here}`);
+    navigate(`/${filterQuery}`);
   };
   const move = (side: 'newer' | 'older'): void => {
     const next = currentId === null ? entries[0] : neighbour(entries, currentId, side);
@@ -57,7 +57,7 @@ export function InboxPage({ id }: { id: string | null }) {
       if (side === 'older') store.loadMore().catch(showError);
       return;
     }
-    if (besides.matches || id === null) focusNext.current = next.id;
+    if (twoPane.matches || id === null) focusNext.current = next.id;
     if (id === null) setCursorId(next.id);
     else show(next, true);
   };
@@ -69,7 +69,7 @@ export function InboxPage({ id }: { id: string | null }) {
     try {
       const undone = await store.undo(undoable);
       if (undone !== null) {
-        // However it was undone, its message is not true any more.
+        // Dismiss the toast of the action, whether the button or the key was used.
         toasts.current.get(undone)?.();
         toasts.current.delete(undone);
         showToast(undone.kind === 'deleted' ? text.inbox.restored : text.inbox.unreadAgain);
@@ -94,8 +94,8 @@ export function InboxPage({ id }: { id: string | null }) {
     focusNext.current = next?.id ?? null;
     setCursorId(next?.id ?? null);
     if (id === entry.id) {
-      if (next !== null && besides.matches) show(next, true);
-      else navigate(`/${here}`, { replace: true });
+      if (next !== null && twoPane.matches) show(next, true);
+      else navigate(`/${filterQuery}`, { replace: true });
     }
     store.remove(entry).then((undoable) => offerUndo(text.inbox.deleted(entry.title), undoable), showError);
   };
@@ -103,8 +103,8 @@ export function InboxPage({ id }: { id: string | null }) {
     const entry = entries.find((listed) => listed.id === currentId);
     if (entry !== undefined) act(entry);
   };
-  const setFilters = (wanted: typeof filters, replace: boolean): void =>
-    navigate(`${location.pathname}${writeFilters(wanted)}`, { replace });
+  const setFilters = (next: typeof filters, replace: boolean): void =>
+    navigate(`${location.pathname}${writeFilters(next)}`, { replace });
 
   useInboxKeys({
     next: () => move('older'),
@@ -114,18 +114,18 @@ export function InboxPage({ id }: { id: string | null }) {
     remove: withCurrent(remove),
     undo: () => void undo(),
     search: () => {
-      // A row that is still to be drawn would take the focus away from what is typed.
+      // A row that is still to be rendered must not take the focus from the search box.
       focusNext.current = null;
       document.getElementById(searchBoxId)?.focus();
     },
     close: () => {
       if (id !== null) backToList();
-      else if (here !== '') setFilters(noFilters, false);
+      else if (filterQuery !== '') setFilters(noFilters, false);
     },
     help: () => setHelpShown(true),
   });
 
-  const lead = (side: 'newer' | 'older'): (() => void) | null =>
+  const openNeighbour = (side: 'newer' | 'older'): (() => void) | null =>
     id === null || neighbour(entries, id, side) === null ? null : () => move(side);
 
   return (
@@ -152,8 +152,8 @@ export function InboxPage({ id }: { id: string | null }) {
           <InboxDetailView
             key={id}
             id={id}
-            newer={lead('newer')}
-            older={lead('older')}
+            newer={openNeighbour('newer')}
+            older={openNeighbour('older')}
             onBack={backToList}
             onRead={setRead}
             onDelete={remove}
@@ -165,7 +165,7 @@ export function InboxPage({ id }: { id: string | null }) {
   );
 }
 
-/** Says what came in while the page was open. */
+/** Announces new notifications to screen readers. */
 function Announcer() {
   const { feed, held, fresh } = useInboxState();
   const newest = held[0] ?? feed.entries.find(({ id }) => fresh.has(id));

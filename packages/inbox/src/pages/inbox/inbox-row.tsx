@@ -11,17 +11,17 @@ import { SeverityMark } from './severity-mark.tsx';
 
 interface RowProps {
   entry: InboxEntry;
-  /** With the filters, so that going back finds them. */
+  /** Includes the filters, so that going back keeps them. */
   href: string;
-  /** The words looked for. */
+  /** The search whose words are highlighted. */
   query: string;
   isOpen: boolean;
-  /** The one row that the Tab key reaches; arrows do the rest. */
+  /** The only row in the tab order; arrow keys move between rows. */
   isCursor: boolean;
   isFresh: boolean;
 }
 
-// Thousands of rows: each is drawn again only when something of its own changed.
+// Memoized, because the list can have thousands of rows.
 export const InboxRow = memo(function InboxRow({ entry, href, query, isOpen, isCursor, isFresh }: RowProps) {
   const { id, title, source, category, severity, createdAt, isRead } = entry;
   const classes = ['inbox-row', severity ?? 'none', !isRead && 'unread', isFresh && 'fresh'];

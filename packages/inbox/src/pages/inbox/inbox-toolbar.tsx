@@ -12,15 +12,15 @@ import {
   severityChoices,
 } from '../../inbox/filters.ts';
 import { useInbox, useInboxState } from '../../inbox/inbox-provider.tsx';
-import { unreadWords } from '../../inbox/inbox-state.ts';
+import { formatUnread } from '../../inbox/inbox-state.ts';
 import { text } from '../../text/index.ts';
 import { SearchProgress } from './search-progress.tsx';
 
-const typingMs = 250;
+const searchDelayMs = 250;
 
 interface ToolbarProps {
   filters: Filters;
-  /** `replace` where the reader is still typing: one step back leaves the whole search. */
+  /** `replace` while the user types, so that one step back leaves the whole search. */
   onFilters: (filters: Filters, replace: boolean) => void;
   onMarkAllRead: () => Promise<void>;
   onShowKeys: () => void;
@@ -39,7 +39,7 @@ export function InboxToolbar({ filters, onFilters, onMarkAllRead, onShowKeys }: 
       <div class="inbox-heading">
         <h1>{words.title}</h1>
         <span class="grow" />
-        {search === null && unreadWords(unread) !== '' && (
+        {search === null && formatUnread(unread) !== '' && (
           <Button kind="quiet" small icon="check" disabled={isOffline} onClick={onMarkAllRead}>
             {words.markAllRead}
           </Button>
@@ -63,7 +63,7 @@ export function InboxToolbar({ filters, onFilters, onMarkAllRead, onShowKeys }: 
           class={count > 0 ? 'button inbox-filter-button chosen' : 'button inbox-filter-button'}
           onClick={() => setOpen(!isOpen)}
         >
-          <span class="inbox-filter-word">{words.filters}</span>
+          <span class="inbox-filter-label">{words.filters}</span>
           {count > 0 && (
             <span class="badge accent">
               <span aria-hidden="true">{count}</span>
@@ -107,7 +107,7 @@ function SearchBox({ value, onSearch }: { value: string; onSearch: (query: strin
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  // The address changed from elsewhere: back was pressed, or the filters were cleared.
+  // The address changed elsewhere: by going back, or by clearing the filters.
   if (known !== value) {
     setKnown(value);
     if (typed.trim() !== value) setTyped(value);
@@ -117,7 +117,7 @@ function SearchBox({ value, onSearch }: { value: string; onSearch: (query: strin
     clearTimeout(timer.current);
     if (query.trim() !== value) onSearch(query.trim());
   };
-  // By the time the typing is over, a filter may have been chosen.
+  // The delayed search must use the filters of that moment, which may have changed.
   const latest = useRef(commit);
   latest.current = commit;
   return (
@@ -135,7 +135,7 @@ function SearchBox({ value, onSearch }: { value: string; onSearch: (query: strin
         onInput={({ currentTarget }) => {
           setTyped(currentTarget.value);
           clearTimeout(timer.current);
-          timer.current = setTimeout((query: string) => latest.current(query), typingMs, currentTarget.value);
+          timer.current = setTimeout((query: string) => latest.current(query), searchDelayMs, currentTarget.value);
         }}
         onKeyDown={(event) => {
           if (event.key === 'Enter') commit(typed);

@@ -5,12 +5,12 @@ import { foldText } from '../../inbox/text-fold.ts';
 import { splitLinks } from '../../inbox/text-links.ts';
 import { text as words } from '../../text/index.ts';
 
-/** In units of UTF-16, of which the longest body that the contract allows has no more. */
-const wholeBody = 4000;
+/** In UTF-16 code units: the maximum length of a body in the contract. */
+const maxBodyLength = 4000;
 const moreCharacters = 20_000;
 
-/** Text that others wrote: nothing in it is markup, and only web addresses lead anywhere. Folded after `first` characters. */
-export function PlainText({ content, first = wholeBody }: { content: string; first?: number }) {
+/** Shows untrusted text: nothing in it is markup, and only web addresses become links. Folded after `first` characters. */
+export function PlainText({ content, first = maxBodyLength }: { content: string; first?: number }) {
   const [length, setLength] = useState(first);
   const { shown, hidden } = foldText(content, length);
   return (

@@ -7,7 +7,7 @@ const icons = { info: 'info', warning: 'warning', error: 'error', critical: 'cri
   IconName
 >;
 
-/** Icon and word, so that nobody needs to tell colours apart. */
+/** Icon and text, so that the meaning does not depend on colour. */
 export function SeverityBadge({ severity }: { severity: Severity }) {
   return (
     <span class={`badge ${severity}`}>
@@ -17,7 +17,7 @@ export function SeverityBadge({ severity }: { severity: Severity }) {
   );
 }
 
-/** For rows: the icon for the eye, the word for the ear. */
+/** For rows: an icon, with the text for screen readers only. */
 export function SeverityMark({ severity }: { severity: Severity | null }) {
   return (
     <span class={`inbox-mark ${severity ?? 'none'}`}>

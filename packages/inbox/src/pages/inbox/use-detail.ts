@@ -1,4 +1,4 @@
-// One notification with what became of it at its targets.
+// Loads one notification with its delivery status.
 import type { DeliveryEntry, InboxDetail } from '@tocsin/contract/console';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, post } from '../../api/client.ts';
@@ -11,14 +11,14 @@ export interface DetailState {
   retry(delivery: DeliveryEntry): Promise<number>;
 }
 
-/** Nobody is told when a delivery moves on: looks again after so long, while something is under way. */
-const lookAgainMs = [300, 700, 1500, 3000, 5000, 10_000];
+/** Delivery status has no live events, so it is polled with these delays while a delivery is in progress. */
+const pollDelaysMs = [300, 700, 1500, 3000, 5000, 10_000];
 
-/** `version` changes when something may have happened to the notification. After `isOffline` it is asked for again. */
+/** Loads again when `version` changes, and when `isOffline` becomes false. */
 export function useDetail(id: string, version: unknown, isOffline: boolean): DetailState {
   const [detail, setDetail] = useState<InboxDetail | null>(null);
   const [problem, setProblem] = useState<DetailProblem | null>(null);
-  const [looks, setLooks] = useState<number | null>(null);
+  const [polls, setPolls] = useState<number | null>(null);
   const retried = useRef('');
 
   const load = useCallback(
@@ -43,21 +43,21 @@ export function useDetail(id: string, version: unknown, isOffline: boolean): Det
     }
     const stop = new AbortController();
     void load(stop.signal).then((loaded) => {
-      if (loaded?.deliveries.some(({ state }) => state === 'sending')) setLooks(0);
+      if (loaded?.deliveries.some(({ state }) => state === 'sending')) setPolls(0);
     });
     return () => stop.abort();
   }, [load, version, isOffline]);
 
   useEffect(() => {
-    const delay = looks === null ? undefined : lookAgainMs[looks];
-    if (looks === null || delay === undefined) return;
+    const delay = polls === null ? undefined : pollDelaysMs[polls];
+    if (polls === null || delay === undefined) return;
     const timer = setTimeout(async () => {
       const loaded = await load();
-      const isMoving = loaded === null || isUnderWay(loaded, retried.current);
-      setLooks(isMoving ? looks + 1 : null);
+      const isPending = loaded === null || isInProgress(loaded, retried.current);
+      setPolls(isPending ? polls + 1 : null);
     }, delay);
     return () => clearTimeout(timer);
-  }, [load, looks]);
+  }, [load, polls]);
 
   const retry = async (delivery: DeliveryEntry): Promise<number> => {
     const { channel, target } = delivery;
@@ -67,14 +67,14 @@ export function useDetail(id: string, version: unknown, isOffline: boolean): Det
     });
     retried.current = keyOf(delivery);
     await load();
-    setLooks(0);
+    setPolls(0);
     return count;
   };
 
   return { detail, problem, retry };
 }
 
-function isUnderWay({ deliveries }: InboxDetail, retried: string): boolean {
+function isInProgress({ deliveries }: InboxDetail, retried: string): boolean {
   return deliveries.some(
     (delivery) =>
       delivery.state === 'sending' || (delivery.state === 'waiting' && keyOf(delivery) === retried && isDue(delivery)),

@@ -24,31 +24,31 @@ const actionOf: Readonly<Record<string, keyof KeyActions>> = {
   Escape: 'close',
   '?': 'help',
 };
-/** Only where nothing else is meant by them: a link is followed, a text scrolled. */
+/** Active only where the browser does not use them itself, to follow a link or to scroll. */
 const listActionOf: Readonly<Record<string, keyof KeyActions>> = {
   ArrowDown: 'next',
   ArrowUp: 'previous',
   Enter: 'open',
 };
 
-/** Keys for the whole page, except while somebody types or a dialog is open. */
+/** Keyboard shortcuts for the whole page, except in input fields and dialogs. */
 export function useInboxKeys(actions: KeyActions): void {
   const latest = useRef(actions);
   latest.current = actions;
   useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
+    const handleKey = (event: KeyboardEvent): void => {
       const { key, target } = event;
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (!(target instanceof HTMLElement) || target.closest('input, textarea, select, dialog') !== null) return;
       const isInList = target.closest('.inbox-row') !== null;
-      const isNowhere = target.closest('a, button, .inbox-detail') === null;
-      const isListKey = isNowhere || (isInList && key !== 'Enter');
+      const isUnfocused = target.closest('a, button, .inbox-detail') === null;
+      const isListKey = isUnfocused || (isInList && key !== 'Enter');
       const action = actionOf[key] ?? (isListKey ? listActionOf[key] : undefined);
       if (action === undefined) return;
       event.preventDefault();
       latest.current[action]();
     };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
+    addEventListener('keydown', handleKey);
+    return () => removeEventListener('keydown', handleKey);
   }, []);
 }

@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A moment of today; renewed at midnight, and when somebody comes back to a page that was left open. */
+/** A timestamp of the current day, updated after midnight and when the page becomes visible again. */
 export function useToday(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    const renew = (): void => {
+    const update = (): void => {
       if (new Date(now).toDateString() !== new Date().toDateString()) setNow(Date.now());
     };
-    const timer = setInterval(renew, 60_000);
-    document.addEventListener('visibilitychange', renew);
+    const timer = setInterval(update, 60_000);
+    document.addEventListener('visibilitychange', update);
     return () => {
       clearInterval(timer);
-      document.removeEventListener('visibilitychange', renew);
+      document.removeEventListener('visibilitychange', update);
     };
   }, [now]);
   return now;

@@ -1,4 +1,4 @@
-// What stands in the form of a new key → what the console is asked for.
+// Converts the form for a new key to the request.
 import { parseAllowedDomain } from '@tocsin/contract/allowed-domain';
 import type { NewKey } from '@tocsin/contract/console';
 
@@ -10,10 +10,10 @@ export type RateUnit = (typeof rateUnits)[number];
 export interface KeyForm {
   label: string;
   type: NewKey['type'];
-  /** As typed: one per line, or separated by commas. */
+  /** One per line, or separated by commas or semicolons. */
   domains: string;
   expiry: ExpiryChoice;
-  /** Of an input for date and time: in the zone of the person. */
+  /** The value of a datetime-local input, in the time zone of the browser. */
   expiresAt: string;
   requireSignature: boolean;
   rateCount: string;
@@ -45,8 +45,8 @@ export function readKeyForm(form: KeyForm, now: number): NewKey {
   };
 }
 
-/** The first entry that is no domain; null: all are. */
-export function wrongDomain({ domains }: KeyForm): string | null {
+/** The first entry that is not a domain; null if all are. */
+export function findInvalidDomain({ domains }: KeyForm): string | null {
   return splitDomains(domains).find((domain) => parseAllowedDomain(domain) === undefined) ?? null;
 }
 
@@ -57,7 +57,7 @@ function splitDomains(typed: string): string[] {
     .filter((domain) => domain !== '');
 }
 
-/** A date that is missing or in the past is sent as it is: the console says what is wrong with it. */
+/** A missing or past date is sent unchanged, and the console rejects it. */
 function readExpiry({ expiry, expiresAt }: KeyForm, now: number): number | null {
   if (expiry === 'never') return null;
   if (expiry === 'date') return new Date(expiresAt).getTime() || 0;

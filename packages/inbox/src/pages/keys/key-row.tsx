@@ -12,9 +12,9 @@ import type { RateUnit } from './key-form.ts';
 const words = text.keys;
 
 export function KeyRow({ entry, onChange }: { entry: KeyEntry; onChange: () => Promise<void> }) {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const name = entry.label ?? words.unnamed;
-  const isOver = entry.expiresAt !== null && entry.expiresAt <= Date.now();
+  const isExpired = entry.expiresAt !== null && entry.expiresAt <= Date.now();
   const revoke = async (): Promise<void> => {
     try {
       await remove(`/keys/${entry.id}`);
@@ -23,7 +23,7 @@ export function KeyRow({ entry, onChange }: { entry: KeyEntry; onChange: () => P
     } catch (error) {
       showError(error);
     }
-    setAsking(false);
+    setConfirming(false);
   };
   return (
     <li class={entry.revokedAt === null ? 'card keys-item' : 'card keys-item muted'}>
@@ -43,14 +43,14 @@ export function KeyRow({ entry, onChange }: { entry: KeyEntry; onChange: () => P
             </span>
           </span>
         )}
-        {entry.revokedAt === null && isOver && (
+        {entry.revokedAt === null && isExpired && (
           <span class="badge warning">
             <Icon name="warning" />
             {words.expired}
           </span>
         )}
         {entry.revokedAt === null && (
-          <Button small kind="quiet" danger aria-label={words.revokeOf(name)} onClick={() => setAsking(true)}>
+          <Button small kind="quiet" danger aria-label={words.revokeOf(name)} onClick={() => setConfirming(true)}>
             {words.revoke}
           </Button>
         )}
@@ -69,7 +69,7 @@ export function KeyRow({ entry, onChange }: { entry: KeyEntry; onChange: () => P
         {entry.rateLimit !== null && (
           <li>
             <Icon name="filter" />
-            {words.limit(rateInWords(entry.rateLimit))}
+            {words.limit(describeRate(entry.rateLimit))}
           </li>
         )}
         {!(entry.type in words.typeHints) && (
@@ -79,13 +79,13 @@ export function KeyRow({ entry, onChange }: { entry: KeyEntry; onChange: () => P
           </li>
         )}
       </ul>
-      {isAsking && (
+      {isConfirming && (
         <ConfirmDialog
           title={words.revokeTitle(name)}
           message={words.revokeMessage}
           action={words.revoke}
           onConfirm={revoke}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </li>
@@ -101,8 +101,8 @@ function Expiry({ entry: { expiresAt } }: { entry: KeyEntry }) {
   );
 }
 
-/** `100/m` as it is said. */
-function rateInWords(rate: string): string {
+/** Converts `100/m` to "100 per minute". */
+function describeRate(rate: string): string {
   const [count = '', unit] = rate.split('/');
   return words.rate(count, words.units[unit as RateUnit]);
 }

@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks';
 import { NotSent, notify } from '../../api/public-api.ts';
 import { Button } from '../../components/button.tsx';
 import { text } from '../../text/index.ts';
-import { AnswerLines } from './answer-lines.tsx';
-import { type AnswerWords, answerInWords } from './answer-words.ts';
+import { describeResponse, type ResponseDescription } from './describe-response.ts';
+import { ResponseSummary } from './response-summary.tsx';
 
 const words = text.keys;
 
-/** Sends with the key as any caller would, from this page. */
+/** Sends a notification with the new key from this page, as any caller would. */
 export function KeyTest({ apiUrl, created }: { apiUrl: string; created: CreatedKeyEntry }) {
-  const [outcome, setOutcome] = useState<AnswerWords | null>(null);
+  const [outcome, setOutcome] = useState<ResponseDescription | null>(null);
   const send = async (): Promise<void> => {
     setOutcome(null);
     setOutcome(await sendTest(apiUrl, created));
@@ -24,12 +24,12 @@ export function KeyTest({ apiUrl, created }: { apiUrl: string; created: CreatedK
           {words.sendTest}
         </Button>
       </div>
-      <AnswerLines outcome={outcome} />
+      <ResponseSummary outcome={outcome} />
     </section>
   );
 }
 
-async function sendTest(apiUrl: string, { key, value }: CreatedKeyEntry): Promise<AnswerWords> {
+async function sendTest(apiUrl: string, { key, value }: CreatedKeyEntry): Promise<ResponseDescription> {
   const notification = {
     title: words.testTitle,
     body: words.testBody,
@@ -37,13 +37,13 @@ async function sendTest(apiUrl: string, { key, value }: CreatedKeyEntry): Promis
     ...(key.label !== null && { source: key.label }),
   };
   try {
-    return answerInWords(await notify({ apiUrl, key: value, isSigned: key.requireSignature }, notification));
+    return describeResponse(await notify({ apiUrl, key: value, isSigned: key.requireSignature }, notification));
   } catch (error) {
-    return { isGood: false, headline: notSentInWords(error, apiUrl), lines: [] };
+    return { isGood: false, headline: describeNotSent(error, apiUrl), lines: [] };
   }
 }
 
-export function notSentInWords(error: unknown, apiUrl: string): string {
+export function describeNotSent(error: unknown, apiUrl: string): string {
   if (!(error instanceof NotSent)) return text.common.failed;
   return error.reason === 'cannot_sign' ? words.cannotSign : words.unreachable(apiUrl);
 }

@@ -1,13 +1,13 @@
 import type { CreatedKeyEntry } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, Switch, TextArea, TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { text } from '../../text/index.ts';
-import { emptyKeyForm, expiryChoices, type KeyForm, rateUnits, readKeyForm, wrongDomain } from './key-form.ts';
+import { emptyKeyForm, expiryChoices, findInvalidDomain, type KeyForm, rateUnits, readKeyForm } from './key-form.ts';
 
 const words = text.keys;
 const types = ['public_client', 'internal_service'] as const;
@@ -24,23 +24,23 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   const [notADomain, setNotADomain] = useState<string | null>(null);
   const set = (change: Partial<KeyForm>): void => setForm((present) => ({ ...present, ...change }));
   const create = async (): Promise<void> => {
-    const wrong = wrongDomain(form);
-    setNotADomain(wrong);
-    if (wrong !== null) return setError(null);
+    const invalid = findInvalidDomain(form);
+    setNotADomain(invalid);
+    if (invalid !== null) return setError(null);
     try {
       await onCreated(await post<CreatedKeyEntry>('/keys', readKeyForm(form, Date.now())));
     } catch (problem) {
       setError(problem);
     }
   };
-  const general = problemBeside(error, fields);
+  const general = formProblem(error, fields);
   return (
     <Dialog title={words.createTitle} onClose={onClose}>
       <Form submit={words.createAction} onSubmit={create}>
         <TextField
           label={words.label}
           hint={words.labelHint}
-          problem={problemOf(error, 'label')}
+          problem={fieldProblem(error, 'label')}
           value={form.label}
           autoFocus
           autoComplete="off"
@@ -50,7 +50,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         <SelectField
           label={words.type}
           hint={words.typeHints[form.type]}
-          problem={problemOf(error, 'type')}
+          problem={fieldProblem(error, 'type')}
           value={form.type}
           options={types.map((value) => ({ value, label: words.types[value] }))}
           onChange={(type) => set({ type })}
@@ -58,7 +58,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         <TextArea
           label={words.allowedDomains}
           hint={words.allowedDomainsHint}
-          problem={notADomain === null ? problemOf(error, 'allowedDomains') : words.notADomain(notADomain)}
+          problem={notADomain === null ? fieldProblem(error, 'allowedDomains') : words.notADomain(notADomain)}
           value={form.domains}
           rows={2}
           autocomplete="off"
@@ -70,7 +70,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         />
         <SelectField
           label={words.expiry}
-          problem={form.expiry === 'date' ? null : problemOf(error, 'expiresAt')}
+          problem={form.expiry === 'date' ? null : fieldProblem(error, 'expiresAt')}
           value={form.expiry}
           options={expiryChoices.map((value) => ({ value, label: words.expiries[value] }))}
           onChange={(expiry) => set({ expiry })}
@@ -78,7 +78,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
         {form.expiry === 'date' && (
           <TextField
             label={words.expiresAt}
-            problem={problemOf(error, 'expiresAt') && words.expiresAtWrong}
+            problem={fieldProblem(error, 'expiresAt') && words.expiresAtWrong}
             type="datetime-local"
             value={form.expiresAt}
             onInput={(expiresAt) => set({ expiresAt })}
@@ -88,7 +88,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
           <TextField
             label={words.rateLimit}
             hint={words.rateLimitHint}
-            problem={problemOf(error, 'rateLimit') && words.rateLimitWrong}
+            problem={fieldProblem(error, 'rateLimit') && words.rateLimitWrong}
             type="number"
             min="1"
             value={form.rateCount}

@@ -1,6 +1,6 @@
-// Text as a literal of another language, whatever is in it.
+// Quotes arbitrary text as a string literal of another language.
 
-/** For sh and all that follow it: nothing is special between single quotes but their end. */
+/** For POSIX shells, where only the single quote itself is special within single quotes. */
 export function shellString(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,11 +1,11 @@
 import { useId, useState } from 'preact/hooks';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { text } from '../../text/index.ts';
-import { type SnippetKey, type SnippetLanguage, snippetLanguages, snippetMakers } from './snippets.ts';
+import { type SnippetKey, type SnippetLanguage, snippetGenerators, snippetLanguages } from './snippets.ts';
 
 const words = text.keys;
 
-/** Tabs as the ARIA practices have them: one stop of the tab key, arrows between them. */
+/** Follows the ARIA tabs pattern: one tab stop, arrow keys move between tabs. */
 export function SnippetTabs({ snippetKey }: { snippetKey: SnippetKey }) {
   const [chosen, setChosen] = useState<SnippetLanguage>('curl');
   const id = useId();
@@ -38,7 +38,7 @@ export function SnippetTabs({ snippetKey }: { snippetKey: SnippetKey }) {
       </div>
       <div id={`${id}-panel`} class="stack" role="tabpanel" aria-labelledby={`${id}-${chosen}`}>
         <p class="soft">{hintOf(chosen, snippetKey)}</p>
-        <CodeBlock code={snippetMakers[chosen](snippetKey)} what={words.snippetOf(words.languages[chosen])} />
+        <CodeBlock code={snippetGenerators[chosen](snippetKey)} what={words.snippetOf(words.languages[chosen])} />
       </div>
     </div>
   );

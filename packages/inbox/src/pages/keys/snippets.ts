@@ -1,20 +1,20 @@
-// Programs that send a notification, to be pasted as they are. Signed ones follow section 5.6 of the contract:
+// Code snippets that send a notification. Signed requests follow section 5.6 of the contract:
 // X-Signature is the hex HMAC-SHA256 of X-Timestamp and the raw body, keyed with the API key.
 import { phpString, shellString } from './quote.ts';
 
 export interface SnippetKey {
-  /** Where callers post to. */
+  /** The URL of the public API. */
   apiUrl: string;
   value: string;
   requireSignature: boolean;
-  /** Becomes the source of the notification; null: the service's own word for it. */
+  /** Becomes the source of the notification; null uses the default source of the service. */
   label: string | null;
 }
 
 export const snippetLanguages = ['curl', 'javascript', 'python', 'php', 'github'] as const;
 export type SnippetLanguage = (typeof snippetLanguages)[number];
 
-export const snippetMakers: Record<SnippetLanguage, (key: SnippetKey) => string> = {
+export const snippetGenerators: Record<SnippetLanguage, (key: SnippetKey) => string> = {
   curl: curlSnippet,
   javascript: javaScriptSnippet,
   python: pythonSnippet,
@@ -27,7 +27,7 @@ export interface CurlRequest extends Pick<SnippetKey, 'apiUrl' | 'value' | 'requ
   body: string;
 }
 
-export function curlLine({ apiUrl, value, requireSignature, body }: CurlRequest): string {
+export function curlCommand({ apiUrl, value, requireSignature, body }: CurlRequest): string {
   if (!requireSignature) {
     return [
       `curl ${shellString(apiUrl)} \\`,
@@ -48,7 +48,7 @@ export function curlLine({ apiUrl, value, requireSignature, body }: CurlRequest)
   ].join('\n');
 }
 
-/** A signature is accepted once. `date` knows seconds alone on some systems, so the last digits come from chance. */
+/** Each signature is accepted once. `date` has no milliseconds on some systems, so the last three digits are random. */
 function shellSignature(key: string): string[] {
   return [
     `timestamp="$(date +%s)$(printf '%03d' $((RANDOM % 1000)))"`,
@@ -66,10 +66,10 @@ function notification({ label }: SnippetKey, language: string): Record<string, s
 }
 
 function curlSnippet(key: SnippetKey): string {
-  return curlLine({ ...key, body: JSON.stringify(notification(key, 'curl')) });
+  return curlCommand({ ...key, body: JSON.stringify(notification(key, 'curl')) });
 }
 
-/** A literal of JavaScript and of Python alike. */
+/** A JSON string is a valid literal in both JavaScript and Python. */
 const quoted = JSON.stringify;
 
 function members(key: SnippetKey, language: string): [string, string][] {
@@ -169,14 +169,14 @@ function phpSnippet(key: SnippetKey): string {
   ].join('\n');
 }
 
-/** A step of a workflow. The key is a secret of the repository; nothing of the run is put into the script itself. */
+/** A workflow step. The key is a repository secret; values of the run are passed as environment variables, not as script text. */
 function gitHubSnippet({ apiUrl, requireSignature }: SnippetKey): string {
   return [
     '- name: Notify Tocsin of the failure',
     '  if: failure()',
     '  shell: bash',
     '  env:',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how GitHub wants it.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: expression syntax of GitHub Actions
     '    TOCSIN_KEY: ${{ secrets.TOCSIN_KEY }}',
     '  run: |',
     '    body=$(jq -nc \\',

@@ -1,7 +1,7 @@
 import type { OwnerOverview } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
@@ -13,7 +13,7 @@ const words = text.operator;
 
 interface NewOwnerDialogProps {
   onCreated: (owner: OwnerOverview) => Promise<void>;
-  /** The owner may be there though the invitation could not be mailed. */
+  /** Called on errors: the owner may exist although the invitation could not be sent. */
   onMaybeCreated: () => Promise<void>;
   onClose: () => void;
 }
@@ -31,14 +31,14 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
       await onMaybeCreated();
     }
   };
-  const general = problemBeside(error, ['name', 'email']);
+  const general = formProblem(error, ['name', 'email']);
   return (
     <Dialog title={words.createTitle} onClose={onClose}>
       <Form submit={words.createAction} onSubmit={create}>
         <TextField
           label={words.name}
           hint={words.nameHint}
-          problem={problemOf(error, 'name')}
+          problem={fieldProblem(error, 'name')}
           value={name}
           required
           autoFocus
@@ -49,7 +49,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
         <TextField
           label={words.email}
           hint={mail ? words.emailHint : words.emailHintNoSmtp}
-          problem={problemOf(error, 'email')}
+          problem={fieldProblem(error, 'email')}
           type="email"
           value={email}
           autoComplete="off"

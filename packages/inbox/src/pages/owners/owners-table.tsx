@@ -11,7 +11,7 @@ import { SignInCommandDialog } from './sign-in-command-dialog.tsx';
 
 const words = text.operator;
 
-/** A table where there is room, and a card for each owner where there is not. */
+/** A table on wide screens, one card per owner on narrow ones. */
 export function OwnersTable({ owners }: { owners: readonly OwnerOverview[] }) {
   const { owner: me, service } = useSession();
   const [commandFor, setCommandFor] = useState<OwnerOverview | null>(null);
@@ -83,7 +83,7 @@ export function OwnersTable({ owners }: { owners: readonly OwnerOverview[] }) {
   );
 }
 
-/** The name of the column is shown beside it where there are no columns. */
+/** Shows the column name next to the value on narrow screens, which have no column headers. */
 function Cell({ name, mark = '', children }: { name: string; mark?: string; children: ComponentChildren }) {
   return (
     <td>
@@ -103,7 +103,7 @@ function InviteButton({ owner, email }: { owner: OwnerOverview; email: string })
     }
   };
   return (
-    <Button small icon="mail" aria-label={words.inviteOf(owner.name)} onClick={invite}>
+    <Button small icon="email" aria-label={words.inviteOf(owner.name)} onClick={invite}>
       {words.invite}
     </Button>
   );

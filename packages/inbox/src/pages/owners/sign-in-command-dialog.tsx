@@ -6,8 +6,8 @@ import { text } from '../../text/index.ts';
 const words = text.operator;
 
 /**
- * The command that prints a sign-in link for an owner. The page itself makes none: with a link an operator could read the
- * inbox, and this page promises that operators do not. Who runs commands on the server can do so in any case.
+ * Shows the command that prints a sign-in link for an owner. The page does not create the link itself: an operator could
+ * read the inbox with it, and this page promises that operators cannot. Users with a shell on the server can anyway.
  */
 export function SignInCommandDialog({ owner, onClose }: { owner: OwnerOverview; onClose: () => void }) {
   return (

@@ -1,7 +1,7 @@
 import type { EmailChange } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
@@ -13,17 +13,17 @@ import { useDraft, useUnsaved } from '../../unsaved.ts';
 
 const words = text.settings.profile;
 
-/** With a mail server the address changes only when the link in the mail is opened. */
+/** If an SMTP server is configured, the address changes only after its confirmation link was opened. */
 export function EmailForm() {
   const { owner, service, reload } = useSession();
   const draft = useDraft(owner.email ?? '');
   const email = draft.value;
-  const { error, attempt, forget } = useAttempt();
-  const [waitsFor, setWaitsFor] = useState<string | null>(null);
-  useUnsaved(draft.isChanged && email !== waitsFor);
+  const { error, attempt, clearError } = useAttempt();
+  const [pendingEmail, setPendingEmail] = useState<string | null>(null);
+  useUnsaved(draft.isChanged && email !== pendingEmail);
   const save = async (): Promise<void> => {
     const change = await post<EmailChange>('/preferences/email', { email: email === '' ? null : email });
-    setWaitsFor(change.confirmation ? change.email : null);
+    setPendingEmail(change.confirmation ? change.email : null);
     if (change.confirmation) return;
     showToast(text.settings.saved);
     await reload();
@@ -39,15 +39,15 @@ export function EmailForm() {
           maxLength={254}
           autoComplete="email"
           hint={service.mail ? words.emailHint : words.emailHintNoSmtp}
-          problem={problemOf(error, 'email') ?? problemBeside(error, ['email'])}
+          problem={fieldProblem(error, 'email') ?? formProblem(error, ['email'])}
           onInput={(value) => {
             draft.set(value);
-            forget();
+            clearError();
           }}
         />
       </Form>
       <div role="status" class="settings-sent">
-        {waitsFor !== null && <Notice>{words.confirmationSent(waitsFor)}</Notice>}
+        {pendingEmail !== null && <Notice>{words.confirmationSent(pendingEmail)}</Notice>}
       </div>
     </div>
   );

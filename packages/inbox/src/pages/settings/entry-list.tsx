@@ -6,7 +6,7 @@ import { Loading } from '../../components/loading.tsx';
 
 interface EntryListProps<Entry extends { id: string }> {
   loaded: Loaded<unknown>;
-  /** undefined until they are known. */
+  /** undefined until they are loaded. */
   entries: Entry[] | undefined;
   icon: IconName;
   nameOf: (entry: Entry) => ComponentChildren;

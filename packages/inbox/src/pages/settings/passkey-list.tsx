@@ -10,7 +10,7 @@ import { Form } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Ago, fullTime } from '../../components/time.tsx';
 import { showError } from '../../components/toast.tsx';
-import { isChangeOfMind, passkeyObstacle, registerPasskey } from '../../passkeys.ts';
+import { isCancelled, passkeyObstacle, registerPasskey } from '../../passkeys.ts';
 import { describeBrowser } from '../../push/describe-browser.ts';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
@@ -22,7 +22,7 @@ const words = text.settings.passkeys;
 export function PasskeyList() {
   const { service, needsVerifiedPasskey, reload } = useSession();
   const passkeys = useLoaded<{ passkeys: PasskeyEntry[] }>('/passkeys');
-  const [doomed, setDoomed] = useState<PasskeyEntry | null>(null);
+  const [toDelete, setToDelete] = useState<PasskeyEntry | null>(null);
   const obstacle = passkeyObstacle(service.passkeys, location);
   if (obstacle !== null) return <Block title={words.title} intro={words[obstacle]} />;
   return (
@@ -44,7 +44,7 @@ export function PasskeyList() {
             small
             icon="trash"
             label={words.delete(passkey.name)}
-            onClick={() => setDoomed(passkey)}
+            onClick={() => setToDelete(passkey)}
           />
         )}
       />
@@ -53,15 +53,15 @@ export function PasskeyList() {
           await Promise.all([passkeys.reload(), reload()]);
         }}
       />
-      {doomed !== null && (
+      {toDelete !== null && (
         <ConfirmDialog
-          title={words.deleteTitle(doomed.name)}
+          title={words.deleteTitle(toDelete.name)}
           message={words.deleteMessage}
           action={text.common.delete}
-          onClose={() => setDoomed(null)}
+          onClose={() => setToDelete(null)}
           onConfirm={async () => {
-            await remove(`/passkeys/${doomed.id}`).catch(showError);
-            setDoomed(null);
+            await remove(`/passkeys/${toDelete.id}`).catch(showError);
+            setToDelete(null);
             await passkeys.reload();
           }}
         />
@@ -82,12 +82,12 @@ function AddPasskey({ onAdded }: { onAdded: () => Promise<void> }) {
       <Form class="settings-line long" submit={words.add} kind="plain" onSubmit={() => attempt(add)}>
         <TextField label={words.name} value={name} maxLength={100} required onInput={setName} />
       </Form>
-      {error !== null && !isChangeOfMind(error) && <Notice kind="error">{whyNot(error)}</Notice>}
+      {error !== null && !isCancelled(error) && <Notice kind="error">{describeError(error)}</Notice>}
     </>
   );
 }
 
-function whyNot(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof DOMException && error.name === 'InvalidStateError') return words.exists;
   return error instanceof ApiError ? error.message : words.failed;
 }

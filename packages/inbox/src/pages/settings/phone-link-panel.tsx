@@ -1,4 +1,4 @@
-// A QR code with a link that signs a phone in. Made on demand: each is a way in until it is used or too old.
+// A QR code with a one-time link that signs a phone in. Created on demand, because the link grants access until it expires.
 import type { PhoneLink } from '@tocsin/contract/console';
 import { useEffect, useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
@@ -9,25 +9,25 @@ import { QrCode } from '../../components/qr-code.tsx';
 import { showError } from '../../components/toast.tsx';
 import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
-import { isOnlyHere, minutesAndSeconds } from './phone-address.ts';
+import { formatCountdown, isLoopback } from './phone-address.ts';
 
 const words = text.settings.phone;
 
 export function PhoneLinkPanel() {
   const { service } = useSession();
   const [link, setLink] = useState<PhoneLink | null>(null);
-  const make = (): Promise<void> => post<PhoneLink>('/phone-link').then(setLink, showError);
+  const create = (): Promise<void> => post<PhoneLink>('/phone-link').then(setLink, showError);
   return (
     <>
-      {isOnlyHere(service.consoleUrl) && <Notice kind="warning">{words.loopback(service.consoleUrl)}</Notice>}
+      {isLoopback(service.consoleUrl) && <Notice kind="warning">{words.loopback(service.consoleUrl)}</Notice>}
       {link === null ? (
         <div>
-          <Button icon="device" onClick={make}>
+          <Button icon="device" onClick={create}>
             {words.show}
           </Button>
         </div>
       ) : (
-        <PhoneCode key={link.url} link={link} onRenew={make} />
+        <PhoneCode key={link.url} link={link} onRenew={create} />
       )}
     </>
   );
@@ -54,13 +54,13 @@ function PhoneCode({ link, onRenew }: { link: PhoneLink; onRenew: () => Promise<
       <div class="stack">
         <p>{words.scan}</p>
         <p class="soft small" role="timer">
-          {words.left(minutesAndSeconds(leftMs))}
+          {words.left(formatCountdown(leftMs))}
         </p>
         <div class="row">
           <Button small icon="refresh" onClick={onRenew}>
             {words.renew}
           </Button>
-          <CopyButton value={link.url} what={words.link} wordy />
+          <CopyButton value={link.url} what={words.link} hasLabel />
         </div>
       </div>
     </div>

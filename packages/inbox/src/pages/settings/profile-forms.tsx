@@ -1,5 +1,5 @@
 import type { Preferences } from '@tocsin/contract/console';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { Button } from '../../components/button.tsx';
 import { Switch, TextField } from '../../components/field.tsx';
@@ -9,7 +9,7 @@ import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 import { useDraft, useUnsaved } from '../../unsaved.ts';
 import { EmailForm } from './email-form.tsx';
-import { sendTestMail } from './send-test-mail.ts';
+import { sendTestEmail } from './send-test-email.ts';
 import type { SavePreferences } from './use-preferences.ts';
 
 const words = text.settings.profile;
@@ -18,8 +18,8 @@ export function ProfileForms({ preferences, save }: { preferences: Preferences; 
   const { owner, service, reload } = useSession();
   const name = useDraft(preferences.name);
   useUnsaved(name.isChanged);
-  const { error, attempt, forget } = useAttempt();
-  const canMail = service.mail && owner.email !== null;
+  const { error, attempt, clearError } = useAttempt();
+  const canEmail = service.mail && owner.email !== null;
   const saveName = async (): Promise<void> => {
     await save({ name: name.value });
     name.reset();
@@ -34,10 +34,10 @@ export function ProfileForms({ preferences, save }: { preferences: Preferences; 
           maxLength={100}
           autoComplete="name"
           required
-          problem={problemOf(error, 'name') ?? problemBeside(error, ['name'])}
+          problem={fieldProblem(error, 'name') ?? formProblem(error, ['name'])}
           onInput={(value) => {
             name.set(value);
-            forget();
+            clearError();
           }}
         />
       </Form>
@@ -45,13 +45,13 @@ export function ProfileForms({ preferences, save }: { preferences: Preferences; 
       <div class="settings-group">
         <Switch
           label={words.emailAlerts}
-          hint={canMail ? words.emailAlertsHint : service.mail ? words.needsAddress : words.needsSmtp}
+          hint={canEmail ? words.emailAlertsHint : service.mail ? words.needsAddress : words.needsSmtp}
           checked={preferences.emailAlerts}
-          disabled={!canMail && !preferences.emailAlerts}
+          disabled={!canEmail && !preferences.emailAlerts}
           onChange={(emailAlerts) => void save({ emailAlerts }).catch(showError)}
         />
-        {canMail && (
-          <Button small icon="send" onClick={() => sendTestMail().then(showToast, showError)}>
+        {canEmail && (
+          <Button small icon="send" onClick={() => sendTestEmail().then(showToast, showError)}>
             {words.testEmail}
           </Button>
         )}

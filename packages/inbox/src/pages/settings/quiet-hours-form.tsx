@@ -1,6 +1,6 @@
 import type { Preferences, QuietSpanEntry } from '@tocsin/contract/console';
 import { useMemo } from 'preact/hooks';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { SelectField, Switch, TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
@@ -20,17 +20,17 @@ export function QuietHoursForm({ preferences, save }: { preferences: Preferences
   const draft = useDraft<QuietHours>(preferences.quietHours ?? none);
   const hours = draft.value;
   useUnsaved(draft.isChanged);
-  const { error, attempt, forget } = useAttempt();
+  const { error, attempt, clearError } = useAttempt();
   const setHours = (changed: QuietHours): void => {
     draft.set(changed);
-    forget();
+    clearError();
   };
   const store = async (): Promise<void> => {
-    await save({ quietHours: isQuietAtAll ? hours : null });
+    await save({ quietHours: hasQuietHours ? hours : null });
     draft.reset();
   };
-  const isQuietAtAll = channels.some((channel) => hours[channel] !== null);
-  const problem = problemBeside(
+  const hasQuietHours = channels.some((channel) => hours[channel] !== null);
+  const problem = formProblem(
     error,
     channels.map((channel) => `quietHours.${channel}`),
   );
@@ -68,15 +68,15 @@ export function QuietHoursForm({ preferences, save }: { preferences: Preferences
                 />
               </div>
             )}
-            {problemOf(error, `quietHours.${channel}`) && (
+            {fieldProblem(error, `quietHours.${channel}`) && (
               <p class="settings-problem" role="alert">
-                {problemOf(error, `quietHours.${channel}`)}
+                {fieldProblem(error, `quietHours.${channel}`)}
               </p>
             )}
           </fieldset>
         );
       })}
-      {isQuietAtAll && (
+      {hasQuietHours && (
         <SelectField
           label={words.timeZone}
           value={hours.timeZone}
@@ -90,15 +90,15 @@ export function QuietHoursForm({ preferences, save }: { preferences: Preferences
 }
 
 function noQuietHours(): QuietHours {
-  return { timeZone: ownZone(), push: null, email: null, mqtt: null };
+  return { timeZone: localZone(), push: null, email: null, mqtt: null };
 }
 
-function ownZone(): string {
+function localZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Browsers leave UTC out of their list, and may know a zone under another name than the service does. */
+/** Adds UTC, which browsers omit from their list, and the saved zone, which may have another name in this browser. */
 function zonesWith(present: string): { value: string; label: string }[] {
-  const zones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', ownZone(), present]);
+  const zones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', localZone(), present]);
   return [...zones].sort().map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
 }

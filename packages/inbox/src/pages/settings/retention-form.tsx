@@ -1,6 +1,6 @@
 import type { Preferences } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
-import { problemBeside, problemOf } from '../../api/problems.ts';
+import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
@@ -19,14 +19,14 @@ export function RetentionForm({ preferences, save }: { preferences: Preferences;
   const draft = useDraft(present);
   const days = draft.value;
   useUnsaved(draft.isChanged);
-  const { error, attempt, forget } = useAttempt();
-  const [isAsking, setAsking] = useState(false);
+  const { error, attempt, clearError } = useAttempt();
+  const [isConfirming, setConfirming] = useState(false);
   const store = async (): Promise<void> => {
     await attempt(async () => {
       await save({ retentionDays: days });
       draft.reset();
     });
-    setAsking(false);
+    setConfirming(false);
   };
   const isShorter = days !== null && (present === null || days < present);
   return (
@@ -36,7 +36,7 @@ export function RetentionForm({ preferences, save }: { preferences: Preferences;
         submit={text.common.save}
         kind="plain"
         disabled={days === present}
-        onSubmit={isShorter ? async () => setAsking(true) : store}
+        onSubmit={isShorter ? async () => setConfirming(true) : store}
       >
         <SelectField
           label={words.keep}
@@ -46,20 +46,20 @@ export function RetentionForm({ preferences, save }: { preferences: Preferences;
             label: choice === null ? words.serviceDefault(service.retentionDays) : words.days(choice),
           }))}
           hint={words.limit(service.retentionDays)}
-          problem={problemOf(error, 'retentionDays') ?? problemBeside(error, ['retentionDays'])}
+          problem={fieldProblem(error, 'retentionDays') ?? formProblem(error, ['retentionDays'])}
           onChange={(value) => {
             draft.set(value === 'null' ? null : Number(value));
-            forget();
+            clearError();
           }}
         />
       </Form>
-      {isAsking && days !== null && (
+      {isConfirming && days !== null && (
         <ConfirmDialog
           title={words.confirmTitle(days)}
           message={words.confirm(days)}
           action={words.confirmAction}
           onConfirm={store}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </>

@@ -9,7 +9,7 @@ interface SectionProps {
   children: ComponentChildren;
 }
 
-/** The id is its address behind the #. */
+/** `id` is also the fragment of its address. */
 export function Section({ id, intro, children }: SectionProps) {
   return (
     <section id={id} class="settings-section" aria-labelledby={`${id}-title`}>
@@ -20,7 +20,7 @@ export function Section({ id, intro, children }: SectionProps) {
   );
 }
 
-/** A part of a card with a head of its own. */
+/** A part of a card with its own heading. */
 export function Block({ title, intro, children }: { title: string; intro: string; children?: ComponentChildren }) {
   return (
     <div class="settings-block">

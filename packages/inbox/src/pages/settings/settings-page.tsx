@@ -1,4 +1,4 @@
-// What owners decide for themselves.
+// The settings of the signed-in owner.
 import './settings.css';
 import { Button } from '../../components/button.tsx';
 import { LoadProblem } from '../../components/load-problem.tsx';

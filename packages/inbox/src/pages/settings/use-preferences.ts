@@ -12,9 +12,9 @@ export function usePreferences(): Loaded<Preferences> & { save: SavePreferences 
   const { reload } = preferences;
   const save = useCallback<SavePreferences>(
     async (changes) => {
-      // What another device changed meanwhile stays as it is there.
-      const present = await get<Preferences>('/preferences');
-      await put('/preferences', { ...present, ...changes });
+      // Start from the current preferences, which may have been changed in another browser.
+      const current = await get<Preferences>('/preferences');
+      await put('/preferences', { ...current, ...changes });
       showToast(text.settings.saved);
       await reload();
     },

@@ -1,4 +1,4 @@
-// A link that makes an address the owner's. It lets nobody in: whoever got it by mistake must not get the inbox too.
+// Confirms an email address with a one-time link. The link does not sign in: if it was sent to a wrong address, its recipient must not get access to the inbox.
 import type { LinkPreview } from '@tocsin/contract/console';
 import { ApiError, post } from '../../api/client.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
@@ -7,7 +7,7 @@ import { Notice } from '../../components/notice.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { navigate } from '../../router.tsx';
 import { text } from '../../text/index.ts';
-import { SignInWays } from './sign-in-ways.tsx';
+import { SignInMethods } from './sign-in-methods.tsx';
 
 const words = text.signIn.confirm;
 
@@ -27,7 +27,7 @@ export function ConfirmEmail({ token, preview: { email, ownerName }, reload }: C
   };
   if (error instanceof ApiError && error.code === 'signed_out')
     return (
-      <SignInWays
+      <SignInMethods
         heading={words.signInFirst(ownerName)}
         onSignedIn={async () => {
           await reload();

@@ -1,4 +1,4 @@
-// Whoever followed a link that works once. Looking does not use it up: mail scanners open links, too.
+// Signs in with a one-time link. The preview does not use the link, because email scanners open links, too.
 import type { LinkPreview } from '@tocsin/contract/console';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';
@@ -14,32 +14,32 @@ const words = text.signIn.link;
 
 interface LinkSignInProps {
   token: string;
-  /** Whoever opens an old link once more is often in already. */
+  /** A used link is often opened again in a browser that is signed in already. */
   isSignedIn: boolean;
   onSignedIn: () => Promise<void>;
-  /** Asks the console again who is signed in, and stays here. */
+  /** Loads the session again without leaving this page. */
   reload: () => Promise<void>;
 }
 
 export function LinkSignIn({ token, isSignedIn, onSignedIn, reload }: LinkSignInProps) {
   const [preview, setPreview] = useState<LinkPreview | null>(null);
   const { error, attempt } = useAttempt();
-  const look = useCallback(
+  const loadPreview = useCallback(
     () => attempt(async () => setPreview(await post<LinkPreview>('/sign-in/link/look', { token }))),
     [attempt, token],
   );
   useEffect(() => {
-    void look();
-  }, [look]);
+    void loadPreview();
+  }, [loadPreview]);
 
   if (error instanceof ApiError && error.code === 'link_not_valid')
-    return isSignedIn ? <UsedLinkInside /> : <UsedLink />;
+    return isSignedIn ? <UsedLinkSignedIn /> : <UsedLink />;
   if (error !== null)
     return (
       <>
         <h1>{words.failedTitle}</h1>
         <Notice kind="error">{error instanceof ApiError ? error.message : text.common.failed}</Notice>
-        <Button kind="primary" onClick={look}>
+        <Button kind="primary" onClick={loadPreview}>
           {text.common.retry}
         </Button>
       </>
@@ -80,7 +80,7 @@ function UsedLink() {
   );
 }
 
-function UsedLinkInside() {
+function UsedLinkSignedIn() {
   return (
     <>
       <h1>{words.usedTitle}</h1>

@@ -1,19 +1,19 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
-import { isChangeOfMind, signInWithPasskey, suggestsPasskeys } from '../../passkeys.ts';
+import { isCancelled, signInWithPasskey, supportsPasskeyAutofill } from '../../passkeys.ts';
 import { text } from '../../text/index.ts';
 
 interface PasskeySignInProps {
   kind: 'primary' | 'plain';
-  /** There is a field among whose suggestions passkeys can be. */
-  suggests: boolean;
+  /** The page has an email field whose autofill suggestions can include passkeys. */
+  hasAutofill: boolean;
   onSignedIn: () => Promise<void>;
   onProblem: (problem: string | null) => void;
 }
 
-export function PasskeySignIn({ kind, suggests, onSignedIn, onProblem }: PasskeySignInProps) {
-  // The browser deals with one request at a time: the button ends the one behind the field.
+export function PasskeySignIn({ kind, hasAutofill, onSignedIn, onProblem }: PasskeySignInProps) {
+  // Browsers allow one request at a time, so the button aborts the autofill request.
   const running = useRef<AbortController>(null);
   const signIn = async (mediation: 'optional' | 'conditional'): Promise<void> => {
     running.current?.abort();
@@ -24,17 +24,17 @@ export function PasskeySignIn({ kind, suggests, onSignedIn, onProblem }: Passkey
       await onSignedIn();
     } catch (error) {
       if (error instanceof ApiError) onProblem(error.message);
-      // Behind the field nobody asked for anything, so nobody is told that the browser has nothing to suggest.
-      else if (mediation === 'optional' && !isChangeOfMind(error)) onProblem(text.signIn.passkeyFailed);
+      // The autofill request starts without a user action, so its failure is not shown.
+      else if (mediation === 'optional' && !isCancelled(error)) onProblem(text.signIn.passkeyFailed);
     }
   };
   useEffect(() => {
-    const suggest = async (): Promise<void> => {
-      if (suggests && (await suggestsPasskeys())) await signIn('conditional');
+    const startAutofill = async (): Promise<void> => {
+      if (hasAutofill && (await supportsPasskeyAutofill())) await signIn('conditional');
     };
-    void suggest();
+    void startAutofill();
     return () => running.current?.abort();
-  }, [suggests]);
+  }, [hasAutofill]);
   return (
     <Button
       kind={kind}

@@ -1,12 +1,12 @@
-// The first thing that people see.
+// The sign-in page, with or without a one-time link.
 import './sign-in.css';
 import { Link } from '../../router.tsx';
 import { text } from '../../text/index.ts';
 import { LinkSignIn } from './link-sign-in.tsx';
-import { SignInWays } from './sign-in-ways.tsx';
+import { SignInMethods } from './sign-in-methods.tsx';
 
 interface SignInPageProps {
-  /** Of a link that works once; null where nobody followed one. */
+  /** The token of a one-time link; null without a link. */
   token: string | null;
   isSignedIn: boolean;
   onSignedIn: () => Promise<void>;
@@ -19,7 +19,7 @@ export function SignInPage({ token, isSignedIn, onSignedIn, reload }: SignInPage
       <main class="sign-in-card">
         <img class="sign-in-logo" src="/icon.svg" alt={text.common.product} width="64" height="64" />
         {token === null ? (
-          <SignInWays onSignedIn={onSignedIn} />
+          <SignInMethods onSignedIn={onSignedIn} />
         ) : (
           <LinkSignIn token={token} isSignedIn={isSignedIn} onSignedIn={onSignedIn} reload={reload} />
         )}

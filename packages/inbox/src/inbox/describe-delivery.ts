@@ -1,12 +1,12 @@
-// What became of a notification at one target, in words.
+// Describes the delivery status of one target.
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import { text } from '../text/index.ts';
 import { stripBidiControls } from './text-direction.ts';
 
-export interface DeliveryWords {
-  /** Whom: `Push · Pixel 8`. */
+export interface DeliveryDescription {
+  /** Such as `Push · Pixel 8`. */
   target: string;
-  /** What happened: `tried again 2 times, next at 14:05: mail server unreachable`. */
+  /** Such as `retried 2 times, next attempt at 14:05: connection refused`. */
   outcome: string;
   tone: 'good' | 'busy' | 'warning' | 'error';
   canRetry: boolean;
@@ -21,14 +21,18 @@ const tones = {
   dead: 'error',
   gone: 'error',
   rejected: 'error',
-} as const satisfies Record<DeliveryEntry['state'], DeliveryWords['tone']>;
+} as const satisfies Record<DeliveryEntry['state'], DeliveryDescription['tone']>;
 
-export function deliveryWords(delivery: DeliveryEntry, now: number, clock: (at: number) => string): DeliveryWords {
+export function describeDelivery(
+  delivery: DeliveryEntry,
+  now: number,
+  clock: (at: number) => string,
+): DeliveryDescription {
   const { state, error } = delivery;
   const words = text.inbox.delivery;
-  const outcome = stateWords(delivery, now, clock);
+  const outcome = describeState(delivery, now, clock);
   return {
-    target: targetWords(delivery),
+    target: describeTarget(delivery),
     outcome:
       state === 'sent' || state === 'sending' || error === null
         ? outcome
@@ -38,20 +42,20 @@ export function deliveryWords(delivery: DeliveryEntry, now: number, clock: (at: 
   };
 }
 
-function targetWords({ channel, name }: DeliveryEntry): string {
-  const word = text.inbox.channel[channel];
-  if (channel === 'email' && name === null) return word;
-  return text.inbox.channelAndName(word, name ?? text.inbox.removedTarget);
+function describeTarget({ channel, name }: DeliveryEntry): string {
+  const channelName = text.inbox.channel[channel];
+  if (channel === 'email' && name === null) return channelName;
+  return text.inbox.channelAndName(channelName, name ?? text.inbox.removedTarget);
 }
 
-function stateWords(
+function describeState(
   { channel, state, retries, nextAt, endedAt }: DeliveryEntry,
   now: number,
   clock: (at: number) => string,
 ): string {
   const words = text.inbox.delivery;
   if (state === 'delivered') return endedAt === null ? words.delivered : words.deliveredAt(clock(endedAt));
-  // What a broker other than the embedded one does with a message is not known here.
+  // Only the embedded broker reports acknowledgements of devices.
   if (state === 'sent' && channel === 'mqtt') return words.accepted;
   if (state === 'sent') return retries === 0 ? words.sent : words.sentLater(retries);
   if (state === 'dead') return retries === 0 ? words.dead : words.deadAfter(retries);

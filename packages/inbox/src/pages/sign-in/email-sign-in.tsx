@@ -8,12 +8,12 @@ import { text } from '../../text/index.ts';
 
 const words = text.signIn.email;
 
-interface MailSignInProps {
+interface EmailSignInProps {
   kind: 'primary' | 'plain';
   onProblem: (problem: string | null) => void;
 }
 
-export function MailSignIn({ kind, onProblem }: MailSignInProps) {
+export function EmailSignIn({ kind, onProblem }: EmailSignInProps) {
   const [email, setEmail] = useState('');
   const [sentTo, setSentTo] = useState<string | null>(null);
   const send = async (): Promise<void> => {
@@ -28,7 +28,7 @@ export function MailSignIn({ kind, onProblem }: MailSignInProps) {
   return (
     <div role="status">
       {sentTo === null ? (
-        <Form class="sign-in-mail" onSubmit={send} submit={words.send} kind={kind}>
+        <Form class="sign-in-email" onSubmit={send} submit={words.send} kind={kind}>
           <TextField
             label={words.address}
             type="email"
@@ -41,7 +41,7 @@ export function MailSignIn({ kind, onProblem }: MailSignInProps) {
         </Form>
       ) : (
         <div class="sign-in-sent">
-          <Icon name="mail" />
+          <Icon name="email" />
           <p>{words.sent(sentTo)}</p>
           <Button kind="quiet" small onClick={() => setSentTo(null)}>
             {words.another}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import { createDayGroups } from '../src/inbox/day-groups.ts';
-import { deliveryWords } from '../src/inbox/delivery-words.ts';
+import { describeDelivery } from '../src/inbox/describe-delivery.ts';
 import { highlight } from '../src/inbox/highlight.ts';
 import { splitLinks } from '../src/inbox/text-links.ts';
 
@@ -126,7 +126,7 @@ suite('Deliveries', () => {
       error: null,
       ...delivery,
     };
-    const { target, outcome, canRetry } = deliveryWords(entry, 1000, () => '14:05');
+    const { target, outcome, canRetry } = describeDelivery(entry, 1000, () => '14:05');
     return `${target}: ${outcome}${canRetry ? ' [retry]' : ''}`;
   };
 

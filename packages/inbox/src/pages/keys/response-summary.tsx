@@ -1,12 +1,12 @@
 import { Icon } from '../../components/icon.tsx';
-import type { AnswerWords } from './answer-words.ts';
+import type { ResponseDescription } from './describe-response.ts';
 
-/** Always there, so that screen readers say what comes into it. */
-export function AnswerLines({ outcome }: { outcome: AnswerWords | null }) {
+/** Rendered even while empty, because screen readers announce changes only in an existing live region. */
+export function ResponseSummary({ outcome }: { outcome: ResponseDescription | null }) {
   return (
     <div role="status">
       {outcome !== null && (
-        <div class={outcome.isGood ? 'notice keys-answer good' : 'notice keys-answer error'}>
+        <div class={outcome.isGood ? 'notice keys-response good' : 'notice keys-response error'}>
           <Icon name={outcome.isGood ? 'check' : 'warning'} />
           <div class="grow">
             <p>{outcome.headline}</p>

@@ -1,31 +1,31 @@
-// What this service offers to whoever comes without a link.
+// The sign-in methods that this service offers without a link.
 import type { SignInOptions } from '@tocsin/contract/console';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { knowsPasskeys } from '../../passkeys.ts';
+import { supportsPasskeys } from '../../passkeys.ts';
 import { text } from '../../text/index.ts';
-import { MailSignIn } from './mail-sign-in.tsx';
+import { EmailSignIn } from './email-sign-in.tsx';
 import { PasskeySignIn } from './passkey-sign-in.tsx';
 
 const words = text.signIn;
 
-interface SignInWaysProps {
+interface SignInMethodsProps {
   heading?: string;
   onSignedIn: () => Promise<void>;
 }
 
-export function SignInWays({ heading = words.heading, onSignedIn }: SignInWaysProps) {
+export function SignInMethods({ heading = words.heading, onSignedIn }: SignInMethodsProps) {
   const [options, setOptions] = useState<SignInOptions | null>(null);
-  const [problem, setProblem] = useState(problemOfAddress);
+  const [problem, setProblem] = useState(problemFromQuery);
   useEffect(() => {
     get<SignInOptions>('/sign-in').then(setOptions, (error: unknown) =>
       setProblem(error instanceof ApiError ? error.message : text.common.failed),
     );
   }, []);
-  const hasPasskeys = options?.passkeys === true && knowsPasskeys();
+  const hasPasskeys = options?.passkeys === true && supportsPasskeys();
   const hasOther = hasPasskeys || (options !== null && options.oidc !== null);
   return (
     <>
@@ -33,7 +33,7 @@ export function SignInWays({ heading = words.heading, onSignedIn }: SignInWaysPr
       {problem !== null && <Notice kind="error">{problem}</Notice>}
       {options === null && problem === null && <Loading />}
       {options?.oidc && (
-        // A page of the server, not of the app: it redirects to the provider.
+        // A path of the API, which redirects to the provider.
         <a class="button primary" href="/api/sign-in/oidc">
           <Icon name="people" />
           {words.withProvider(options.oidc.name)}
@@ -42,13 +42,13 @@ export function SignInWays({ heading = words.heading, onSignedIn }: SignInWaysPr
       {hasPasskeys && (
         <PasskeySignIn
           kind={options.oidc === null ? 'primary' : 'plain'}
-          suggests={options.mail}
+          hasAutofill={options.mail}
           onSignedIn={onSignedIn}
           onProblem={setProblem}
         />
       )}
       {options?.mail && hasOther && <p class="sign-in-or">{words.or}</p>}
-      {options?.mail && <MailSignIn kind={hasOther ? 'plain' : 'primary'} onProblem={setProblem} />}
+      {options?.mail && <EmailSignIn kind={hasOther ? 'plain' : 'primary'} onProblem={setProblem} />}
       {options !== null && (
         <div class="sign-in-server small soft">
           <p>{options.mail || hasOther ? words.fromServer : words.linkOnly}</p>
@@ -59,8 +59,8 @@ export function SignInWays({ heading = words.heading, onSignedIn }: SignInWaysPr
   );
 }
 
-/** The console sends people here with what went wrong at the provider. */
-function problemOfAddress(): string | null {
+/** The console redirects here with an error code if the sign-in at the provider failed. */
+function problemFromQuery(): string | null {
   const problem = new URLSearchParams(location.search).get('problem');
   if (problem === null) return null;
   return problem === 'oidc_unavailable' ? words.providerUnavailable : words.providerRefused;

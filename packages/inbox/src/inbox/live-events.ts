@@ -1,5 +1,9 @@
-// What happens while the inbox is open. The browser comes back by itself with Last-Event-ID after a break; only when it
-// gives up is a new stream opened here.
+// Live events over Server-Sent Events.
+//
+//   connecting ──open──▶ connected ──error──▶ reconnecting (by the browser, with Last-Event-ID) ──open──▶ connected
+//                                                  │ the browser stops reconnecting (readyState CLOSED)
+//                                                  ▼
+//                                    closed ──backoff, or online──▶ connecting (new stream, which may have missed events)
 import type { LiveEvent } from '@tocsin/contract/console';
 
 type DataOf<Name extends LiveEvent['event']> = Extract<LiveEvent, { event: Name }>['data'];
@@ -8,19 +12,19 @@ export interface LiveListener {
   arrived(data: DataOf<'arrived'>): void;
   changed(data: DataOf<'changed'>): void;
   signedOut(): void;
-  /** Something may have been missed. */
+  /** Events may have been missed: load the list again. */
   missed(): void;
   connected(isConnected: boolean): void;
 }
 
-const firstWaitMs = 1000;
-const longestWaitMs = 30_000;
-const longHiddenMs = 60_000;
+const minBackoffMs = 1000;
+const maxBackoffMs = 30_000;
+const staleAfterHiddenMs = 60_000;
 
-/** `position` is that of the list that was just read: the first stream goes on from there. */
-export function listenLive(listener: LiveListener, position: string | null): () => void {
+/** `position` comes from the list that was just loaded: the first stream continues from there. */
+export function subscribeToEvents(listener: LiveListener, position: string | null): () => void {
   let source: EventSource | undefined;
-  let waitMs = firstWaitMs;
+  let backoffMs = minBackoffMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let hiddenSince: number | null = null;
 
@@ -30,9 +34,9 @@ export function listenLive(listener: LiveListener, position: string | null): () 
     source = new EventSource(from === null ? '/api/events' : `/api/events?${new URLSearchParams({ position: from })}`);
     let hasGap = from === null;
     source.addEventListener('open', () => {
-      waitMs = firstWaitMs;
+      backoffMs = minBackoffMs;
       listener.connected(true);
-      // Only what is read once the stream has begun leaves no gap to it.
+      // A list loaded before the stream was open may lack events in between, so load it again.
       if (hasGap) listener.missed();
       hasGap = true;
     });
@@ -45,14 +49,14 @@ export function listenLive(listener: LiveListener, position: string | null): () 
     source.addEventListener('error', () => {
       listener.connected(false);
       if (source?.readyState !== EventSource.CLOSED) return;
-      timer = setTimeout(reopen, waitMs);
-      waitMs = Math.min(waitMs * 2, longestWaitMs);
+      timer = setTimeout(reopen, backoffMs);
+      backoffMs = Math.min(backoffMs * 2, maxBackoffMs);
     });
   };
   const reopen = (): void => open(null);
   const visibility = (): void => {
     if (document.hidden) hiddenSince = Date.now();
-    else if (hiddenSince !== null && Date.now() - hiddenSince > longHiddenMs) wake();
+    else if (hiddenSince !== null && Date.now() - hiddenSince > staleAfterHiddenMs) wake();
   };
   const wake = (): void => {
     if (source?.readyState === EventSource.CLOSED) reopen();

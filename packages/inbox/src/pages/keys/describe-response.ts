@@ -1,54 +1,54 @@
-// An answer of the public API, in words: what happened on each channel, or why it was refused.
+// Describes a response of the public API: the result on each channel, or why the request was rejected.
 import type { ErrorAnswer, SuccessAnswer } from '@tocsin/contract/types';
-import type { PublicAnswer } from '../../api/public-api.ts';
+import type { PublicResponse } from '../../api/public-api.ts';
 import { text } from '../../text/index.ts';
 
 const words = text.keys;
 
-export interface AnswerWords {
+export interface ResponseDescription {
   isGood: boolean;
   headline: string;
   lines: string[];
 }
 
-export function answerInWords({ status, answer }: PublicAnswer): AnswerWords {
-  if (answer === null || typeof answer.ok !== 'boolean') {
+export function describeResponse({ status, body }: PublicResponse): ResponseDescription {
+  if (body === null || typeof body.ok !== 'boolean') {
     return { isGood: false, headline: words.notOurs(status), lines: [] };
   }
-  return answer.ok ? acceptedInWords(answer) : refusedInWords(status, answer);
+  return body.ok ? describeAccepted(body) : describeRejected(status, body);
 }
 
-function acceptedInWords(answer: SuccessAnswer): AnswerWords {
+function describeAccepted(body: SuccessAnswer): ResponseDescription {
   const lines = [
-    answer.stored ? words.stored : words.storedNot,
-    pushInWords(answer),
-    emailInWords(answer),
-    ...mqttInWords(answer),
-    ...(answer.warnings.includes('quiet_hours') ? [words.quietHours] : []),
-    ...(answer.warnings.includes('redelivery_scheduled') ? [words.redelivery] : []),
+    body.stored ? words.stored : words.storedNot,
+    describePush(body),
+    describeEmail(body),
+    ...describeMqtt(body),
+    ...(body.warnings.includes('quiet_hours') ? [words.quietHours] : []),
+    ...(body.warnings.includes('redelivery_scheduled') ? [words.redelivery] : []),
   ];
   return { isGood: true, headline: words.accepted, lines };
 }
 
-function refusedInWords(status: number, { error, code, details = [] }: ErrorAnswer): AnswerWords {
+function describeRejected(status: number, { error, code, details = [] }: ErrorAnswer): ResponseDescription {
   const lines = details.map(({ field, problem }) => words.rejectedDetail(field, problem));
   if (code === 'origin_not_allowed') lines.push(words.rejectedOrigin);
   return { isGood: false, headline: words.rejected(status, error), lines };
 }
 
-function pushInWords({ pushEnabled, pushSent, pushAttempted }: SuccessAnswer): string {
+function describePush({ pushEnabled, pushSent, pushAttempted }: SuccessAnswer): string {
   if (!pushEnabled) return words.pushOff;
   if (pushSent) return words.pushSent(pushAttempted);
   return pushAttempted === 0 ? words.pushNone : words.pushFailed;
 }
 
-function emailInWords({ emailEnabled, emailSent, emailSkipReason }: SuccessAnswer): string {
+function describeEmail({ emailEnabled, emailSent, emailSkipReason }: SuccessAnswer): string {
   if (emailSkipReason !== undefined) return words.emailSkipped[emailSkipReason];
   if (!emailEnabled) return words.emailOff;
   return emailSent ? words.emailSent : words.emailFailed;
 }
 
-function mqttInWords({ mqttSkipped, mqttSkipReason, mqttPublishedCount, mqttError }: SuccessAnswer): string[] {
+function describeMqtt({ mqttSkipped, mqttSkipReason, mqttPublishedCount, mqttError }: SuccessAnswer): string[] {
   if (mqttSkipped) return [words.mqttSkipped[mqttSkipReason ?? 'no_active_devices']];
   return [
     ...(mqttPublishedCount > 0 ? [words.mqttSent(mqttPublishedCount)] : []),
