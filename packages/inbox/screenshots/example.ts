@@ -1,4 +1,4 @@
-// A few days in the life of a small household of machines, for the pictures in the documentation.
+// Example notifications for the screenshots in the documentation.
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@tocsin/contract';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
@@ -49,7 +49,7 @@ const examples: Example[] = [
     title: 'Login from a new country',
     source: 'vpn',
     severity: 'warning',
-    body: 'Somebody signed in from an address that was never seen before.',
+    body: 'A user signed in from an address that was never seen before.',
   },
   {
     minutesAgo: 610,
@@ -81,7 +81,7 @@ const examples: Example[] = [
   },
 ];
 
-/** What came in over the last days, as if it had. */
+/** Stores the example notifications with times in the last days. */
 export async function fillHistory(dataDir: string, ownerId: string): Promise<void> {
   const store = await openStore({ dataDir, masterKey: null }, 'existing');
   try {
@@ -96,9 +96,9 @@ export async function fillHistory(dataDir: string, ownerId: string): Promise<voi
   }
 }
 
-/** The one that is shown in full: it really goes out, so that its page says what became of it. */
+/** The notification on the detail page. It is sent to the running service, so that the page shows its delivery status. */
 export const newest = {
-  title: 'Database does not answer',
+  title: 'Database does not respond',
   source: 'prometheus',
   severity: 'critical',
   body: 'db-2 has missed 5 checks in a row. Reads go to db-1; writes wait.\nhttps://wiki.example.com/runbooks/db-failover',

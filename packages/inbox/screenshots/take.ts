@@ -1,4 +1,4 @@
-// Takes the pictures of the documentation from the running service: npm run screenshots
+// Takes the screenshots in the documentation from the running service: npm run screenshots
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -13,7 +13,7 @@ const sizes = {
 
 const site = new InboxSite('whole');
 await mkdir(folder, { recursive: true });
-// The mailbox of the example is not reachable, so that the pictures show a delivery that waits.
+// The SMTP server is unreachable, so that the screenshots show a delivery that waits for a retry.
 await site.open({
   TOCSIN_SMTP_URL: 'smtp://127.0.0.1:9',
   TOCSIN_EMAIL_FROM: 'tocsin@example.com',
@@ -34,7 +34,7 @@ try {
         await page.screenshot({ path: `${folder}${name}-${size}-${colorScheme}.png` });
       };
       const page = await context.newPage();
-      // The logo is a file of its own, which would be missing while it is on its way.
+      // Wait for the logo, which is a separate file.
       await page.goto('/sign-in', { waitUntil: 'networkidle' });
       await page.getByRole('heading').first().waitFor();
       await take(page, 'sign-in');

@@ -6,7 +6,7 @@ import { discardUnsavedEdits, hasUnsavedEdits } from './unsaved.ts';
 type Listener = (path: string) => void;
 const listeners = new Set<Listener>();
 
-/** The address of the page that is shown, which differs from the address bar while a confirmation is open. */
+/** The address of the page that is shown. On popstate the address bar has already changed. */
 let shownAddress = currentAddress();
 let confirmLeave: (leave: () => void) => void = (leave) => leave();
 

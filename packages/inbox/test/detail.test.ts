@@ -1,4 +1,4 @@
-// One notification, opened: its text, its data, and what became of it.
+// The detail page of a notification: its text, its data and its delivery status.
 import assert from 'node:assert/strict';
 import { after, suite, type TestContext } from 'node:test';
 import { TestMailServer } from '@tocsin/test-support/smtp-server.ts';
@@ -7,7 +7,7 @@ import type { Locator, Page } from 'playwright-core';
 import { openInbox, type PageOptions, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
-suite('A notification that is opened', () => {
+suite('The detail page of a notification', () => {
   const mail = new TestMailServer({});
   after(() => mail.kill());
   const site = openInbox(async () => {
@@ -29,7 +29,7 @@ suite('A notification that is opened', () => {
       .locator('.inbox-data tbody tr')
       .evaluateAll((all) => all.map((each) => [...each.children].map((cell) => cell.textContent).join(' = ')));
 
-  site.test('with an empty body shows only the table of its data', async (t) => {
+  site.test('shows only the data table if the body is empty', async (t) => {
     await site.post({
       title: 'Table only',
       severity: 'warning',
@@ -39,13 +39,13 @@ suite('A notification that is opened', () => {
     const page = await open(t, 'Table only');
     assert.deepEqual(await rows(page), ['temperature = 21.5', 'unit = C']);
     assert.equal(await page.locator('.inbox-body').count(), 0);
-    // Title, badges and source, time; then the table: nothing stands where a text would be.
+    // Title, badges, source and time, then the table: there is no placeholder for the body.
     const parts = await article(page).evaluate((element) => [...element.children].map((child) => child.className));
     assert.deepEqual(parts.slice(0, 2), ['inbox-detail-head', 'inbox-section']);
     assert.match(await article(page).locator('header').innerText(), /^Table only\s+Warning\s+sensor\s+.*\d{4}/s);
   });
 
-  site.test('with a body and no data shows the body as it was written, with its addresses as links', async (t) => {
+  site.test('shows a body without data verbatim, with its addresses as links', async (t) => {
     await site.post({
       title: 'Body only',
       body: 'First  line\n  <b>second</b>\nhttps://a.example/x. javascript:alert(1)',
@@ -72,7 +72,7 @@ suite('A notification that is opened', () => {
     link: 'see https://b.example/',
   };
 
-  site.test('shows nested data readably, opens and closes it, and gives it as JSON', async (t) => {
+  site.test('shows nested data as rows, expands and collapses it, and copies it as JSON', async (t) => {
     await site.post({ title: 'Nested', body: 'And a text', data: nested });
     const page = await open(t, 'Nested', { permissions: ['clipboard-read', 'clipboard-write'] });
     const all = await rows(page);
@@ -97,7 +97,7 @@ suite('A notification that is opened', () => {
     await expectAccessible(page);
   });
 
-  site.test('shows a message that stands in for the body once', async (t) => {
+  site.test('shows a message that replaces the body only once', async (t) => {
     await site.post({ title: 'Grafana', message: ' Disk is full ', host: 'db-1' });
     const page = await open(t, 'Grafana', { permissions: ['clipboard-read', 'clipboard-write'] });
     assert.equal(await page.locator('.inbox-body').innerText(), 'Disk is full');
@@ -106,7 +106,7 @@ suite('A notification that is opened', () => {
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
     assert.deepEqual(copied, { message: ' Disk is full ', host: 'db-1' });
-    // Shortened, or beside another body, it stays.
+    // It stays in the data if there is another body.
     await site.post({ title: 'Both', body: 'Text', message: 'Another' });
     await page.goto('/');
     await page.getByText('Both', { exact: true }).click();
@@ -114,7 +114,7 @@ suite('A notification that is opened', () => {
     assert.deepEqual(await rows(page), ['message = Another']);
   });
 
-  site.test('fits on a phone, however deep its data and long its words', async (t) => {
+  site.test('fits on a phone with deeply nested data and long words', async (t) => {
     const deep = Array.from({ length: 25 }).reduce<object>((inner) => ({ level: inner }), { end: 'x'.repeat(300) });
     await site.post({
       title: 'L'.repeat(140),
@@ -133,7 +133,7 @@ suite('A notification that is opened', () => {
     await expectAccessible(page);
   });
 
-  site.test('leads to its neighbours, and has a link of its own', async (t) => {
+  site.test('links to its neighbours and has its own address', async (t) => {
     const page = await open(t, 'Body only');
     await page.getByRole('button', { name: 'Newer' }).click();
     await page.getByRole('heading', { name: 'Nested' }).waitFor();
@@ -143,13 +143,13 @@ suite('A notification that is opened', () => {
     await page.getByRole('heading', { name: 'Body only' }).waitFor();
   });
 
-  site.test('that is not there says so', async (t) => {
+  site.test('reports a notification that does not exist', async (t) => {
     const page = await site.newPage(t, { signedIn: true, expectedErrors: /status of 404/ });
     await page.goto('/inbox/01900000-0000-7000-8000-000000000000');
     await page.getByRole('heading', { name: 'Notification not found' }).waitFor();
   });
 
-  site.test('tells what became of it at each target, and tries again when asked', async (t) => {
+  site.test('shows the delivery status of each target and retries on request', async (t) => {
     const ownerId = site.gateway.line.firstRun?.owner ?? '';
     await site.installation.json('owner', 'set', ownerId, '--email', 'ann@example.com', '--email-alerts', 'on');
     mail.faults.rcpt = 451;
@@ -157,7 +157,7 @@ suite('A notification that is opened', () => {
     const page = await open(t, 'Undelivered');
     const delivery = page.locator('.inbox-deliveries > li').filter({ hasText: 'Email · ann@example.com' });
     await delivery.filter({ hasText: /waiting, next attempt (at|shortly)/ }).waitFor();
-    // Without waiting a day for it.
+    // Mark it dead directly instead of waiting for a day.
     await withStore(site.installation.dataDir, async (store) => {
       const [waiting] = await store.listDeliveries({ ownerId, limit: 1 });
       assert.ok(waiting);

@@ -1,4 +1,4 @@
-// The devices page, and what is paired there.
+// The devices page, with real MQTT clients and a push service.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, suite } from 'node:test';
@@ -21,7 +21,7 @@ suite('The devices page', () => {
   });
   after(() => push?.stop());
 
-  /** A browser that rings, as the push service knows it. Whoever came before is gone then. */
+  /** Registers a browser at the push service, which then reports the previous one as gone. */
   async function addBrowser(label: string): Promise<ReceivedPush[]> {
     const owner = await inbox.owner();
     const { body: session } = await owner.get<SessionInfo>('/api/session');
@@ -32,14 +32,14 @@ suite('The devices page', () => {
     return received;
   }
 
-  inbox.test('pairs a device that receives over MQTT with the settings it shows', async (t) => {
+  inbox.test('adds a device that receives over MQTT with the settings it shows', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/devices');
     await addDevice(page, 'Kitchen display');
     const [credentials, plain, webSocket] = await shownSettings(page);
 
-    for (const place of [plain, webSocket]) {
-      const client = await connect(place, credentials);
+    for (const address of [plain, webSocket]) {
+      const client = await connect(address, credentials);
       t.after(() => client.endAsync(true));
       const received = new Promise<[string, Buffer]>((resolve) => {
         client.once('message', (topic, payload) => resolve([topic, payload]));
@@ -53,17 +53,17 @@ suite('The devices page', () => {
     }
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('heading', { name: 'Kitchen display' }).waitFor();
-    // It is noted in the background.
+    // It is recorded in the background.
     const lastSeen = item(page, 'Kitchen display').getByText('Last seen');
-    const look = async (): Promise<number> => {
+    const reload = async (): Promise<number> => {
       await page.reload();
       await item(page, 'Kitchen display').waitFor();
       return lastSeen.count();
     };
-    await eventually('the device was seen', 10_000, look, (count) => count === 1);
+    await eventually('the device was seen', 10_000, reload, (count) => count === 1);
   });
 
-  inbox.test('shows a mosquitto_sub line that prints notifications when pasted', async (t) => {
+  inbox.test('shows a mosquitto_sub command that prints notifications when pasted', async (t) => {
     if (!canRun(t, obstacleIn('sh', ['-c', 'command -v mosquitto_sub']))) return;
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/devices');
@@ -75,7 +75,7 @@ suite('The devices page', () => {
     child.stdout.on('data', (chunk) => {
       output += chunk;
     });
-    // Nothing is kept for it before it has subscribed, and it does not say when that is.
+    // Messages are not queued before it has subscribed, and it does not report when it has.
     const printed = await eventually(
       'a line of mosquitto_sub',
       10_000,
@@ -88,7 +88,7 @@ suite('The devices page', () => {
     assert.match(printed, /"title":"To the terminal"/);
   });
 
-  inbox.test('sends a test and says what became of it; pauses and resumes', async (t) => {
+  inbox.test('sends a test and shows its result; pauses and resumes a device', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 409/ });
     await page.goto('/devices');
     await addDevice(page, 'Siren');
@@ -118,11 +118,11 @@ suite('The devices page', () => {
     await item(page, 'Siren').getByText('Active', { exact: true }).waitFor();
   });
 
-  inbox.test('a new password makes the old one useless; renaming and deleting show at once', async (t) => {
+  inbox.test('revokes the old password with a new one; shows a new name and a deletion immediately', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/devices');
     await addDevice(page, 'Lamp');
-    const [before, place] = await shownSettings(page);
+    const [before, address] = await shownSettings(page);
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'More actions for Lamp' }).click();
     await page.getByRole('button', { name: 'New password: Lamp' }).click();
@@ -130,8 +130,8 @@ suite('The devices page', () => {
     await page.getByRole('heading', { name: 'Connect Lamp' }).waitFor();
     const [after] = await shownSettings(page);
     assert.notEqual(after?.Password, before?.Password);
-    await assert.rejects(connect(place, before), /Not authorized|Bad username or password/i);
-    await (await connect(place, after)).endAsync();
+    await assert.rejects(connect(address, before), /Not authorized|Bad username or password/i);
+    await (await connect(address, after)).endAsync();
 
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Rename: Lamp' }).click();
@@ -143,10 +143,10 @@ suite('The devices page', () => {
     await page.getByRole('button', { name: 'Delete: <b>Desk</b> lamp' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await item(page, '<b>Desk</b> lamp').waitFor({ state: 'detached' });
-    await assert.rejects(connect(place, after), /Not authorized|Bad username or password/i);
+    await assert.rejects(connect(address, after), /Not authorized|Bad username or password/i);
   });
 
-  inbox.test('lists the browsers that ring, tests them, explains one that is gone, and removes it', async (t) => {
+  inbox.test('lists browsers with push, tests them, explains an expired subscription, and removes it', async (t) => {
     await addBrowser('Old phone');
     const received = await addBrowser('New phone');
     const page = await inbox.newPage(t, { signedIn: true });
@@ -165,7 +165,7 @@ suite('The devices page', () => {
     await item(page, 'New phone').waitFor();
   });
 
-  inbox.test('says what is wrong with a name at its field', async (t) => {
+  inbox.test('shows the error of a name at its field', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
     await page.goto('/devices');
     await page.getByRole('button', { name: 'Add a device' }).click();
@@ -196,7 +196,7 @@ suite('The devices page', () => {
 
 type Shown = Record<string, string>;
 
-/** Leaves the dialog with the settings open. */
+/** Adds a device and leaves the dialog with its settings open. */
 async function addDevice(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Add a device' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill(name);
@@ -204,7 +204,7 @@ async function addDevice(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name: `Connect ${name}` }).waitFor();
 }
 
-/** As a person reads them off the dialog: credentials, then one block per address. */
+/** The settings as the dialog shows them: credentials, then one block per address. */
 function shownSettings(page: Page): Promise<Shown[]> {
   return page
     .getByRole('dialog')
@@ -221,18 +221,18 @@ function shownSettings(page: Page): Promise<Shown[]> {
     );
 }
 
-/** Whoever uses the keyboard goes on from there. */
+/** Keyboard users continue from the focused button. */
 async function expectFocus(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).and(page.locator(':focus')).waitFor();
 }
 
-function connect(place: Shown = {}, credentials: Shown = {}): Promise<MqttClient> {
-  const path = place['WebSocket path'];
+function connect(address: Shown = {}, credentials: Shown = {}): Promise<MqttClient> {
+  const path = address['WebSocket path'];
   const [plain, encrypted] = path === undefined ? (['mqtt', 'mqtts'] as const) : (['ws', 'wss'] as const);
   const options: IClientOptions = {
-    protocol: place.Encryption === 'None' ? plain : encrypted,
-    host: place.Host ?? '',
-    port: Number(place.Port),
+    protocol: address.Encryption === 'None' ? plain : encrypted,
+    host: address.Host ?? '',
+    port: Number(address.Port),
     ...(path !== undefined && { path }),
     username: credentials['User name'] ?? '',
     password: credentials.Password ?? '',

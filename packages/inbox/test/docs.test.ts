@@ -1,4 +1,4 @@
-// The page about the API, which anybody can read.
+// The API page, which is public.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { suite } from 'node:test';
@@ -36,12 +36,12 @@ suite('The API page', () => {
       const codes = Object.entries(errors).flatMap(([code, { status, when }]) => [code, String(status), when]);
       for (const word of [...fields, ...headers, ...codes]) assert.ok(shown.includes(word), `${word} is missing`);
       assert.ok(shown.includes('Default: "External Notification"'));
-      // Where callers post to is another listener than the one that serves the page.
+      // The public API has its own listener, separate from the one that serves the page.
       assert.ok(shown.includes(`http://localhost:${new URL(inbox.gateway.api).port}/`));
     },
   );
 
-  inbox.test('sends with a pasted key, shows the answer, and a curl line that does the same', async (t) => {
+  inbox.test('sends with a pasted key, shows the response, and an equivalent curl command', async (t) => {
     const page = await inbox.newPage(t);
     await page.goto('/docs');
     await page.getByRole('textbox', { name: 'Key' }).fill(inbox.gateway.key);
@@ -53,25 +53,27 @@ suite('The API page', () => {
     await page.getByText('Push: off for this request.').waitFor();
     await page.getByText('Status 200').waitFor();
     const expected = { title: `It's a try`, severity: 'warning', dataKeys: ['host'] };
-    const answer = JSON.parse(await page.getByRole('region', { name: 'the response' }).innerText());
-    assert.partialDeepStrictEqual(answer, { ok: true, pushEnabled: false, payloadPreview: expected });
+    const response = JSON.parse(await page.getByRole('region', { name: 'the response' }).innerText());
+    assert.partialDeepStrictEqual(response, { ok: true, pushEnabled: false, payloadPreview: expected });
     const { stdout } = await execute('bash', ['-c', await curl(page)]);
     assert.partialDeepStrictEqual(JSON.parse(stdout), { ok: true, pushEnabled: false, payloadPreview: expected });
   });
 
-  inbox.test('says why a request was refused, and forgets the key with the page', async (t) => {
+  inbox.test('shows why a request was rejected, and discards the key with the page', async (t) => {
     const page = await inbox.newPage(t);
     await page.goto('/docs');
-    await page.getByRole('textbox', { name: 'Key' }).fill('svc_nobody');
+    await page.getByRole('textbox', { name: 'Key' }).fill('svc_unknown');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('The request was rejected (401): Invalid API key.').waitFor();
-    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]));
-    assert.ok(!kept.includes('svc_nobody'));
+    const stored = await page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+    );
+    assert.ok(!stored.includes('svc_unknown'));
     await page.reload();
     assert.equal(await page.getByRole('textbox', { name: 'Key' }).inputValue(), '');
   });
 
-  inbox.test('sends nothing while the data is no JSON object', async (t) => {
+  inbox.test('disables sending while the data is not a JSON object', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/docs');
     await page.getByRole('textbox', { name: 'Data' }).fill('[1]');

@@ -1,4 +1,4 @@
-// Every page at every width, with and without the network: what a person needs is on the screen and not covered.
+// Every page at every width, with and without the network: headings and controls are on the screen and not covered.
 import assert from 'node:assert/strict';
 import { suite, type TestContext } from 'node:test';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
@@ -13,21 +13,21 @@ import {
   expectPageInTheMiddle,
   viewports,
 } from './support/geometry.ts';
-import { controlled } from './support/pushed.ts';
+import { waitForController } from './support/push-messages.ts';
 
 type Connection = 'online' | 'offline' | 'server down';
 type Device = keyof typeof viewports;
 
-/** In a long run each page is opened in each size; in a short one it is opened once, and its window takes two. */
+/** A long run opens each page in each size; a short run opens it once and resizes the window. */
 const groups: Device[][] = isLongRun
   ? (Object.keys(viewports) as Device[]).map((device) => [device])
   : [['a small phone', 'a desktop']];
 
-suite('The pages on the screen', () => {
+suite('The layout of the pages', () => {
   const inbox = openInbox();
 
   for (const sizes of groups) {
-    inbox.test(`can be seen and used on ${sizes.join(', ')}, online and without the network`, async (t) => {
+    inbox.test(`is usable on ${sizes.join(', ')}, online and offline`, async (t) => {
       await inbox.post({ title: 'Disk almost full', body: 'On db-1.', severity: 'warning', data: { used: '91 %' } });
       const viewport = viewports[sizes[0] as Device];
       const page = await inbox.newPage(t, { signedIn: true, viewport, expectedErrors: /ERR_INTERNET_DISCONNECTED/ });
@@ -38,12 +38,12 @@ suite('The pages on the screen', () => {
     });
   }
 
-  inbox.test('show the sign-in page whole, also without the network', async (t) => {
+  inbox.test('shows the whole sign-in page, online and offline', async (t) => {
     for (const sizes of groups) {
       const viewport = viewports[sizes[0] as Device];
       const page = await inbox.newPage(t, { viewport, expectedErrors: /status of 401|ERR_INTERNET_DISCONNECTED/ });
       await page.goto('/');
-      await controlled(page);
+      await waitForController(page);
       const heading = page.getByRole('heading', { name: 'Sign in to Tocsin' });
       await inEach(page, sizes, () => expectOnScreen(heading, 'the heading'));
       await page.context().setOffline(true);
@@ -56,8 +56,8 @@ suite('The pages on the screen', () => {
     }
   });
 
-  // Last: it stops the service.
-  inbox.test('can be seen and used when the server is down', async (t: TestContext) => {
+  // This must be the last test, because it stops the service.
+  inbox.test('is usable while the server is down', async (t: TestContext) => {
     const opened = [];
     for (const sizes of groups) {
       const viewport = viewports[sizes[0] as Device];
@@ -71,15 +71,15 @@ suite('The pages on the screen', () => {
   });
 });
 
-/** Loads the app, so that the service worker and this browser keep what they need; gives the addresses of all pages. */
+/** Loads the app so that the service worker and the offline cache are filled; returns the addresses of all pages. */
 async function loadOnce(page: Page): Promise<string[]> {
   await page.goto('/');
-  await controlled(page);
+  await waitForController(page);
   const row = page.locator('.inbox-row > a').first();
   await row.waitFor();
   const detail = (await row.getAttribute('href')) ?? '';
   assert.match(detail, /^\/inbox\//);
-  return ['/', detail, '/devices', '/keys', '/owners', '/docs', '/settings', '/nowhere'];
+  return ['/', detail, '/devices', '/keys', '/owners', '/docs', '/settings', '/unknown'];
 }
 
 async function expectUsable(page: Page, path: string, connection: Connection, sizes: Device[]): Promise<void> {
@@ -93,13 +93,13 @@ async function expectUsable(page: Page, path: string, connection: Connection, si
     await expectPageInTheMiddle(page);
     await expectAllOnScreen(page.locator('.nav a:visible'), `in the navigation ${where}`);
     await expectNoSidewaysScroll(page);
-    // The last thing on the page is not left behind the bar at its foot.
+    // The bar at the bottom does not cover the last control of the page.
     const last = page.locator('main :is(a, button, input, select):visible').last();
     if (path !== '/') await expectInReach(last, `the last control ${where}`);
   });
 }
 
-/** The window takes each size in turn, the page at its top. */
+/** Resizes the window to each size, with the page scrolled to its top. */
 async function inEach(page: Page, sizes: Device[], expect: (device: Device) => Promise<void>): Promise<void> {
   for (const device of sizes) {
     if (sizes.length > 1) {

@@ -1,10 +1,10 @@
-// Forced colours (high contrast): what colour says is also said by lines.
+// Forced colours (high contrast): borders replace background colours.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { openInbox } from './support/browser.ts';
 
-/** Whether it differs from the page behind it: a background of its own, a border or an outline. */
+/** Whether the element differs from the page: by a background, a border or an outline. */
 function standsOut(locator: Locator, pseudo?: string): Promise<boolean> {
   return locator.evaluate((element, part) => {
     const style = getComputedStyle(element, part);
@@ -27,7 +27,7 @@ suite('High contrast', () => {
   const inbox = openInbox();
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    inbox.test(`shows what is unread, severe, open and current, ${colorScheme}`, async (t) => {
+    inbox.test(`marks unread, severe and open rows and the current page, ${colorScheme}`, async (t) => {
       await inbox.post({ title: 'Calm' });
       await inbox.post({ title: 'Unread and critical', severity: 'critical' });
       const page = await inbox.newPage(t, { signedIn: true, forcedColors: 'active', colorScheme });

@@ -1,4 +1,4 @@
-// Notifications of the largest size, made to be slow, in a real page.
+// Notifications of the maximum size, designed to be slow, in a real page.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
@@ -9,7 +9,7 @@ import { expectInReach } from './support/geometry.ts';
 import { addHistory } from './support/history.ts';
 import { hostileData } from './support/hostile-values.ts';
 
-/** Of each kind one; reading the texts themselves is tested without a browser as well. */
+/** One of each kind; parsing all of them is tested without a browser. */
 const shortRun = [
   'one long word',
   'white space with a word at its end',
@@ -27,21 +27,21 @@ const shortRun = [
 suite('A notification of 240 KB', () => {
   const inbox = openInbox();
 
-  inbox.test('opens at once whatever is in it, folded, and shows more of it when asked', async (t) => {
+  inbox.test('opens immediately with any content, folded, and shows more on request', async (t) => {
     const names = isLongRun ? Object.keys(hostileData) : shortRun;
     const ids = await addHistory(
       inbox,
       names.map((title) => ({ title, data: hostileData[title] as Notification['data'] })),
     );
     const page = await inbox.newPage(t, { signedIn: true });
-    // Generous: it takes a tenth of a second, and took minutes.
+    // A generous limit: it takes about 100 ms, and took minutes before it was fixed.
     page.setDefaultTimeout(15_000);
     await page.goto('/');
     await page.locator('.inbox-row').first().waitFor();
     let slowest = 0;
     for (const [index, name] of names.entries()) {
       const started = Date.now();
-      // As a link within the app does: the list of so large ones comes in many pages.
+      // Navigate like a link of the app, because the list loads such large rows in many pages.
       await page.evaluate((id) => {
         history.pushState(null, '', `/inbox/${id}`);
         dispatchEvent(new PopStateEvent('popstate'));

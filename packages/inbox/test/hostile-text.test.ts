@@ -1,4 +1,4 @@
-// What callers send is read by people in a page with one thread: no value may take longer than the eye notices.
+// Untrusted text is processed on the main thread of the page, so no value may block it.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { dataRows, summarize } from '../src/inbox/data-rows.ts';
@@ -10,7 +10,7 @@ import { linkedCharacters, splitLinks } from '../src/inbox/text-links.ts';
 import { toNotification } from '../src/service-worker/push-message.ts';
 import { hostileData, hostileTexts } from './support/hostile-values.ts';
 
-/** Far above what linear work takes (some 20 ms), and far below what quadratic work does (minutes). */
+/** Far above linear work (about 20 ms) and far below quadratic work (minutes). */
 const limitMs = 20_000;
 
 function expectQuick<T>(what: string, work: () => T): T {
@@ -43,9 +43,9 @@ suite('Hostile text of 240 KB', () => {
       const rows = expectQuick('dataRows', () => dataRows(data as Data, new Set(), 301));
       assert.ok(rows.length <= 301);
       expectQuick('summarize', () => summarize(data as Data));
-      // Every container opened, as somebody who presses each of them does.
+      // Every container expanded.
       const paths = new Set(rows.filter(({ isOpen }) => isOpen === false).map(({ path }) => path));
-      expectQuick('dataRows, opened', () => dataRows(data as Data, paths, 301));
+      expectQuick('dataRows, expanded', () => dataRows(data as Data, paths, 301));
     });
   }
 
@@ -66,15 +66,15 @@ suite('Links in long text', () => {
   const links = (content: string): string[] =>
     splitLinks(content).flatMap(({ text, href }) => (href === null ? [] : [text]));
 
-  test('are found at its beginning, and none is cut short', () => {
+  test('are found near its start, and none is truncated', () => {
     const address = 'https://a.example/some/path';
     assert.deepEqual(links(`${address} ${'x'.repeat(240_000)} ${address}`), [address]);
-    // It begins before the end of what is looked at, and ends behind it.
+    // It starts before the end of the searched range and ends after it.
     assert.deepEqual(links(`${'x'.repeat(linkedCharacters - 12)} ${address}`), []);
     assert.deepEqual(links(`${'x'.repeat(linkedCharacters - 1 - address.length)} ${address}`), [address]);
   });
 
-  test('are not made of an address that is cut', () => {
+  test('are not made from a truncated address', () => {
     const cut = 'See https://a.example/x and https://b.example/pa';
     assert.deepEqual(
       splitLinks(cut, true).flatMap(({ text, href }) => (href === null ? [] : [text])),
@@ -82,13 +82,13 @@ suite('Links in long text', () => {
     );
   });
 
-  test('are not made of addresses that no browser shows whole', () => {
+  test('are not made from very long addresses', () => {
     assert.deepEqual(links(`https://a.example/${'x'.repeat(3000)} https://b.example/`), ['https://b.example/']);
   });
 });
 
 suite('Folded text', () => {
-  test('is cut between characters, never within one', () => {
+  test('is cut between characters, never within a surrogate pair', () => {
     assert.deepEqual(foldText('abc', 3), { shown: 'abc', hidden: 0 });
     assert.deepEqual(foldText('ab😀', 3), { shown: 'ab', hidden: 2 });
     assert.deepEqual(foldText(`a${'\u0301'.repeat(5)}`, 3), { shown: 'a\u0301\u0301', hidden: 3 });

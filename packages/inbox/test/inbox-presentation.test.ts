@@ -1,4 +1,4 @@
-// How the inbox words what it was given: days, links, matches, deliveries.
+// Presentation of the inbox: days, links, matches and delivery status.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { DeliveryEntry } from '@tocsin/contract/console';
@@ -7,14 +7,14 @@ import { describeDelivery } from '../src/inbox/describe-delivery.ts';
 import { highlight } from '../src/inbox/highlight.ts';
 import { splitLinks } from '../src/inbox/text-links.ts';
 
-suite('Days', () => {
+suite('Day groups', () => {
   const labels = (zone: string, now: string, ...times: string[]): string[] =>
     createDayGroups('en-GB', zone)(
       times.map((time) => ({ createdAt: Date.parse(time) })),
       Date.parse(now),
     ).map(({ label, items }) => `${label}: ${items.length}`);
 
-  test('are today, yesterday, a weekday within the week, and then a date', () => {
+  test('are labelled today, yesterday, by weekday within a week, and then by date', () => {
     assert.deepEqual(
       labels(
         'UTC',
@@ -30,13 +30,13 @@ suite('Days', () => {
     );
   });
 
-  test('begin where the reader is', () => {
+  test('follow the time zone', () => {
     const times = ['2026-03-11T22:30:00Z', '2026-03-11T21:30:00Z'];
     assert.deepEqual(labels('UTC', '2026-03-11T23:00:00Z', ...times), ['Today: 2']);
     assert.deepEqual(labels('Europe/Helsinki', '2026-03-11T23:00:00Z', ...times), ['Today: 1', 'Yesterday: 1']);
   });
 
-  test('are counted by the calendar when the clock is changed', () => {
+  test('follow the calendar across a change to daylight saving time', () => {
     // Berlin skips an hour on 29 March 2026: that day has 23 hours.
     assert.deepEqual(labels('Europe/Berlin', '2026-03-29T22:30:00Z', '2026-03-28T23:30:00Z', '2026-03-28T22:30:00Z'), [
       'Yesterday: 1',
@@ -49,14 +49,14 @@ suite('Links', () => {
   const links = (content: string): (string | null)[] =>
     splitLinks(content).flatMap(({ text, href }) => (href === null ? [] : [text]));
 
-  test('are http and https addresses, without what belongs to the sentence', () => {
+  test('are http and https addresses, without the punctuation of the sentence', () => {
     assert.deepEqual(
       links('See https://a.example/x?y=1#z, (http://b.example/(c)) or "https://d.example". Then https://e.example!'),
       ['https://a.example/x?y=1#z', 'http://b.example/(c)', 'https://d.example', 'https://e.example'],
     );
   });
 
-  test('are nothing else', () => {
+  test('are not made from anything else', () => {
     for (const content of [
       'javascript:alert(1)',
       'data:text/html,<script>alert(1)</script>',
@@ -71,11 +71,11 @@ suite('Links', () => {
     }
   });
 
-  test('show the address that opens, also with characters that turn the writing round', () => {
+  test('end at bidi controls, so that the displayed address is the one that opens', () => {
     assert.deepEqual(links('https://a.example/\u202egpj.exe'), ['https://a.example/']);
   });
 
-  test('lose nothing of the text', () => {
+  test('preserve the whole text', () => {
     for (const content of [
       '',
       'no link',
@@ -99,13 +99,13 @@ suite('Matches', () => {
       .map(({ text, isMatch }) => (isMatch ? `[${text}]` : text))
       .join('');
 
-  test('are marked wherever a word occurs, in any case, with or without accents', () => {
+  test('are found ignoring case and accents', () => {
     assert.equal(marked('Backup of Köln, backup of koln', 'BACKUP kol'), '[Backup] of [Köl]n, [backup] of [kol]n');
     assert.equal(marked('Straße 🚲 ﬁle', 'strasse file'), '[Straße] 🚲 [ﬁle]');
     assert.equal(marked('Ko\u0308ln', 'oln'), 'K[o\u0308ln]');
   });
 
-  test('leave the text as it is', () => {
+  test('preserve the whole text', () => {
     assert.equal(marked('<b>.*</b>', '.*'), '<b>[.*]</b>');
     assert.equal(marked('a', ''), 'a');
     assert.equal(marked('', 'a'), '');
@@ -113,8 +113,8 @@ suite('Matches', () => {
   });
 });
 
-suite('Deliveries', () => {
-  const words = (delivery: Partial<DeliveryEntry>): string => {
+suite('Delivery status', () => {
+  const describe = (delivery: Partial<DeliveryEntry>): string => {
     const entry: DeliveryEntry = {
       channel: 'mqtt',
       target: 'd1',
@@ -130,36 +130,36 @@ suite('Deliveries', () => {
     return `${target}: ${outcome}${canRetry ? ' [retry]' : ''}`;
   };
 
-  test('are told in words, with what was tried and why it failed', () => {
-    assert.equal(words({ channel: 'push', name: 'Pixel 8' }), 'Push · Pixel 8: sent');
+  test('shows state, retries and error', () => {
+    assert.equal(describe({ channel: 'push', name: 'Pixel 8' }), 'Push · Pixel 8: sent');
     assert.equal(
-      words({ channel: 'push', name: 'Pixel 8', retries: 1, error: 'busy' }),
+      describe({ channel: 'push', name: 'Pixel 8', retries: 1, error: 'busy' }),
       'Push · Pixel 8: sent after 1 retry',
     );
     assert.equal(
-      words({
+      describe({
         channel: 'email',
         name: null,
         state: 'waiting',
         retries: 2,
         nextAt: 2000,
-        error: 'mail server unreachable',
+        error: 'connection refused',
       }),
-      'Email: retried 2 times, next attempt at 14:05: mail server unreachable [retry]',
+      'Email: retried 2 times, next attempt at 14:05: connection refused [retry]',
     );
     assert.equal(
-      words({ state: 'waiting', nextAt: 900, error: 'refused' }),
+      describe({ state: 'waiting', nextAt: 900, error: 'refused' }),
       'MQTT · Kitchen: waiting, next attempt shortly: refused [retry]',
     );
     assert.equal(
-      words({ state: 'dead', retries: 9, error: 'timed out' }),
+      describe({ state: 'dead', retries: 9, error: 'timed out' }),
       'MQTT · Kitchen: failed permanently after 9 retries: timed out [retry]',
     );
-    assert.equal(words({ state: 'gone', name: null }), 'MQTT · no longer registered: the target no longer exists');
-    assert.equal(words({ state: 'rejected', error: 'too large' }), 'MQTT · Kitchen: rejected: too large');
-    assert.equal(words({ state: 'sending' }), 'MQTT · Kitchen: sending');
-    assert.equal(words({ state: 'sent' }), 'MQTT · Kitchen: accepted by the broker');
-    assert.equal(words({ state: 'queued' }), 'MQTT · Kitchen: queued, not yet acknowledged by the device');
-    assert.equal(words({ state: 'delivered', endedAt: 900 }), 'MQTT · Kitchen: delivered at 14:05');
+    assert.equal(describe({ state: 'gone', name: null }), 'MQTT · no longer registered: the target no longer exists');
+    assert.equal(describe({ state: 'rejected', error: 'too large' }), 'MQTT · Kitchen: rejected: too large');
+    assert.equal(describe({ state: 'sending' }), 'MQTT · Kitchen: sending');
+    assert.equal(describe({ state: 'sent' }), 'MQTT · Kitchen: accepted by the broker');
+    assert.equal(describe({ state: 'queued' }), 'MQTT · Kitchen: queued, not yet acknowledged by the device');
+    assert.equal(describe({ state: 'delivered', endedAt: 900 }), 'MQTT · Kitchen: delivered at 14:05');
   });
 });

@@ -1,4 +1,4 @@
-// The list, in a real browser in front of the running service.
+// The list of notifications, in a real browser against the running service.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,7 +12,7 @@ import { addHistory } from './support/history.ts';
 suite('The inbox', () => {
   const site = openInbox();
 
-  /** Opened, and told of what happens from then on. */
+  /** Opens the page and waits for its stream of live events. */
   async function open(t: TestContext, path = '/', options: PageOptions = {}): Promise<Page> {
     const page = await site.newPage(t, { signedIn: true, ...options });
     const live = page.waitForResponse(/\/api\/events/);
@@ -33,7 +33,7 @@ suite('The inbox', () => {
       (all) => all.join() === expected,
     );
 
-  site.test('tells somebody who has nothing yet how to begin', async (t) => {
+  site.test('explains the first steps while it is empty', async (t) => {
     const page = await open(t);
     await page.getByRole('heading', { name: 'No notifications yet' }).waitFor();
     assert.match(
@@ -56,7 +56,7 @@ suite('The inbox', () => {
       category: 'task',
     });
     await row(page, 'Pump stopped').waitFor({ timeout: 5000 });
-    t.diagnostic(`it was there ${Math.round(performance.now() - postedAt)} ms after the POST began`);
+    t.diagnostic(`shown ${Math.round(performance.now() - postedAt)} ms after the POST started`);
     const words = (await row(page, 'Pump stopped').innerText()).split(/\s*\n\s*/);
     assert.deepEqual(
       words.filter((word) => !/^\d\d?:\d\d/.test(word)),
@@ -68,13 +68,13 @@ suite('The inbox', () => {
     assert.match(await elsewhere.title(), /1/);
   });
 
-  site.test('shows fields in the place of a text that is empty', async (t) => {
+  site.test('shows the number of fields if the body is empty', async (t) => {
     await site.post({ title: 'Only data', data: { a: 1, b: { c: 2 } } });
     const page = await open(t);
     assert.match(await row(page, 'Only data').innerText(), /2 fields/);
   });
 
-  site.test('marks what is opened as read, and as unread again', async (t) => {
+  site.test('marks opened notifications as read, and as unread again', async (t) => {
     const page = await open(t);
     await count(page, '2 unread');
     await row(page, 'Pump stopped').click();
@@ -87,7 +87,7 @@ suite('The inbox', () => {
     await count(page, '1 unread');
   });
 
-  site.test('deletes with a way back, also in another tab', async (t) => {
+  site.test('deletes a notification and undoes it, in all tabs', async (t) => {
     const [page, other] = [await open(t), await open(t)];
     await row(other, 'Only data').waitFor();
     await row(page, 'Only data').click();
@@ -99,7 +99,7 @@ suite('The inbox', () => {
     await row(other, 'Only data').waitFor();
   });
 
-  site.test('marks everything as read, which holds in another tab too', async (t) => {
+  site.test('marks everything as read, in all tabs', async (t) => {
     await site.post({ title: 'One more' });
     const [page, other] = [await open(t), await open(t)];
     await badge(other).waitFor();
@@ -144,7 +144,7 @@ suite('The inbox', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const isSearching = () => page.evaluate(() => document.activeElement?.getAttribute('type') === 'search');
-    // The shortcuts work again a moment after the dialog is gone.
+    // The shortcuts are active again shortly after the dialog was closed.
     const search = async () => {
       if (!(await isSearching())) await page.keyboard.press('/');
       return isSearching();
@@ -152,10 +152,10 @@ suite('The inbox', () => {
     await eventually('the search box has the focus', 10_000, search, Boolean);
     await page.getByRole('searchbox').fill('');
     await page.keyboard.type('jzu#');
-    assert.equal(await page.getByRole('searchbox').inputValue(), 'jzu#', 'typing is typing');
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'jzu#', 'shortcuts are off in the search box');
   });
 
-  site.test('loads further back as the reader scrolls, and says what is damaged', async (t) => {
+  site.test('loads older notifications while scrolling, and reports damaged ones', async (t) => {
     const old = Date.now() - 3 * 24 * 3600 * 1000;
     const ids = await addHistory(
       site,
@@ -180,7 +180,7 @@ suite('The inbox', () => {
     assert.match(days[1] ?? '', /day$/);
   });
 
-  site.test('does not move what somebody reads further down when something arrives', async (t) => {
+  site.test('does not move the scrolled list when a notification arrives', async (t) => {
     const page = await open(t);
     await row(page, 'Old 90').waitFor();
     const scroller = page.locator('.inbox-scroller');
@@ -198,7 +198,7 @@ suite('The inbox', () => {
     assert.equal((await titles(page))[0], 'While away');
   });
 
-  site.test('fits on a phone, and is accessible in the dark', async (t) => {
+  site.test('fits on a phone and is accessible in the dark theme', async (t) => {
     const page = await open(t, '/', { viewport: phone, colorScheme: 'dark', hasTouch: true });
     await row(page, 'While away').waitFor();
     await expectNoSidewaysScroll(page);
@@ -212,10 +212,10 @@ suite('The inbox', () => {
     await page.getByRole('heading', { name: 'While away' }).waitFor();
   });
 
-  site.test('shows the last items offline, and takes back what it cannot do', async (t) => {
+  site.test('shows the last items offline, and rolls back actions that fail', async (t) => {
     const page = await open(t, '/', { expectedErrors: /ERR_INTERNET_DISCONNECTED/ });
     await row(page, 'While away').waitFor();
-    // Whatever serves the page offline has to be there first.
+    // The service worker must be ready to serve the page offline.
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
     await page.context().setOffline(true);
     await page.getByText('Showing the last loaded data').waitFor();
@@ -254,7 +254,7 @@ suite('The inbox', () => {
       await badge(page).waitFor({ state: 'detached' });
       await badge(other).waitFor({ state: 'detached' });
       await undo();
-      // What was undone is not said any more.
+      // The toast of the undone action disappears.
       await toast.waitFor({ state: 'detached', timeout: 5000 });
       await page.locator('.toast', { hasText: 'Unread marks restored' }).waitFor();
       await isUnread(other, 'Undo one').waitFor();
@@ -267,17 +267,17 @@ suite('The inbox', () => {
     await badge(page).waitFor();
   });
 
-  site.test('takes the message of a deletion away when it is undone with z', async (t) => {
-    await site.post({ title: 'Gone for a moment' });
+  site.test('dismisses the toast of a deletion that is undone with z', async (t) => {
+    await site.post({ title: 'Deleted by mistake' });
     const page = await open(t);
-    await row(page, 'Gone for a moment').click();
+    await row(page, 'Deleted by mistake').click();
     await page.keyboard.press('#');
-    const toast = page.locator('.toast', { hasText: 'Deleted: Gone for a moment' });
+    const toast = page.locator('.toast', { hasText: 'Deleted: Deleted by mistake' });
     await toast.waitFor();
     await page.keyboard.press('z');
     await toast.waitFor({ state: 'detached', timeout: 5000 });
     await page.locator('.toast', { hasText: 'Restored' }).waitFor();
-    await row(page, 'Gone for a moment').waitFor();
+    await row(page, 'Deleted by mistake').waitFor();
   });
 });
 

@@ -1,11 +1,11 @@
-// The app on a phone: small at first sight, installable, and there without the network.
+// The app on a phone: small first load, installable, usable offline.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
 import { openInbox, phone } from './support/browser.ts';
 import { expectNoSidewaysScroll } from './support/expectations.ts';
-import { controlled } from './support/pushed.ts';
+import { waitForController } from './support/push-messages.ts';
 import { serveVersions } from './support/serve-versions.ts';
 
 interface Icon {
@@ -17,7 +17,7 @@ interface Icon {
 
 const firstLoadBytes = 100 * 1024;
 
-/** What came over the wire for everything that the page loads, headers included. */
+/** Bytes received for everything that the page loads, including headers. */
 async function bytesOf(page: Page, path: string): Promise<number> {
   const session = await page.context().newCDPSession(page);
   let bytes = 0;
@@ -34,16 +34,16 @@ async function bytesOf(page: Page, path: string): Promise<number> {
 suite('The app on a phone', () => {
   const inbox = openInbox();
 
-  inbox.test('is there with less than 100 KiB, signed in or not', async (t) => {
-    const stranger = await bytesOf(await inbox.newPage(t), '/sign-in');
+  inbox.test('loads with less than 100 KiB, signed in or not', async (t) => {
+    const signedOut = await bytesOf(await inbox.newPage(t), '/sign-in');
     const owner = await bytesOf(await inbox.newPage(t, { signedIn: true }), '/');
-    t.diagnostic(`sign-in ${Math.round(stranger / 1024)} KiB, inbox ${Math.round(owner / 1024)} KiB`);
-    assert.ok(stranger > 1000 && stranger < firstLoadBytes, `the sign-in page takes ${stranger} bytes`);
+    t.diagnostic(`sign-in ${Math.round(signedOut / 1024)} KiB, inbox ${Math.round(owner / 1024)} KiB`);
+    assert.ok(signedOut > 1000 && signedOut < firstLoadBytes, `the sign-in page takes ${signedOut} bytes`);
     assert.ok(owner > 1000 && owner < firstLoadBytes, `the inbox takes ${owner} bytes`);
   });
 
   inbox.test(
-    'can be installed: the browser finds nothing wrong with its manifest, and its icons are what it says',
+    'is installable: its manifest has no errors, and its icons have the declared types and sizes',
     async (t) => {
       const page = await inbox.newPage(t, { signedIn: true });
       await page.goto('/');
@@ -58,7 +58,7 @@ suite('The app on a phone', () => {
         const response = await page.request.get(src);
         assert.equal(response.headers()['content-type'], type, src);
         if (type !== 'image/png') continue;
-        // Width and height stand in the first chunk of a PNG.
+        // Width and height are in the first chunk of a PNG.
         const png = await response.body();
         assert.equal(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`, sizes, src);
       }
@@ -66,66 +66,66 @@ suite('The app on a phone', () => {
     },
   );
 
-  inbox.test('without the network it opens with what was there last, and says so', async (t) => {
-    await inbox.post({ title: 'Seen before the tunnel', body: 'All is well.', severity: 'warning' });
+  inbox.test('opens offline with the last items and a banner', async (t) => {
+    await inbox.post({ title: 'Seen before going offline', body: 'All is well.', severity: 'warning' });
     const page = await inbox.newPage(t, {
       signedIn: true,
       viewport: phone,
       expectedErrors: /ERR_INTERNET_DISCONNECTED/,
     });
     await page.goto('/');
-    await controlled(page);
-    await page.getByText('Seen before the tunnel').first().waitFor();
+    await waitForController(page);
+    await page.getByText('Seen before going offline').first().waitFor();
     await page.context().setOffline(true);
     for (const path of ['/', '/settings', '/']) {
       await page.goto(path);
       await page.getByRole('navigation', { name: 'Main' }).waitFor();
     }
-    await page.getByText('Seen before the tunnel').first().waitFor();
+    await page.getByText('Seen before going offline').first().waitFor();
     await page.getByText('cannot be reached').first().waitFor();
     await expectNoSidewaysScroll(page);
     await page.context().setOffline(false);
     await page.goto('/');
-    await inbox.post({ title: 'Back in the light' });
-    await page.getByText('Back in the light').first().waitFor();
+    await inbox.post({ title: 'Back online' });
+    await page.getByText('Back online').first().waitFor();
   });
 
-  inbox.test('keeps the files of the app and nothing that the API says', async (t) => {
+  inbox.test('caches the files of the app and no response of the API', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/');
-    await controlled(page);
+    await waitForController(page);
     await page.goto('/settings');
-    const kept = await page.evaluate(async () => {
+    const cached = await page.evaluate(async () => {
       const names = await caches.keys();
-      const caught = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
-      return { names, paths: caught.flat().map(({ url }) => new URL(url).pathname) };
+      const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+      return { names, paths: requests.flat().map(({ url }) => new URL(url).pathname) };
     });
-    assert.equal(kept.names.length, 1);
-    assert.ok(kept.paths.includes('/index.html'));
+    assert.equal(cached.names.length, 1);
+    assert.ok(cached.paths.includes('/index.html'));
     assert.ok(
-      kept.paths.some((path) => /^\/assets\/settings-page-.*\.js$/.test(path)),
-      kept.paths.join(' '),
+      cached.paths.some((path) => /^\/assets\/settings-page-.*\.js$/.test(path)),
+      cached.paths.join(' '),
     );
     assert.deepEqual(
-      kept.paths.filter((path) => path.startsWith('/api') || path === '/sw.js'),
+      cached.paths.filter((path) => path.startsWith('/api') || path === '/sw.js'),
       [],
     );
   });
 
-  inbox.test('forgets what it kept of the owner who signs out', async (t) => {
+  inbox.test('deletes the offline data of an owner who signs out', async (t) => {
     const owner = await inbox.signIn(inbox.gateway.line.firstRun?.owner ?? '');
-    await inbox.post({ title: 'For one pair of eyes' });
+    await inbox.post({ title: 'Private note' });
     const page = await inbox.newPage(t, { signedIn: owner, expectedErrors: /status of 401|ERR_INTERNET_DISCONNECTED/ });
     await page.goto('/');
-    await controlled(page);
-    await page.getByText('For one pair of eyes').first().waitFor();
+    await waitForController(page);
+    await page.getByText('Private note').first().waitFor();
     await page.goto('/settings');
     await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
     await page.waitForFunction(() => document.querySelector('nav[aria-label="Main"]') === null);
     await page.context().setOffline(true);
     await page.goto('/');
     await page.getByText('cannot be reached').first().waitFor();
-    assert.equal(await page.getByText('For one pair of eyes').count(), 0);
+    assert.equal(await page.getByText('Private note').count(), 0);
     const values = await page.evaluate(async () => {
       const request = indexedDB.open('tocsin', 1);
       await new Promise((resolve) => Object.assign(request, { onsuccess: resolve }));
@@ -133,10 +133,10 @@ suite('The app on a phone', () => {
       await new Promise((resolve) => Object.assign(all, { onsuccess: resolve }));
       return JSON.stringify([all.result, { ...localStorage }]);
     });
-    assert.doesNotMatch(values, /For one pair of eyes/);
+    assert.doesNotMatch(values, /Private note/);
   });
 
-  inbox.test('a new version is there at the next load, at once and only once, and offline from then on', async (t) => {
+  inbox.test('shows a new version on the next load, without a second reload, and offline from then on', async (t) => {
     const site = await serveVersions();
     t.after(() => site.stop());
     const page = await inbox.newPage(t, {
@@ -145,7 +145,7 @@ suite('The app on a phone', () => {
     });
     const version = (): Promise<string | null> => page.locator('meta[name=version]').getAttribute('content');
     await page.goto(site.origin);
-    await controlled(page);
+    await waitForController(page);
     let loads = 0;
     page.on('load', () => {
       loads += 1;
@@ -154,8 +154,8 @@ suite('The app on a phone', () => {
       await site.release(next);
       await page.goto(site.origin);
       assert.equal(await version(), next);
-      const keptVersions = (): Promise<string[]> => page.evaluate(() => caches.keys());
-      await eventually('the old versions are gone', 20_000, keptVersions, (names) => {
+      const cachedVersions = (): Promise<string[]> => page.evaluate(() => caches.keys());
+      await eventually('the old versions are deleted', 20_000, cachedVersions, (names) => {
         return names.some((name) => name.endsWith(`-${next}`)) && names.length <= 2;
       });
     }

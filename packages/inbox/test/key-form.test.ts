@@ -4,8 +4,8 @@ import { emptyKeyForm, findInvalidDomain, readKeyForm } from '../src/pages/keys/
 
 const day = 24 * 60 * 60 * 1000;
 
-suite('The form of a new key', () => {
-  test('what is left empty asks for nothing', () => {
+suite('The form for a new key', () => {
+  test('omits restrictions whose fields are empty', () => {
     assert.deepEqual(readKeyForm(emptyKeyForm, 0), {
       type: 'public_client',
       label: null,
@@ -16,7 +16,7 @@ suite('The form of a new key', () => {
     });
   });
 
-  test('domains may stand on lines or between commas; rate and days are put together', () => {
+  test('accepts domains on lines or separated by commas or semicolons; combines rate and unit, and converts days to a time', () => {
     const form = {
       ...emptyKeyForm,
       domains: ' a.example,\n*.b.example ;c.example',
@@ -28,14 +28,14 @@ suite('The form of a new key', () => {
     assert.deepEqual([rateLimit, expiresAt], ['5/m', 1000 + 30 * day]);
   });
 
-  test('an entry that is no domain is named', () => {
+  test('finds the first entry that is not a domain', () => {
     assert.equal(findInvalidDomain(emptyKeyForm), null);
     assert.equal(findInvalidDomain({ ...emptyKeyForm, domains: 'a.example\nhttps://b.example/, *.c.example' }), null);
     assert.equal(findInvalidDomain({ ...emptyKeyForm, domains: 'a.example\nnot a domain!!' }), 'not a domain!!');
     assert.equal(findInvalidDomain({ ...emptyKeyForm, domains: 'example' }), 'example');
   });
 
-  test('a date that is missing is never taken for "never"', () => {
+  test('does not treat a missing date as "never"', () => {
     assert.equal(readKeyForm({ ...emptyKeyForm, expiry: 'date' }, 0).expiresAt, 0);
   });
 });

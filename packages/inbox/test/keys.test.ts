@@ -1,4 +1,4 @@
-// The keys page, and what is made there.
+// The keys page, and requests with the keys that it creates.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { suite } from 'node:test';
@@ -14,23 +14,23 @@ const execute = promisify(execFile);
 suite('The keys page', () => {
   const inbox = openInbox();
 
-  /** Runs what the page shows, as it stands. */
-  async function paste(line: string): Promise<{ ok: boolean; code?: string }> {
-    const { stdout } = await execute('bash', ['-c', line]);
+  /** Runs a command exactly as the page shows it. */
+  async function paste(command: string): Promise<{ ok: boolean; code?: string }> {
+    const { stdout } = await execute('bash', ['-c', command]);
     return JSON.parse(stdout);
   }
 
-  inbox.test('makes a key whose curl line works when pasted, and revokes it', async (t) => {
+  inbox.test('creates a key whose curl command works when pasted, and revokes it', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/keys');
     await openForm(page);
     await page.getByRole('textbox', { name: 'Label' }).fill(`Ann's "backup" $HOME`);
     await create(page);
-    const line = await snippet(page).innerText();
+    const command = await snippet(page).innerText();
     const key = await shownKey(page);
     assert.match(key, /^svc_/);
-    assert.ok(line.includes(key));
-    assert.equal((await paste(line)).ok, true);
+    assert.ok(command.includes(key));
+    assert.equal((await paste(command)).ok, true);
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: /^Inbox/ }).click();
     await page.getByText('Hello from curl').first().waitFor();
@@ -43,33 +43,30 @@ suite('The keys page', () => {
     await page.getByText('1 revoked key').click();
     await item(page, `Ann's "backup" $HOME`).getByText('Revoked').waitFor();
     const send = () => notify({ api: inbox.gateway.api, key }, { title: 'Too late' });
-    await eventually('the key is refused', 1500, send, ({ status }) => status === 401);
+    await eventually('the key is rejected', 1500, send, ({ status }) => status === 401);
   });
 
-  inbox.test(
-    'a key that requires a signature gets a curl line that signs, and a test that is signed too',
-    async (t) => {
-      const page = await inbox.newPage(t, { signedIn: true });
-      await page.goto('/keys');
-      await openForm(page);
-      await page.getByRole('textbox', { name: 'Label' }).fill('Signed');
-      await page.getByRole('switch', { name: /Require a signature/ }).check();
-      await page.getByRole('combobox', { name: 'Expires' }).selectOption('90');
-      await page.getByRole('spinbutton', { name: 'Rate limit' }).fill('100');
-      await create(page);
-      assert.equal((await paste(await snippet(page).innerText())).ok, true);
-      const unsigned = await notify({ api: inbox.gateway.api, key: await shownKey(page) }, { title: 'Unsigned' });
-      assert.equal(unsigned.body.code, 'invalid_signature');
+  inbox.test('shows a signing curl command for a key that requires a signature, and signs its test', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.goto('/keys');
+    await openForm(page);
+    await page.getByRole('textbox', { name: 'Label' }).fill('Signed');
+    await page.getByRole('switch', { name: /Require a signature/ }).check();
+    await page.getByRole('combobox', { name: 'Expires' }).selectOption('90');
+    await page.getByRole('spinbutton', { name: 'Rate limit' }).fill('100');
+    await create(page);
+    assert.equal((await paste(await snippet(page).innerText())).ok, true);
+    const unsigned = await notify({ api: inbox.gateway.api, key: await shownKey(page) }, { title: 'Unsigned' });
+    assert.equal(unsigned.body.code, 'invalid_signature');
 
-      await page.getByRole('button', { name: 'Send a test' }).click();
-      await page.getByText('The key works: the notification was accepted.').waitFor();
-      await page.getByText('MQTT: published to one device.').waitFor();
-      await page.getByRole('button', { name: 'Done' }).click();
-      for (const fact of ['Signed requests only', 'At most 100 per minute', /^Public client .* Expires/]) {
-        await item(page, 'Signed').getByText(fact).waitFor();
-      }
-    },
-  );
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('The key works: the notification was accepted.').waitFor();
+    await page.getByText('MQTT: published to one device.').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    for (const fact of ['Signed requests only', 'At most 100 per minute', /^Public client .* Expires/]) {
+      await item(page, 'Signed').getByText(fact).waitFor();
+    }
+  });
 
   inbox.test('keeps a new key on the screen until it is acknowledged', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
@@ -88,7 +85,7 @@ suite('The keys page', () => {
       await ask.waitFor({ state: 'detached' });
       assert.equal(await shownKey(page), key);
     }
-    // A browser closes a dialog at the second Escape in a row, whatever the page says.
+    // Browsers close a dialog on the second Escape in a row, even if the event is cancelled.
     for (let press = 0; press < 6; press += 1) await page.keyboard.press('Escape');
     assert.equal(await shownKey(page), key);
     if ((await ask.count()) === 0) await page.keyboard.press('Escape');
@@ -97,7 +94,7 @@ suite('The keys page', () => {
     assert.equal(await page.getByText(key).count(), 0);
   });
 
-  inbox.test('refuses what is not a domain, before anything is sent', async (t) => {
+  inbox.test('rejects entries that are not domains before sending the form', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/keys');
     await openForm(page);
@@ -115,8 +112,8 @@ suite('The keys page', () => {
     assert.deepEqual(body.keys.find(({ label }) => label === 'Nonsense')?.allowedDomains, ['good.example']);
   });
 
-  inbox.test('a key for other domains says why this page may not use it', async (t) => {
-    // Pages of localhost may use every key. A name below it is another one, and leads to this machine as well.
+  inbox.test('explains why this page cannot use a key for other domains', async (t) => {
+    // Pages on localhost may use every key. A subdomain is another origin, and also resolves to this machine.
     const elsewhere = inbox.origin.replace('localhost', 'inbox.localhost');
     const { port } = new URL(inbox.gateway.api);
     const page = await inbox.newPage(t, {
@@ -139,7 +136,7 @@ suite('The keys page', () => {
     await item(page, 'For the shop').getByText('Only pages on example.com, *.shop.example').waitFor();
   });
 
-  inbox.test('shows what is wrong at the field', async (t) => {
+  inbox.test('shows errors at their fields', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
     await page.goto('/keys');
     await openForm(page);
@@ -176,7 +173,7 @@ function openForm(page: Page): Promise<void> {
   return page.getByRole('button', { name: 'Create a key' }).click();
 }
 
-/** Leaves the dialog with the new key open. */
+/** Creates the key and leaves its dialog open. */
 async function create(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { name: 'Your new key' }).waitFor();

@@ -1,11 +1,11 @@
-// The first seconds, on a network that takes them.
+// The start of the app on a slow network.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import type { Page, Request } from 'playwright-core';
 import { openInbox } from './support/browser.ts';
 import { expectOnScreen, viewports } from './support/geometry.ts';
 
-/** Of GET /api/notifications, whatever it asks for. */
+/** Collects the query strings of GET /api/notifications. */
 function listRequests(page: Page): string[] {
   const seen: string[] = [];
   page.on('request', (request: Request) => {
@@ -18,7 +18,7 @@ function listRequests(page: Page): string[] {
 suite('The app while it loads', () => {
   const inbox = openInbox();
 
-  inbox.test('shows itself before any script has arrived, at every size and in both themes', async (t) => {
+  inbox.test('shows the splash before any script has loaded, at every size and in both themes', async (t) => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await inbox.newPage(t, { signedIn: true, colorScheme });
       await page.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'serviceWorker'));
@@ -30,7 +30,7 @@ suite('The app while it loads', () => {
       await page.goto('/', { waitUntil: 'commit' });
       const splash = page.locator('.splash');
       await splash.getByText('Tocsin').waitFor();
-      // No script has run: a page that takes another size looks as one that was opened in it.
+      // Resizing is equivalent to opening the page in that size, because no script has run yet.
       for (const viewport of Object.values(viewports)) {
         await page.setViewportSize(viewport);
         await expectOnScreen(splash.locator('strong'), 'the name');
@@ -43,7 +43,7 @@ suite('The app while it loads', () => {
     }
   });
 
-  inbox.test('reads the list once on a slow network, and misses nothing that comes meanwhile', async (t) => {
+  inbox.test('loads the list once on a slow network, and misses no notification that arrives meanwhile', async (t) => {
     await inbox.post({ title: 'There before' });
     const page = await inbox.newPage(t, { signedIn: true });
     await page.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, 'serviceWorker'));
@@ -52,7 +52,7 @@ suite('The app while it loads', () => {
     const slow = { offline: false, latency: 400, downloadThroughput: 30_000, uploadThroughput: 30_000 };
     await session.send('Network.emulateNetworkConditions', slow);
     const lists = listRequests(page);
-    // The list has been read, and the stream of events has not begun.
+    // The list has been loaded, and the event stream is not open yet.
     await page.route('**/api/events*', async (route) => {
       await inbox.post({ title: 'Between list and stream' });
       await route.continue();
@@ -65,7 +65,7 @@ suite('The app while it loads', () => {
     assert.deepEqual(lists, ['?limit=50']);
   });
 
-  inbox.test('reads the list once wherever it is opened', async (t) => {
+  inbox.test('loads the list once on every page', async (t) => {
     await inbox.post({ title: 'Unread' });
     for (const path of ['/?unread=1', '/devices', '/settings']) {
       const page = await inbox.newPage(t, { signedIn: true });
@@ -76,7 +76,7 @@ suite('The app while it loads', () => {
       await page.waitForFunction(() => document.title.startsWith('('));
       const title = await page.title();
       await inbox.post({ title: `After ${path}` });
-      // The stream counts it; a list that was asked for when the stream began would have come before.
+      // The stream updates the count; a list request at the start of the stream would have finished before that.
       await page.waitForFunction((before) => document.title !== before, title);
       assert.equal(lists.length, 1, `${path}: ${lists.join(' ')}`);
     }

@@ -5,8 +5,8 @@ import { mosquittoCommand, qrText, readConnections } from '../src/pages/devices/
 const device = { username: 'dev_1', password: "it's", topic: 'tocsin/own_1/dev_1/notifications' };
 const settings = (...urls: string[]) => ({ ...device, urls });
 
-suite('MQTT settings as people paste them', () => {
-  test('host, port, encryption and path are read off the address', () => {
+suite('MQTT settings for copying', () => {
+  test('have host, port, encryption and path of the address', () => {
     const urls = [
       'mqtt://broker.example',
       'mqtts://[2001:db8::1]',
@@ -24,17 +24,17 @@ suite('MQTT settings as people paste them', () => {
     );
   });
 
-  test('the command line verifies the certificate of an encrypted address, and quotes what it is given', () => {
+  test('include a command that verifies certificates and quotes its arguments', () => {
     const line = mosquittoCommand(settings('wss://example.com/mqtt', 'mqtts://broker.example:8884'));
     assert.match(line ?? '', /-h 'broker\.example' -p 8884 --tls-use-os-certs/);
     assert.match(line ?? '', /-P 'it'\\''s'/);
   });
 
-  test('there is no command line where there is WebSocket alone', () => {
+  test('include no command if the broker supports only WebSocket', () => {
     assert.equal(mosquittoCommand(settings('wss://example.com/mqtt')), null);
   });
 
-  test('the QR code holds an address with everything in it, or JSON where the path is taken', () => {
+  test('include a QR code with a complete address, or with JSON for WebSocket', () => {
     const topic = device.topic;
     assert.equal(qrText(settings('mqtt://[::1]:1883')), `mqtt://dev_1:it's@[::1]:1883/${topic}`);
     assert.deepEqual(JSON.parse(qrText(settings('wss://example.com/mqtt'))), {

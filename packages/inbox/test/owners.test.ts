@@ -1,4 +1,4 @@
-// The operator's page.
+// The owners page of operators.
 import assert from 'node:assert/strict';
 import { after, suite } from 'node:test';
 import type { OwnerOverview } from '@tocsin/contract/console';
@@ -17,39 +17,36 @@ suite('The owners page', () => {
   });
   after(() => mailServer?.kill());
 
-  inbox.test(
-    'asks an operator whose passkeys verify nobody for one that does, there and in the settings',
-    async (t) => {
-      const { id = '' } = await inbox.installation.json('owner', 'create', '--name', 'Dora');
-      const dora = await inbox.signIn(id);
-      const authenticator = new SoftwareAuthenticator(inbox.origin);
-      const register = async (name: string): Promise<void> => {
-        const { body } = await dora.post<Parameters<typeof authenticator.create>[0]>('/api/passkeys/options');
-        const { status } = await dora.post('/api/passkeys', { name, credential: authenticator.create(body) });
-        assert.equal(status, 201);
-      };
-      authenticator.verifiesUser = false;
-      await register('Security key');
-      await inbox.installation.json('owner', 'set', id, '--role', 'operator');
+  inbox.test('asks an operator without a user-verifying passkey to add one, here and in the settings', async (t) => {
+    const { id = '' } = await inbox.installation.json('owner', 'create', '--name', 'Dora');
+    const dora = await inbox.signIn(id);
+    const authenticator = new SoftwareAuthenticator(inbox.origin);
+    const register = async (name: string): Promise<void> => {
+      const { body } = await dora.post<Parameters<typeof authenticator.create>[0]>('/api/passkeys/options');
+      const { status } = await dora.post('/api/passkeys', { name, credential: authenticator.create(body) });
+      assert.equal(status, 201);
+    };
+    authenticator.verifiesUser = false;
+    await register('Security key');
+    await inbox.installation.json('owner', 'set', id, '--role', 'operator');
 
-      const page = await inbox.newPage(t, { signedIn: dora });
-      const notice = page.getByText('Operators need a passkey that asks for a PIN');
-      for (const path of ['/owners', '/settings#sign-in']) {
-        await page.goto(path);
-        await notice.waitFor();
-      }
-      authenticator.verifiesUser = true;
-      await register('Phone');
-      await page.reload();
-      await page.locator('#sign-in').getByText('Phone', { exact: true }).waitFor();
-      assert.equal(await notice.count(), 0);
-      // Its session ends with the owner.
-      await page.close();
-      await inbox.installation.json('owner', 'delete', id);
-    },
-  );
+    const page = await inbox.newPage(t, { signedIn: dora });
+    const notice = page.getByText('Operators need a passkey that asks for a PIN');
+    for (const path of ['/owners', '/settings#sign-in']) {
+      await page.goto(path);
+      await notice.waitFor();
+    }
+    authenticator.verifiesUser = true;
+    await register('Phone');
+    await page.reload();
+    await page.locator('#sign-in').getByText('Phone', { exact: true }).waitFor();
+    assert.equal(await notice.count(), 0);
+    // Deleting the owner ends the session of the page.
+    await page.close();
+    await inbox.installation.json('owner', 'delete', id);
+  });
 
-  inbox.test('adds an owner, mails an invitation, and shows numbers but no content', async (t) => {
+  inbox.test('adds an owner, sends an invitation by email, and shows counts but no content', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/owners');
     await page.getByText('never notifications').waitFor();
@@ -94,12 +91,12 @@ suite('The owners page', () => {
       });
       assert.match(stdout, /\/sign-in#/);
       await expectAccessible(page);
-      // The page itself gets no way into the inbox of somebody else.
+      // The page itself never contains a sign-in link of another owner.
       assert.ok(!(await page.content()).includes('/sign-in#'));
     },
   );
 
-  inbox.test('refuses a second owner with the same address, and says so', async (t) => {
+  inbox.test('rejects a second owner with the same email address', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 409/ });
     await page.goto('/owners');
     await add(page, 'Bea', 'bea@example.com');
@@ -108,7 +105,7 @@ suite('The owners page', () => {
     await page.getByRole('alert').getByText('There is an owner with this e-mail address already.').waitFor();
   });
 
-  inbox.test('is not there for an ordinary owner', async (t) => {
+  inbox.test('is not available to owners who are not operators', async (t) => {
     const { id } = await inbox.installation.json('owner', 'create', '--name', 'Carl');
     const page = await inbox.newPage(t, { signedIn: await inbox.signIn(id ?? '') });
     await page.goto('/owners');

@@ -1,12 +1,12 @@
-// Ringing: what a push message becomes, in the real service worker of a real browser.
+// Push: from a message to a notification, in the real service worker of a real browser.
 import assert from 'node:assert/strict';
 import { after, suite, type TestContext } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
+import { clickNotification, deliverPush, waitForController, waitForNotification } from './support/push-messages.ts';
 import { type PushService, startPushService } from './support/push-service.ts';
-import { click, controlled, pushTo, shownWith } from './support/pushed.ts';
 
 function message(more: object): string {
   return JSON.stringify({
@@ -23,7 +23,7 @@ function message(more: object): string {
   });
 }
 
-suite('Ring this device', () => {
+suite('Push', () => {
   let push: PushService;
   const inbox = openInbox(async () => {
     push = await startPushService();
@@ -34,14 +34,14 @@ suite('Ring this device', () => {
   async function openPage(t: TestContext, path = '/devices', options = {}): Promise<Page> {
     const page = await inbox.newPage(t, { signedIn: true, permissions: ['notifications'], ...options });
     await page.goto(path);
-    await controlled(page);
+    await waitForController(page);
     return page;
   }
 
-  inbox.test('a push message is shown with its title, text and time, and again under its own tag', async (t) => {
+  inbox.test('shows a message as a notification with its title, body, time and tag', async (t) => {
     const page = await openPage(t);
-    await pushTo(page, message({ severity: 'error' }));
-    const shown = await shownWith(page, 'n-1');
+    await deliverPush(page, message({ severity: 'error' }));
+    const shown = await waitForNotification(page, 'n-1');
     assert.deepEqual(
       [shown.title, shown.body, shown.data, shown.timestamp],
       ['Disk full', 'On db-1.', { id: 'n-1' }, Date.parse('2026-11-15T08:00:00.000Z')],
@@ -53,53 +53,53 @@ suite('Ring this device', () => {
     }
   });
 
-  inbox.test('a critical one stays until it is seen, and shakes', async (t) => {
+  inbox.test('keeps a critical notification until interaction, and vibrates', async (t) => {
     const page = await openPage(t);
-    await pushTo(page, message({ id: 'n-2', severity: 'critical' }));
-    const { requireInteraction, vibrate, silent } = await shownWith(page, 'n-2');
+    await deliverPush(page, message({ id: 'n-2', severity: 'critical' }));
+    const { requireInteraction, vibrate, silent } = await waitForNotification(page, 'n-2');
     assert.equal(requireInteraction, true);
     assert.ok(vibrate.length > 2);
     assert.equal(silent, false);
   });
 
-  inbox.test('without a text its plain values are shown, and nothing that is nested', async (t) => {
+  inbox.test('shows scalar data values instead of an empty body, and no nested ones', async (t) => {
     const page = await openPage(t);
     const data = { host: 'db-1', usage: 97, nested: { secret: 1 }, long: 'x'.repeat(500), ok: false };
-    await pushTo(page, message({ id: 'n-3', body: '', data }));
-    const { body } = await shownWith(page, 'n-3');
+    await deliverPush(page, message({ id: 'n-3', body: '', data }));
+    const { body } = await waitForNotification(page, 'n-3');
     assert.equal(body, `host: db-1\nusage: 97\nlong: ${'x'.repeat(59)}…\nok: false`);
-    await pushTo(page, message({ id: 'n-4', body: '', data: undefined, truncated: true }));
-    assert.equal((await shownWith(page, 'n-4')).body, '');
+    await deliverPush(page, message({ id: 'n-4', body: '', data: undefined, truncated: true }));
+    assert.equal((await waitForNotification(page, 'n-4')).body, '');
   });
 
-  inbox.test('what cannot be read still rings, since browsers forbid to show nothing', async (t) => {
+  inbox.test('shows a notification for an unreadable message, because browsers require one', async (t) => {
     const page = await openPage(t);
     for (const text of ['', 'no JSON', '[]', '{"id":7}']) {
-      await pushTo(page, text);
-      const { title, body, data } = await shownWith(page, 'unreadable');
+      await deliverPush(page, text);
+      const { title, body, data } = await waitForNotification(page, 'unreadable');
       assert.deepEqual([title, data], ['Tocsin', { id: null }], text);
       assert.match(body, /Open the inbox/);
     }
   });
 
-  inbox.test('a click opens the notification in the window that is open, without loading it anew', async (t) => {
+  inbox.test('opens a clicked notification in the open window without reloading it', async (t) => {
     const page = await openPage(t);
     const { id } = await inbox.post({ title: 'To be opened', body: 'Here I am.' });
-    await pushTo(page, message({ id, title: 'To be opened' }));
-    await shownWith(page, id);
+    await deliverPush(page, message({ id, title: 'To be opened' }));
+    await waitForNotification(page, id);
     await page.evaluate(() => Object.assign(window, { isStillHere: true }));
-    await click(page, id);
+    await clickNotification(page, id);
     await page.waitForURL(`**/inbox/${id}`);
     await page.getByText('Here I am.').first().waitFor();
     assert.equal(await page.evaluate(() => 'isStillHere' in window), true);
   });
 
-  inbox.test('from the switch to the ringing phone: subscribe, POST, push service, worker, notification', async (t) => {
+  inbox.test('works end to end: subscribe, POST, push service, service worker, notification', async (t) => {
     const client = await inbox.owner();
     const { body: session } = await client.get<{ service: { webPushKey: string } }>('/api/session');
     const { subscription, received } = push.subscribe(session.service.webPushKey);
     const page = await inbox.newPage(t, { signedIn: true, permissions: ['notifications'], viewport: phone });
-    // The push service of the browser's maker is out of reach; all else is real.
+    // The browser vendor's push service is not reachable from tests, so it is replaced; everything else is real.
     await page.addInitScript(
       (json) => {
         let current: unknown = null;
@@ -118,7 +118,7 @@ suite('Ring this device', () => {
       subscription as { endpoint: string },
     );
     await page.goto('/devices');
-    await controlled(page);
+    await waitForController(page);
     const panel = page.getByRole('region', { name: 'Push notifications on this device' });
     await panel.getByRole('button', { name: 'Enable' }).click();
     await panel.getByText('On', { exact: true }).waitFor();
@@ -130,24 +130,24 @@ suite('Ring this device', () => {
       ['Chrome on Linux'],
     );
 
-    const answer = await inbox.post({ title: 'Backup failed', body: 'No space left.', severity: 'critical' });
-    assert.equal(answer.pushSent, true, JSON.stringify(answer));
-    await pushTo(page, received.at(-1)?.text ?? '');
-    const shown = await shownWith(page, answer.id);
+    const accepted = await inbox.post({ title: 'Backup failed', body: 'No space left.', severity: 'critical' });
+    assert.equal(accepted.pushSent, true, JSON.stringify(accepted));
+    await deliverPush(page, received.at(-1)?.text ?? '');
+    const shown = await waitForNotification(page, accepted.id);
     assert.deepEqual([shown.title, shown.body, shown.requireInteraction], ['Backup failed', 'No space left.', true]);
 
-    // Info rings too, until its owner wants that quiet on this device.
+    // Info has a sound until it is silenced on this device.
     const quiet = await inbox.post({ title: 'Backup done', severity: 'info' });
-    await pushTo(page, received.at(-1)?.text ?? '');
-    assert.equal((await shownWith(page, quiet.id)).silent, false);
+    await deliverPush(page, received.at(-1)?.text ?? '');
+    assert.equal((await waitForNotification(page, quiet.id)).silent, false);
     await panel.getByRole('switch', { name: /Silent for info/ }).check();
     const quieter = await inbox.post({ title: 'Backup done again', severity: 'info' });
     await eventually(
-      'the choice holds',
+      'the setting is applied',
       5000,
       async () => {
-        await pushTo(page, received.at(-1)?.text ?? '');
-        return (await shownWith(page, quieter.id)).silent;
+        await deliverPush(page, received.at(-1)?.text ?? '');
+        return (await waitForNotification(page, quieter.id)).silent;
       },
       (silent) => silent === true,
     );
@@ -165,11 +165,11 @@ suite('Ring this device', () => {
     await panel.getByText('Off', { exact: true }).waitFor();
     const { body: left } = await client.get('/api/push-targets');
     assert.deepEqual(left, { pushTargets: [] });
-    const ask = async (): Promise<boolean> => (await inbox.post({ title: 'Nobody rings' })).pushSent;
-    await eventually('nobody rings', 2000, ask, (pushSent) => !pushSent);
+    const ask = async (): Promise<boolean> => (await inbox.post({ title: 'Without push' })).pushSent;
+    await eventually('no push is sent', 2000, ask, (pushSent) => !pushSent);
   });
 
-  inbox.test('where the browser blocks notifications, the panel says what to do', async (t) => {
+  inbox.test('explains what to do if the browser blocks notifications', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.addInitScript(() => {
       Object.defineProperty(Notification, 'permission', { get: () => 'denied' });

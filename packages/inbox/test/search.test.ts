@@ -1,4 +1,4 @@
-// Looking for something: filters, words, and a history that takes a while.
+// Search and filters, with a history that takes a while to search.
 import assert from 'node:assert/strict';
 import { before, suite, type TestContext } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -9,7 +9,7 @@ import { addHistory } from './support/history.ts';
 
 const rowsOfHistory = 3000;
 
-suite('Looking for notifications', () => {
+suite('Search', () => {
   const site = openInbox();
   before(async () => {
     if (site.obstacle !== null) return;
@@ -35,37 +35,40 @@ suite('Looking for notifications', () => {
   const titles = (page: Page): Promise<string[]> => page.locator('.inbox-row-title').allTextContents();
   const found = (page: Page, expected: string[]): Promise<string[]> =>
     eventually(
-      'what is found',
+      'the expected results',
       10_000,
       () => titles(page),
       (all) => all.join() === expected.join(),
     );
 
-  site.test('finds words in titles, texts and data, marks them, and keeps them in the address', async (t) => {
-    const page = await open(t);
-    await page.getByText('Payment down').waitFor();
-    await page.getByRole('searchbox').fill('BACKUP');
-    await found(page, ['Payment down', 'Backup of Oslo finished', 'Backup of Köln failed']);
-    await page.getByRole('searchbox').fill('backup koln');
-    await found(page, ['Backup of Köln failed']);
-    assert.deepEqual(await page.locator('.inbox-row mark').allTextContents(), ['Backup', 'Köln']);
-    await page
-      .getByText(/^Searched all 3,004 notifications; 1 match$/)
-      .first()
-      .waitFor();
-    assert.match(page.url(), /\?q=backup\+koln$/);
-    await page.reload();
-    await found(page, ['Backup of Köln failed']);
-    await page.getByText('Backup of Köln failed').first().click();
-    await page.getByRole('heading', { name: 'Backup of Köln failed' }).waitFor();
-    assert.equal(await page.getByRole('searchbox').inputValue(), 'backup koln');
-    await page.goBack();
-    await page.goBack();
-    await page.getByText('Heartbeat 2999').waitFor();
-    assert.equal(await page.getByRole('searchbox').inputValue(), '');
-  });
+  site.test(
+    'finds words in titles, bodies and data, highlights them, and keeps the search in the address',
+    async (t) => {
+      const page = await open(t);
+      await page.getByText('Payment down').waitFor();
+      await page.getByRole('searchbox').fill('BACKUP');
+      await found(page, ['Payment down', 'Backup of Oslo finished', 'Backup of Köln failed']);
+      await page.getByRole('searchbox').fill('backup koln');
+      await found(page, ['Backup of Köln failed']);
+      assert.deepEqual(await page.locator('.inbox-row mark').allTextContents(), ['Backup', 'Köln']);
+      await page
+        .getByText(/^Searched all 3,004 notifications; 1 match$/)
+        .first()
+        .waitFor();
+      assert.match(page.url(), /\?q=backup\+koln$/);
+      await page.reload();
+      await found(page, ['Backup of Köln failed']);
+      await page.getByText('Backup of Köln failed').first().click();
+      await page.getByRole('heading', { name: 'Backup of Köln failed' }).waitFor();
+      assert.equal(await page.getByRole('searchbox').inputValue(), 'backup koln');
+      await page.goBack();
+      await page.goBack();
+      await page.getByText('Heartbeat 2999').waitFor();
+      assert.equal(await page.getByRole('searchbox').inputValue(), '');
+    },
+  );
 
-  site.test('filters by severity, category and what is unread, alone and together', async (t) => {
+  site.test('filters by severity, category and unread, separately and combined', async (t) => {
     const page = await open(t);
     await page.getByRole('button', { name: 'Filters' }).click();
     const choose = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
@@ -76,10 +79,10 @@ suite('Looking for notifications', () => {
     assert.match(page.url(), /severity=error%2Ccritical/);
     await expectAccessible(page);
     await choose('Unread only');
-    // The other one was opened before.
+    // The other match was opened by the test before.
     await found(page, ['Payment down']);
     await page.getByRole('searchbox').fill('pay-backup');
-    // Quicker than the typing is over: neither undoes the other.
+    // Before the delayed search starts: neither change may undo the other.
     await choose('Unread only');
     await page.waitForURL(/\?q=pay-backup&severity=error%2Ccritical$/);
     await found(page, ['Payment down']);
@@ -90,14 +93,14 @@ suite('Looking for notifications', () => {
     await choose('Clear filters');
     await severity.getByRole('button', { name: 'No severity' }).click();
     await eventually(
-      'those without a severity',
+      'notifications without a severity',
       10_000,
       () => titles(page),
       (all) => all.length >= 50 && all.slice(0, 2).join() === 'Renew the certificate,Heartbeat 2999',
     );
   });
 
-  site.test('shows what just came where it fits the filter', async (t) => {
+  site.test('shows new notifications that match the filter', async (t) => {
     const page = await site.newPage(t, { signedIn: true });
     const live = page.waitForResponse(/\/api\/events/);
     await page.goto('/?severity=warning');
@@ -108,9 +111,9 @@ suite('Looking for notifications', () => {
     await found(page, ['Getting warm']);
   });
 
-  site.test('shows results as they are found and how far it is, can be cancelled, and goes on', async (t) => {
+  site.test('shows results and progress while it runs, continues further back, and can be cancelled', async (t) => {
     const page = await open(t, '/?q=heartbeat%201');
-    // Fifty at a time: it goes further back when asked.
+    // It stops after 50 results and continues on request.
     await eventually(
       'the first results',
       10_000,
@@ -132,7 +135,7 @@ suite('Looking for notifications', () => {
     assert.deepEqual((await titles(page)).slice(0, 50), first);
 
     await slowDown(page);
-    await page.getByRole('searchbox').fill('nowhere to be found');
+    await page.getByRole('searchbox').fill('matches nothing');
     const progress = page.locator('.inbox-progress');
     const cancel = progress.getByRole('button', { name: 'Cancel' });
     await cancel.click();
@@ -143,14 +146,14 @@ suite('Looking for notifications', () => {
     assert.equal(await cancel.count(), 0);
   });
 
-  site.test('says that nothing was found, and clears what was looked for', async (t) => {
-    const page = await open(t, '/?q=nowhere&severity=error', { viewport: phone });
+  site.test('reports that nothing was found, and clears search and filters', async (t) => {
+    const page = await open(t, '/?q=unknown&severity=error', { viewport: phone });
     await page.getByRole('heading', { name: 'Nothing found' }).waitFor();
     await expectNoSidewaysScroll(page);
     await expectAccessible(page);
     for (const [query, name] of [
-      ['?q=nowhere&severity=error', 'Clear search and filters'],
-      ['?q=nowhere', 'Clear search'],
+      ['?q=unknown&severity=error', 'Clear search and filters'],
+      ['?q=unknown', 'Clear search'],
       ['?severity=warning&category=task', 'Clear filters'],
     ] as const) {
       await page.goto(`/${query}`);
@@ -161,7 +164,7 @@ suite('Looking for notifications', () => {
   });
 });
 
-/** The answer trickles, so that somebody can be quicker than the search. */
+/** Delays responses, so that the search can be cancelled while it runs. */
 async function slowDown(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send('Network.emulateNetworkConditions', {

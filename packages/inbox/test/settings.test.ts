@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 import { expectInReach, expectInsideWindow } from './support/geometry.ts';
-import { controlled } from './support/pushed.ts';
+import { waitForController } from './support/push-messages.ts';
 
 suite('The settings', () => {
   const inbox = openInbox();
@@ -16,7 +16,7 @@ suite('The settings', () => {
     await page.getByLabel('Name', { exact: true }).waitFor();
   }
 
-  inbox.test('keep the name, which the page then shows', async (t) => {
+  inbox.test('save the name, which the page then shows', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await settings(page);
     await page.getByLabel('Name', { exact: true }).fill('Night watch');
@@ -26,7 +26,7 @@ suite('The settings', () => {
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Night watch');
   });
 
-  inbox.test('keep quiet hours per channel, in the time zone of the browser unless told otherwise', async (t) => {
+  inbox.test('save quiet hours per channel, by default in the time zone of the browser', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
     await settings(page);
     const group = page.getByRole('group', { name: 'Email' });
@@ -49,7 +49,7 @@ suite('The settings', () => {
   });
 
   inbox.test(
-    'keep unsaved edits of one block while another is saved, and what is wrong only as long as it is',
+    'keep unsaved edits of one form while another is saved, and clear an error when its field changes',
     async (t) => {
       const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /status of 400/ });
       await settings(page);
@@ -67,7 +67,7 @@ suite('The settings', () => {
       assert.equal(await page.getByLabel('Email address').inputValue(), 'unsaved@example.com');
       assert.equal(await page.getByLabel('Keep notifications').inputValue(), '30');
 
-      // What was saved before does not stand beside what is refused now.
+      // The toast of the earlier save does not stay next to a new error.
       await group.getByLabel('Until').fill('21:15');
       await page.getByRole('button', { name: 'Save quiet hours' }).click();
       const problem = group.getByRole('alert');
@@ -81,7 +81,7 @@ suite('The settings', () => {
     },
   );
 
-  inbox.test('ask before a page with unsaved edits is left', async (t) => {
+  inbox.test('ask for confirmation before a page with unsaved edits is left', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/keys');
     const navigation = page.getByRole('navigation', { name: 'Main' });
@@ -89,8 +89,8 @@ suite('The settings', () => {
     const name = page.getByLabel('Name', { exact: true });
     await name.waitFor();
     const dialog = page.getByRole('dialog');
-    await name.fill('Not saved');
-    // Within the page nothing is lost.
+    await name.fill('Unsaved');
+    // Links within the page need no confirmation.
     await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'History' }).click();
     for (const leave of [
       () => navigation.getByRole('link', { name: 'Devices' }).click(),
@@ -100,29 +100,29 @@ suite('The settings', () => {
       await dialog.getByText('unsaved changes').waitFor();
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       assert.equal(new URL(page.url()).pathname, '/settings');
-      assert.equal(await name.inputValue(), 'Not saved');
+      assert.equal(await name.inputValue(), 'Unsaved');
     }
-    // Closing the tab or reloading it: the browser asks.
-    const asked = page.waitForEvent('dialog');
+    // The browser shows its own prompt before closing or reloading the tab.
+    const prompted = page.waitForEvent('dialog');
     const reloaded = page.reload({ timeout: 3000 }).catch(() => null);
-    const question = await asked;
-    assert.equal(question.type(), 'beforeunload');
-    await question.dismiss();
+    const prompt = await prompted;
+    assert.equal(prompt.type(), 'beforeunload');
+    await prompt.dismiss();
     await reloaded;
-    assert.equal(await name.inputValue(), 'Not saved');
+    assert.equal(await name.inputValue(), 'Unsaved');
 
     await navigation.getByRole('link', { name: 'Devices' }).click();
     await dialog.getByRole('button', { name: 'Leave without saving' }).click();
     await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor();
-    // Nothing to ask about any more.
+    // The edits are discarded, so no confirmation is needed.
     await navigation.getByRole('link', { name: 'Settings' }).click();
     await name.waitFor();
-    assert.notEqual(await name.inputValue(), 'Not saved');
+    assert.notEqual(await name.inputValue(), 'Unsaved');
     await navigation.getByRole('link', { name: 'Keys' }).click();
     await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
   });
 
-  inbox.test('ask before less is kept, and say how long the service keeps at most', async (t) => {
+  inbox.test('ask for confirmation before retention is shortened, and show the limit of the service', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await settings(page);
     await page.getByText('keeps notifications for at most 90 days').waitFor();
@@ -135,7 +135,7 @@ suite('The settings', () => {
     assert.equal(await page.getByLabel('Keep notifications').inputValue(), '7');
   });
 
-  inbox.test('list the browsers that are signed in; one that is signed out is out at once', async (t) => {
+  inbox.test('list the signed-in browsers, and sign out others immediately', async (t) => {
     const owner = inbox.gateway.line.firstRun?.owner ?? '';
     const page = await inbox.newPage(t, { signedIn: true });
     const other = await inbox.newPage(t, { signedIn: await inbox.signIn(owner), expectedErrors: /status of 401/ });
@@ -153,9 +153,9 @@ suite('The settings', () => {
     await rows.nth(1).waitFor({ state: 'detached' });
     assert.equal(await rows.count(), 1);
 
-    // Its live stream told it; nobody clicked there.
+    // The other page learns it from its event stream, without a user action.
     await other.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
-    const kept = (): Promise<unknown[]> =>
+    const storedKeys = (): Promise<unknown[]> =>
       other.evaluate(async () => {
         const request = indexedDB.open('tocsin');
         await new Promise((resolve) => request.addEventListener('success', resolve));
@@ -164,10 +164,10 @@ suite('The settings', () => {
         request.result.close();
         return keys.result;
       });
-    await eventually('nothing of the owner is kept there', 5000, kept, (keys) => keys.length === 0);
+    await eventually('the stored data of the owner is deleted there', 5000, storedKeys, (keys) => keys.length === 0);
   });
 
-  inbox.test('show a QR code for the phone, and that a phone cannot reach this address', async (t) => {
+  inbox.test('show a QR code for a phone, and warn that phones cannot reach a loopback address', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await settings(page);
     await page.getByText(/Your phone cannot reach http:\/\/localhost/).waitFor();
@@ -176,7 +176,7 @@ suite('The settings', () => {
     await page.getByText(/Expires in [45]:\d\d/).waitFor();
   });
 
-  inbox.test('keep the theme on this device', async (t) => {
+  inbox.test('store the theme in this browser', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, colorScheme: 'light' });
     await settings(page);
     const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -189,7 +189,7 @@ suite('The settings', () => {
     assert.equal(await paper(), dark);
   });
 
-  inbox.test('can be read and used by everybody, on phones as well', async (t) => {
+  inbox.test('are accessible and fit a phone, in both themes', async (t) => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await inbox.newPage(t, { signedIn: true, viewport: phone, colorScheme });
       await settings(page);
@@ -201,7 +201,7 @@ suite('The settings', () => {
     }
   });
 
-  inbox.test('fit however narrow the window is, with everything open', async (t) => {
+  inbox.test('fit narrow windows with all sections open', async (t) => {
     // 320 px is 1280 at 400 %; 256 px is a small laptop at 400 %.
     for (const viewport of [
       { width: 320, height: 256 },
@@ -221,7 +221,7 @@ suite('The settings', () => {
     }
   });
 
-  inbox.test('leave the list of notifications in reach at 400 % zoom', async (t) => {
+  inbox.test('keep the list of notifications in reach at 400 % zoom', async (t) => {
     await inbox.post({ title: 'In reach' });
     const page = await inbox.newPage(t, { signedIn: true, viewport: { width: 320, height: 256 } });
     await page.goto('/');
@@ -233,10 +233,10 @@ suite('The settings', () => {
     await expectInReach(page.locator('.inbox-detail h2'), 'its title');
   });
 
-  inbox.test('say that they could not be loaded instead of waiting for ever', async (t) => {
+  inbox.test('report that they could not be loaded instead of loading forever', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, expectedErrors: /ERR_INTERNET_DISCONNECTED/ });
     await page.goto('/settings');
-    await controlled(page);
+    await waitForController(page);
     await page.getByLabel('Name', { exact: true }).waitFor();
     await page.context().setOffline(true);
     await page.goto('/settings');
@@ -247,7 +247,7 @@ suite('The settings', () => {
     await page.getByLabel('Name', { exact: true }).waitFor();
   });
 
-  inbox.test('show dates in the language of the page, with the customs of the reader', async (t) => {
+  inbox.test('show dates in the language of the page, in the format of the reader’s region', async (t) => {
     await inbox.post({ title: 'Dated' });
     const page = await inbox.newPage(t, { signedIn: true, locale: 'de-DE' });
     await page.goto('/');
@@ -256,7 +256,7 @@ suite('The settings', () => {
     assert.match(time, /^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day.* \d\d:\d\d:\d\d$/);
   });
 
-  inbox.test('lead to the pages that have no place at the foot of a phone', async (t) => {
+  inbox.test('link to the pages that the bar on phones omits', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true, viewport: phone });
     await settings(page);
     await page.getByRole('link', { name: 'API documentation' }).click();
@@ -267,7 +267,7 @@ suite('The settings', () => {
     assert.match(await page.title(), /^(\(\d+\) )?API · Tocsin$/);
   });
 
-  inbox.test('sign out, after which the inbox asks who you are', async (t) => {
+  inbox.test('sign out, after which the sign-in page is shown', async (t) => {
     const owner = inbox.gateway.line.firstRun?.owner ?? '';
     const page = await inbox.newPage(t, { signedIn: await inbox.signIn(owner), expectedErrors: /status of 401/ });
     await settings(page);
@@ -275,7 +275,7 @@ suite('The settings', () => {
     await page.locator('.toast', { hasText: 'Saved' }).waitFor();
     await page.locator('.settings-sections').getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
-    assert.equal(await page.locator('.toast').count(), 0, 'nothing of the owner is said on the sign-in page');
+    assert.equal(await page.locator('.toast').count(), 0, 'no toast of the owner is shown on the sign-in page');
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
   });

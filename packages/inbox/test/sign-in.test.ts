@@ -12,7 +12,7 @@ suite('The first sign-in', () => {
   const inbox = openInbox();
   let link: string;
 
-  inbox.test('is one click away from the link that the first run printed', async (t) => {
+  inbox.test('needs one click after opening the link that the first run printed', async (t) => {
     link = inbox.takeSignInLink();
     const page = await inbox.newPage(t);
     await page.goto(link);
@@ -31,7 +31,7 @@ suite('The first sign-in', () => {
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   });
 
-  inbox.test('says of a link that was used that it works no more, and what to do', async (t) => {
+  inbox.test('explains that a used link no longer works, and what to do', async (t) => {
     const page = await inbox.newPage(t);
     await page.goto(link);
     await page.getByRole('heading', { name: 'This link no longer works' }).waitFor();
@@ -41,7 +41,7 @@ suite('The first sign-in', () => {
     await page.getByRole('heading', { name: 'Sign in to Tocsin' }).waitFor();
   });
 
-  inbox.test('leads to the page that somebody was on the way to', async (t) => {
+  inbox.test('continues to the page that was requested', async (t) => {
     const page = await inbox.newPage(t);
     const authenticator = await signOutWithPasskey(page, 'My laptop');
     await page.goto('/keys');
@@ -51,7 +51,7 @@ suite('The first sign-in', () => {
     await authenticator.detach();
   });
 
-  /** Makes a passkey in the settings, and signs out. */
+  /** Adds a passkey in the settings and signs out. */
   async function signOutWithPasskey(page: Page, name: string): Promise<CDPSession> {
     const authenticator = await addAuthenticator(page);
     const owner = inbox.gateway.line.firstRun?.owner ?? '';
@@ -67,7 +67,7 @@ suite('The first sign-in', () => {
     return authenticator;
   }
 
-  inbox.test('with a passkey that was deleted is refused in words', async (t) => {
+  inbox.test('rejects a deleted passkey with an error', async (t) => {
     const page = await inbox.newPage(t);
     const authenticator = await signOutWithPasskey(page, 'My old laptop');
     const owner = await inbox.owner();
@@ -80,7 +80,7 @@ suite('The first sign-in', () => {
   });
 });
 
-suite('Signing in with a team', () => {
+suite('Sign-in with a provider and by email', () => {
   let provider: TestOidcProvider;
   let mail: TestMailServer;
   const inbox = openInbox(async () => {
@@ -100,7 +100,7 @@ suite('Signing in with a team', () => {
     await mail?.kill();
   });
 
-  inbox.test('offers every way there is, on phones as well, and tells when the provider is down', async (t) => {
+  inbox.test('offers every method, on phones as well, and reports that the provider is down', async (t) => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const page = await inbox.newPage(t, { viewport: phone, colorScheme });
       await page.goto('/');
@@ -118,21 +118,21 @@ suite('Signing in with a team', () => {
     await inbox.installation.json('owner', 'create', '--name', 'Ann', '--email', 'ann@example.org');
   });
 
-  inbox.test('lets in whom the provider vouches for and somebody here knows', async (t) => {
-    const page = await inbox.newPage(t, { otherHosts: providersHosts() });
+  inbox.test('signs in a known owner through the provider', async (t) => {
+    const page = await inbox.newPage(t, { otherHosts: providerHosts() });
     await signInAtProvider(page, 'ann');
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
     await page.locator('.sidebar').getByText('Ann', { exact: true }).waitFor();
   });
 
-  inbox.test('tells whom nobody here knows so', async (t) => {
-    const page = await inbox.newPage(t, { otherHosts: providersHosts() });
+  inbox.test('rejects an address of the provider that no owner has', async (t) => {
+    const page = await inbox.newPage(t, { otherHosts: providerHosts() });
     await signInAtProvider(page, 'eve');
     await page.getByText('no owner here has that email address').waitFor();
   });
 
-  /** Its pages bring a font along. */
-  function providersHosts(): string[] {
+  /** The pages of the provider load a font from another host. */
+  function providerHosts(): string[] {
     return [new URL(provider.issuer).host, 'fonts.googleapis.com'];
   }
 
@@ -147,32 +147,32 @@ suite('Signing in with a team', () => {
     await page.waitForURL(`${inbox.origin}/**`);
   }
 
-  inbox.test('mails a link to whoever asks for one, and says the same to everybody', async (t) => {
+  inbox.test('sends a link by email, and responds the same for unknown addresses', async (t) => {
     const page = await inbox.newPage(t);
-    await askForLink(page, 'nobody@example.org');
-    await page.getByText('If nobody@example.org is known here, a link is on its way').waitFor();
+    await askForLink(page, 'unknown@example.org');
+    await page.getByText('If unknown@example.org is known here, a link is on its way').waitFor();
     await page.getByRole('button', { name: 'Use another address' }).click();
     await askForLink(page, 'ann@example.org');
     await page.getByText('If ann@example.org is known here, a link is on its way').waitFor();
-    await page.goto(await mailedLink('ann@example.org'));
+    await page.goto(await emailedLink('ann@example.org'));
     await page.getByRole('heading', { name: 'Sign in as Ann' }).waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
-    // Ann also hears of the sign-in; the other address gets nothing.
+    // Ann also gets an email about the sign-in; the unknown address gets nothing.
     assert.deepEqual([...new Set(mail.mails.flatMap(({ recipients }) => recipients))], ['ann@example.org']);
   });
 
-  inbox.test('changes an address only when the mail to it was opened by its owner', async (t) => {
+  inbox.test('changes the email address only after its owner opened the confirmation link', async (t) => {
     const page = await inbox.newPage(t, { signedIn: true });
     await page.goto('/settings#profile');
     await page.getByLabel('Email address').fill('watch@example.org');
     await page.getByLabel('Email address').press('Enter');
     await page.getByText('A confirmation link is on its way to watch@example.org').waitFor();
-    const link = await mailedLink('watch@example.org');
-    const stranger = await inbox.newPage(t);
-    await stranger.goto(link);
-    await stranger.getByRole('button', { name: 'Confirm' }).click();
-    await stranger.getByRole('heading', { name: 'Sign in as First owner to confirm' }).waitFor();
+    const link = await emailedLink('watch@example.org');
+    const signedOut = await inbox.newPage(t);
+    await signedOut.goto(link);
+    await signedOut.getByRole('button', { name: 'Confirm' }).click();
+    await signedOut.getByRole('heading', { name: 'Sign in as First owner to confirm' }).waitFor();
     await page.goto(link);
     await page.getByText('watch@example.org becomes the email address of First owner').waitFor();
     await page.getByRole('button', { name: 'Confirm' }).click();
@@ -192,10 +192,10 @@ suite('Signing in with a team', () => {
     await page.getByRole('button', { name: 'Email me a link' }).click();
   }
 
-  /** From the newest mail to that address, those about a sign-in aside. */
-  async function mailedLink(address: string): Promise<string> {
+  /** The link in the newest email to that address, ignoring emails about a new sign-in. */
+  async function emailedLink(address: string): Promise<string> {
     const sent = await eventually(
-      `a mail to ${address}`,
+      `an email to ${address}`,
       5000,
       () =>
         mail.mails.findLast(

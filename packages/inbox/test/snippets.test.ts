@@ -1,4 +1,4 @@
-// The programs that the keys page shows are run as they are pasted, against the real service.
+// Runs the snippets of the keys page unchanged against the real service.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
@@ -7,7 +7,7 @@ import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires
 import { parse } from 'yaml';
 import { type SnippetKey, type SnippetLanguage, snippetGenerators } from '../src/pages/keys/snippets.ts';
 
-/** Everything that means something to a shell, a string literal or a template. */
+/** Contains every character that is special in shells, string literals or templates. */
 const label = `it's "quoted" \\ $HOME \`id\` \${x} {$x} %s !! é ✓ </script> #`;
 
 interface Run {
@@ -53,7 +53,7 @@ function shell(command: string, title: string, source: string): Run {
   return { command, args: (program) => ['-c', program], obstacle, title, source };
 }
 
-suite('the snippets for a key work when they are pasted', () => {
+suite('The snippets for a key work when pasted', () => {
   let installation: Installation;
   let gateway: GatewayProcess;
   const keys: Record<'plain' | 'signed', string> = { plain: '', signed: '' };
@@ -91,7 +91,7 @@ async function newest(installation: Installation): Promise<{ title: unknown; sou
   return { title: first?.title, source: first?.source };
 }
 
-/** As a workflow of GitHub would start it, where that matters. */
+/** Runs the command with the environment of a GitHub workflow. */
 function outputOf(command: string, args: string[], key: string): Promise<string> {
   const env = {
     ...process.env,
@@ -114,7 +114,7 @@ function outputOf(command: string, args: string[], key: string): Promise<string>
     });
     child.once('error', reject);
     child.once('close', (code) =>
-      code === 0 ? resolve(output) : reject(new Error(`${command} ended with ${code}: ${errors}${output}`)),
+      code === 0 ? resolve(output) : reject(new Error(`${command} exited with ${code}: ${errors}${output}`)),
     );
   });
 }

@@ -1,4 +1,4 @@
-// Bidi controls show text in another order than it has: `invoice\u202efdp.exe` reads `invoiceexe.pdf`.
+// Bidi controls display text in another order than its logical one: `invoice\u202efdp.exe` reads `invoiceexe.pdf`.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { DeliveryEntry } from '@tocsin/contract/console';
@@ -11,10 +11,10 @@ const bidiControls = /[\u202a-\u202e\u2066-\u2069]/u;
 const hostile = 'invoice\u202efdp.exe\u202c \u2067of\u2069 \u202dtoday';
 const harmless = 'invoice\ufffdfdp.exe of \ufffdtoday';
 
-suite('Bidi controls in what callers write', () => {
+suite('Bidi controls in untrusted text', () => {
   const site = openInbox();
 
-  site.test('do not turn text around in the list, in a search, and on the page of a notification', async (t) => {
+  site.test('do not reorder text in the list, in a search, and on the detail page', async (t) => {
     const data = { [hostile]: hostile, nested: { [hostile]: [hostile] } };
     await site.post({ title: hostile, body: `Hello\n${hostile}`, source: hostile, data, sendMqtt: false });
     await site.post({ title: 'שלום עולם', body: hostile, source: 'العربية', sendMqtt: false });
@@ -38,7 +38,7 @@ suite('Bidi controls in what callers write', () => {
     assert.deepEqual(await detail.locator('.inbox-data td.text').allTextContents(), [harmless, harmless]);
     assert.equal(await detail.locator('.inbox-data th').filter({ hasText: harmless }).count(), 2);
     assert.doesNotMatch((await page.locator('body').textContent()) ?? '', bidiControls, 'detail');
-    // Whatever their direction, they leave the text around them alone.
+    // Texts of any direction are isolated from the text around them.
     const texts = '.inbox-row-title, .inbox-row-preview, .inbox-row-source, .inbox-detail h2, .inbox-detail .soft[dir]';
     const isolation = await page
       .locator(texts)
@@ -50,7 +50,7 @@ suite('Bidi controls in what callers write', () => {
     );
   });
 
-  test('do not turn text around in a push message, nor in what a server said', () => {
+  test('do not reorder text in a push message, nor in the error of a server', () => {
     const message = { id: '1', title: hostile, body: hostile, createdAt: '' };
     const settings = { isInfoSilent: false };
     const shown = toNotification(JSON.stringify(message), settings);
@@ -61,7 +61,7 @@ suite('Bidi controls in what callers write', () => {
     assert.ok(describeDelivery(delivery, 0, String).outcome.endsWith(harmless));
   });
 
-  test('go alone: text that is written from right to left stays as it is', () => {
+  test('are removed without changing right-to-left text', () => {
     for (const content of ['שלום, world!', 'العربية\u200f (v2.1)', 'a\u200eb'])
       assert.equal(stripBidiControls(content), content);
   });

@@ -1,4 +1,4 @@
-// What callers write is text, wherever it is shown: nothing of it runs, loads, or becomes part of the page.
+// Untrusted text stays text everywhere: it does not execute, load anything or become markup.
 import assert from 'node:assert/strict';
 import { suite, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -59,12 +59,12 @@ const payloads = [
   `toString`,
 ];
 
-/** Half a character comes back as a whole one, control characters are none of a title, and bidi controls are not shown. */
+/** Whether the title is shown unchanged: lone surrogates, control characters and bidi controls are replaced or removed. */
 const isPlain = (payload: string): boolean =>
   payload.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(payload);
 
-/** Elements that none of these pages has, and that would do something by being there. */
-const strangers = [
+/** Elements and attributes that these pages never contain, and that would be active. */
+const forbiddenSelectors = [
   'script:not([src^="/assets/"])',
   'iframe',
   'object',
@@ -88,10 +88,10 @@ const strangers = [
   '.inbox script',
 ];
 
-suite('What callers write', () => {
+suite('Untrusted text', () => {
   const site = openInbox();
 
-  /** Violations of the policy, errors and requests to others fail the test by themselves. */
+  /** Policy violations, errors and requests to other hosts fail the test, see watchPages. */
   async function open(t: TestContext, path: string): Promise<Page> {
     const page = await site.newPage(t, { signedIn: true });
     page.on('dialog', (dialog) => {
@@ -109,14 +109,14 @@ suite('What callers write', () => {
         found: selectors.filter((selector) => document.querySelector(selector) !== null),
         links: [...document.querySelectorAll('a')].map((link) => link.href).filter((href) => !/^https?:/.test(href)),
       }),
-      strangers,
+      forbiddenSelectors,
     );
     assert.deepEqual({ ran, found, links }, { ran: undefined, found: [], links: [] }, where);
   }
 
   site.test('stays text in the list, in the detail and in a search', async (t) => {
     for (const payload of payloads) {
-      // Parsed, so that __proto__ is a key like others.
+      // Parsed from JSON, so that __proto__ is an ordinary key.
       const data = JSON.parse(`{${JSON.stringify(payload)}:${JSON.stringify(payload)}}`);
       Object.assign(data, { list: [payload, { [`k${payload}`]: [payload] }] });
       await site.post({ title: payload, body: payload, source: payload, data, sendMqtt: false });
@@ -139,7 +139,7 @@ suite('What callers write', () => {
     await page.getByText('No older notifications.').waitFor();
     assert.equal(await page.locator('.inbox-row').count(), payloads.length);
     await expectHarmless(page, 'list');
-    // Newest first; every one of them, its data opened as far as it goes.
+    // Opens every notification, newest first.
     await page.locator('.inbox-row a').first().click();
     for (const payload of payloads.toReversed()) {
       const shown = page.locator('.inbox-data').filter({ hasText: 'list' });
@@ -154,7 +154,7 @@ suite('What callers write', () => {
     assert.equal(await page.getByRole('button', { name: 'Older' }).isEnabled(), false, 'all were opened');
   });
 
-  site.test('stays text when it is looked for', async (t) => {
+  site.test('stays text when it is searched for', async (t) => {
     const page = await open(t, '/');
     for (const query of [payloads[0], payloads[5], payloads[37], payloads[41]] as string[]) {
       await page.goto(`/?${new URLSearchParams({ q: query })}`);

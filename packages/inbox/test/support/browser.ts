@@ -1,4 +1,4 @@
-// The running service with a real browser in front of it. One of both per test file; every test has pages of its own.
+// Runs the service and a real browser, one of each per suite; every test has its own pages.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -9,7 +9,7 @@ import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { watchPages } from './watch-pages.ts';
 
-/** The headless shell is quick, but has nothing to show notifications with; the whole browser has. */
+/** The headless shell starts faster, but only the full browser can show notifications. */
 const programs = { shell: 'chromium-headless-shell', whole: 'chromium' };
 type Program = keyof typeof programs;
 
@@ -21,17 +21,17 @@ export interface PageOptions
     BrowserContextOptions,
     'viewport' | 'colorScheme' | 'permissions' | 'hasTouch' | 'locale' | 'forcedColors'
   > {
-  /** true: the owner of the first run. */
+  /** true signs in the owner of the first run. */
   signedIn?: boolean | ConsoleClient;
-  /** Console errors that belong to the test. Without being signed in, a 401 always does. */
+  /** Browser console errors that the test expects. A 401 is always expected while signed out. */
   expectedErrors?: RegExp;
-  /** Hosts besides those of the service, as `localhost:1234`. */
+  /** Further allowed hosts, such as `localhost:1234`. */
   otherHosts?: string[];
 }
 
 type Environment = Record<string, string>;
 
-/** To be called in a suite: starts before its tests and ends after them. */
+/** To be called in a suite: starts the service and the browser before its tests and stops them afterwards. */
 export function openInbox(
   environment: Environment | (() => Promise<Environment>) = {},
   program: Program = 'shell',
@@ -58,10 +58,10 @@ export class InboxSite {
 
   get obstacle(): Obstacle {
     const name = basename(this.#program);
-    return existsSync(this.#program) ? null : `${this.#program} is not there (apt-get install ${name})`;
+    return existsSync(this.#program) ? null : `${this.#program} is not installed (apt-get install ${name})`;
   }
 
-  /** A test in the browser: skipped, or in CI failed, where there is none. */
+  /** A test in the browser. Without a browser it is skipped, and fails in CI. */
   test(name: string, run: (t: TestContext) => Promise<void>): void {
     void test(name, async (t) => {
       if (canRun(t, this.obstacle)) await run(t);
@@ -70,7 +70,7 @@ export class InboxSite {
 
   async open(environment: Record<string, string>): Promise<void> {
     this.#installation = await Installation.create(environment);
-    // Each is known as soon as it is there, so that it is closed also when the other fails.
+    // Each is stored as soon as it has started, so that it is closed even if the other fails.
     const opened = await Promise.allSettled([
       this.#installation.serve().then((gateway) => {
         this.#gateway = gateway;
@@ -99,12 +99,12 @@ export class InboxSite {
     return started(this.#browser);
   }
 
-  /** Of the console, by name: passkeys, service workers and push want one. */
+  /** The origin of the console by host name, which passkeys, service workers and push require. */
   get origin(): string {
     return `http://localhost:${new URL(this.gateway.line.console).port}`;
   }
 
-  /** The link that the first run printed. It works once: whoever takes it uses it. */
+  /** The one-time link that the first run printed. Can be taken once. */
   takeSignInLink(): string {
     const link = this.gateway.line.firstRun?.signIn;
     if (link === undefined || this.#isLinkUsed) throw new Error('The sign-in link of the first run has been used.');
@@ -112,7 +112,7 @@ export class InboxSite {
     return link;
   }
 
-  /** The owner of the first run, signed in without a browser. */
+  /** A client of the console's API, signed in as the owner of the first run. */
   owner(): Promise<ConsoleClient> {
     this.#owner ??= this.signIn(this.gateway.line.firstRun?.owner ?? '');
     return this.#owner;
@@ -130,7 +130,7 @@ export class InboxSite {
     return client;
   }
 
-  /** A page in a profile of its own. The test fails at its end on any error in it, and on requests to anybody else. */
+  /** A page in its own browser context. The test fails at its end on errors in the page and on requests to other hosts. */
   async newPage(t: TestContext, options: PageOptions = {}): Promise<Page> {
     const { signedIn = false, expectedErrors, otherHosts = [], ...contextOptions } = options;
     const context = await this.browser.newContext({ viewport: desktop, baseURL: this.origin, ...contextOptions });
@@ -151,10 +151,10 @@ export class InboxSite {
     return context.newPage();
   }
 
-  /** POST / with the key of the first run; the notification that was accepted. */
+  /** Sends POST / with the key of the first run, and returns the response body. */
   async post(notification: object): Promise<AnswerBody> {
     const { status, body } = await notify(this.gateway, notification);
-    if (status >= 300) throw new Error(`The notification was refused: ${JSON.stringify(body)}`);
+    if (status >= 300) throw new Error(`The notification was rejected: ${JSON.stringify(body)}`);
     return body;
   }
 }

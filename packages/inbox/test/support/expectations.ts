@@ -1,4 +1,4 @@
-// What every page has to be.
+// Expectations for every page.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,9 +13,9 @@ interface AxeFinding {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** axe finds nothing serious; `within` narrows it to a part of the page. */
+/** axe reports no serious violation; `within` limits it to a part of the page. */
 export async function expectAccessible(page: Page, within = 'html'): Promise<void> {
-  // The debugging protocol may do what the policy of the page forbids to everybody else.
+  // The DevTools protocol can run scripts that the Content-Security-Policy of the page forbids.
   const session = await page.context().newCDPSession(page);
   try {
     await session.send('Runtime.evaluate', { expression: axe });
@@ -28,20 +28,20 @@ export async function expectAccessible(page: Page, within = 'html'): Promise<voi
     const found = (JSON.parse(result.value) as AxeFinding[]).filter(
       ({ impact }) => impact === 'serious' || impact === 'critical',
     );
-    assert.equal(found.length, 0, `axe at ${page.url()}:\n${found.map(inWords).join('\n')}`);
+    assert.equal(found.length, 0, `axe at ${page.url()}:\n${found.map(describeFinding).join('\n')}`);
   } finally {
     await session.detach();
   }
 }
 
-function inWords({ id, impact, help, nodes }: AxeFinding): string {
+function describeFinding({ id, impact, help, nodes }: AxeFinding): string {
   const places = nodes.map(({ target, failureSummary }) => `    ${target.join(' ')}: ${failureSummary}`);
   return `  ${impact}: ${help} (${id})\n${places.join('\n')}`;
 }
 
-/** Nothing is wider than the window. */
+/** The page is not wider than the window. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  // As text: the tests of WordPress use this too, and are checked without the types of a browser.
+  // A string, because the WordPress tests use this too and are type-checked without DOM types.
   const { wide, window: width } = await page.evaluate<{ wide: number; window: number }>(
     '({ window: document.documentElement.clientWidth, wide: document.documentElement.scrollWidth })',
   );

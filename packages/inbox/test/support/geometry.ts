@@ -1,5 +1,4 @@
-// Where things are on the screen. Text in the document proves little: it may be clipped, outside of the window or behind
-// something else.
+// Positions of elements on the screen. Text in the document may still be clipped, outside of the window or covered.
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 
@@ -15,13 +14,13 @@ interface Placement {
   box: { x: number; y: number; width: number; height: number };
   isVisible: boolean;
   isInViewport: boolean;
-  /** What is drawn at its centre, when that is neither the element nor in it. */
+  /** The element drawn at its centre, if that is neither the element itself nor inside it. */
   coveredBy: string | null;
-  /** Its text needs more room than it has. */
+  /** Its text extends beyond its box. */
   isClipped: boolean;
 }
 
-/** Runs in the page, for one element or for many at once. */
+/** Runs in the page, for one element or several. */
 function placementsOf(found: Element | Element[]): Placement[] {
   return [found].flat().map((element) => {
     const { x, y, width, height } = element.getBoundingClientRect();
@@ -29,7 +28,7 @@ function placementsOf(found: Element | Element[]): Placement[] {
     const isOwn = top !== null && (element.contains(top) || top.contains(element));
     const text = document.createRange();
     text.selectNodeContents(element);
-    // Half a pixel of rounding is not a fault.
+    // Tolerates half a pixel of rounding.
     const isOutside = (inner: DOMRect): boolean =>
       inner.left < x - 0.5 || inner.right > x + width + 0.5 || inner.top < y - 0.5 || inner.bottom > y + height + 0.5;
     return {
@@ -49,12 +48,12 @@ async function placementOf(locator: Locator): Promise<Placement> {
   return placement as Placement;
 }
 
-/** Wholly inside the viewport without scrolling, and nothing in front of it. */
+/** The element is completely inside the viewport without scrolling, and not covered. */
 export async function expectOnScreen(locator: Locator, what: string): Promise<void> {
   assertOnScreen(await placementOf(locator), what);
 }
 
-/** As many as there are. */
+/** Every matching element is on the screen. */
 export async function expectAllOnScreen(locator: Locator, what: string): Promise<void> {
   for (const placement of await locator.evaluateAll(placementsOf)) {
     assertOnScreen(placement, `${placement.text} ${what}`);
@@ -68,7 +67,7 @@ function assertOnScreen({ box, isVisible, isInViewport, coveredBy }: Placement, 
   assert.equal(coveredBy, null, `${where} is covered`);
 }
 
-/** Scrolling brings it to where it can be seen and pressed. */
+/** The element is on the screen after scrolling to it. */
 export async function expectInReach(locator: Locator, what: string): Promise<void> {
   await locator.evaluate((element) => element.scrollIntoView({ block: 'center' }));
   await expectOnScreen(locator, what);
@@ -79,7 +78,7 @@ export async function expectNotClipped(locator: Locator, what: string): Promise<
   assert.ok(!isClipped, `the text of ${what} at ${JSON.stringify(box)} is clipped`);
 }
 
-/** The middle of the window shows the page itself, not something that lies over it. */
+/** No overlay covers the middle of the window. */
 export async function expectPageInTheMiddle(page: Page): Promise<void> {
   const found = await page.evaluate(() => {
     const top = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
@@ -89,7 +88,7 @@ export async function expectPageInTheMiddle(page: Page): Promise<void> {
   assert.ok(found.isPage, `${found.name} covers the middle of the window`);
 }
 
-/** No control and no text is cut off at the side, also where the page itself would hide that. */
+/** No control and no text extends beyond the sides of the window, even where overflow is hidden. */
 export async function expectInsideWindow(page: Page): Promise<void> {
   const outside = await page.evaluate(() => {
     const all = document.querySelectorAll<HTMLElement>(

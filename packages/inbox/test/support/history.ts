@@ -1,10 +1,10 @@
-// Notifications that have been there for a while, put into the store as the service would have.
+// Writes older notifications to the store.
 import { randomBytes } from 'node:crypto';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import type { Notification } from '../../../gateway/src/usecases/ports/index.ts';
 import type { InboxSite } from './browser.ts';
 
-/** One per entry, a second apart, the last of them at `endsAt`; gives their ids. */
+/** Stores one notification per entry, a second apart, the last one at `endsAt`; returns their ids. */
 export async function addHistory(
   site: InboxSite,
   contents: readonly Partial<Notification>[],
@@ -30,7 +30,7 @@ export async function addHistory(
   return notifications.map(({ id }) => id);
 }
 
-/** A UUID of version 7. */
+/** A version 7 UUID. */
 function idAt(time: number): string {
   const hex = time.toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,4 +1,4 @@
-// Values of the largest size that a request can carry, each made to be slow for some way of reading text.
+// Values of the maximum request size, each designed to be slow for some kind of text processing.
 
 const size = 240_000;
 const fill = (start: string, repeated: string): string =>
@@ -31,7 +31,7 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   'quotation marks and markup': fill('', '"\'<&>'),
 };
 
-/** As many levels as a request may have. */
+/** The maximum nesting depth of a request. */
 const depth = 32;
 
 export const hostileData: Readonly<Record<string, Record<string, unknown>>> = {

@@ -1,4 +1,4 @@
-// A push service on this machine, in place of that of the browser's maker: https, as the gateway wants it.
+// A local push service that replaces the one of the browser vendor. It uses HTTPS, which the gateway requires.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -6,9 +6,9 @@ import { WebPushStandIn } from '@tocsin/test-support/push-web-push-stand-in.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 
 export interface PushService {
-  /** What the service has to be started with, so that it may and can send here. */
+  /** Settings with which the gateway may send to this push service and trusts its certificate. */
   environment: Record<string, string>;
-  /** A subscription of a browser that was told this key; what comes for it is decrypted with its own. */
+  /** Creates a subscription for this application server key; received messages are decrypted. */
   subscribe(applicationServerKey: string): { subscription: unknown; received: WebPushStandIn['received'] };
   stop(): void;
 }
@@ -29,7 +29,7 @@ export async function startPushService(): Promise<PushService> {
   return {
     environment: {
       TOCSIN_WEBPUSH_HOSTS: host,
-      // Addresses of this machine are refused unless the operator allows them.
+      // Loopback addresses are rejected by default.
       TOCSIN_MQTT_CUSTOM_ALLOW: '127.0.0.1/32,::1/128',
       NODE_EXTRA_CA_CERTS: authority.caFile,
     },

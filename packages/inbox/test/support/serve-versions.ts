@@ -1,4 +1,4 @@
-// The app as it was built, served in one version after the other at one address, as over updates of the service.
+// Serves several versions of the built app at one address, one after the other, to simulate updates.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const built = fileURLToPath(new URL('../../dist/', import.meta.url));
 
 export interface VersionedSite {
   origin: string;
-  /** From now on this one is served, by a service that was started anew. */
+  /** Restarts the service with this version. */
   release(version: string): Promise<void>;
   stop(): Promise<void>;
 }

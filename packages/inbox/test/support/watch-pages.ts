@@ -1,10 +1,10 @@
 import type { BrowserContext, ConsoleMessage } from 'playwright-core';
 
-/** Collects what must not happen in any page or worker: errors, refusals by the content security policy, strangers. */
+/** Collects errors, Content-Security-Policy violations and requests to other hosts, in all pages and workers. */
 export function watchPages(context: BrowserContext, hosts: ReadonlySet<string>, expected: RegExp[]): string[] {
   const problems: string[] = [];
   const look = (message: ConsoleMessage): void => {
-    // Chromium reports violations of the policy, and answers with an error status, as errors too.
+    // Chromium also logs policy violations and error statuses of responses as errors.
     if (message.type() !== 'error' || expected.some((each) => each.test(message.text()))) return;
     problems.push(`console: ${message.text()} (${message.location().url})`);
   };

@@ -79,8 +79,8 @@ export function resolve<T extends { $ref?: string }>(document: OpenApiDocument, 
   if (entry.$ref === undefined) return entry;
   const [, , group = '', name = ''] = entry.$ref.split('/');
   const groups = document.components as unknown as Record<string, Record<string, T>>;
-  const { $ref: _, ...beside } = entry;
-  return { ...(groups[group]?.[name] as T), ...beside };
+  const { $ref: _, ...siblings } = entry;
+  return { ...(groups[group]?.[name] as T), ...siblings };
 }
 
 export interface FieldRow {

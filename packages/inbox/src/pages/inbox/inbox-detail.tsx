@@ -61,7 +61,7 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
         <Button kind="quiet" icon="up" label={text.inbox.newer} disabled={newer === null} onClick={() => newer?.()} />
         <Button kind="quiet" icon="down" label={text.inbox.older} disabled={older === null} onClick={() => older?.()} />
         <span class="grow" />
-        {entry !== null && problem !== 'gone' && (
+        {entry !== null && problem !== 'not-found' && (
           <>
             <CopyButton value={`${location.origin}/inbox/${id}`} what={text.inbox.copyLink} />
             <Button
@@ -81,7 +81,7 @@ export function InboxDetailView({ id, newer, older, onBack, onRead, onDelete }: 
           </>
         )}
       </div>
-      {entry === null || problem === 'gone' ? (
+      {entry === null || problem === 'not-found' ? (
         problem !== null && <DetailMissing problem={problem} />
       ) : (
         <article ref={article} class="inbox-detail" tabIndex={-1} aria-labelledby="inbox-detail-title">
@@ -156,11 +156,11 @@ function DetailData({ entry }: { entry: InboxEntry }) {
 }
 
 function DetailMissing({ problem }: { problem: DetailProblem }) {
-  const { goneTitle, gone, detailFailed, offlineDetail } = text.inbox;
-  if (problem === 'gone')
+  const { notFoundTitle, notFound, detailFailed, offlineDetail } = text.inbox;
+  if (problem === 'not-found')
     return (
-      <EmptyState icon="inbox" title={goneTitle}>
-        <p>{gone}</p>
+      <EmptyState icon="inbox" title={notFoundTitle}>
+        <p>{notFound}</p>
       </EmptyState>
     );
   return <EmptyState icon="offline" title={problem === 'offline' ? offlineDetail : detailFailed} />;

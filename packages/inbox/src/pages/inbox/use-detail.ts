@@ -3,7 +3,7 @@ import type { DeliveryEntry, InboxDetail } from '@tocsin/contract/console';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, post } from '../../api/client.ts';
 
-export type DetailProblem = 'gone' | 'offline' | 'failed';
+export type DetailProblem = 'not-found' | 'offline' | 'failed';
 
 export interface DetailState {
   detail: InboxDetail | null;
@@ -91,5 +91,5 @@ function keyOf({ channel, target }: DeliveryEntry): string {
 
 function problemOf(error: unknown): DetailProblem {
   if (!(error instanceof ApiError)) return 'failed';
-  return error.code === 'not_found' ? 'gone' : error.code === 'offline' ? 'offline' : 'failed';
+  return error.code === 'not_found' ? 'not-found' : error.code === 'offline' ? 'offline' : 'failed';
 }

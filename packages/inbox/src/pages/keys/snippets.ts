@@ -169,7 +169,7 @@ function phpSnippet(key: SnippetKey): string {
   ].join('\n');
 }
 
-/** A workflow step. The key is a repository secret; values of the run are passed as environment variables, not as script text. */
+/** A workflow step. The key is a repository secret; the script reads values of the run from environment variables. */
 function gitHubSnippet({ apiUrl, requireSignature }: SnippetKey): string {
   return [
     '- name: Notify Tocsin of the failure',

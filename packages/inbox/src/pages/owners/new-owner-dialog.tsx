@@ -22,7 +22,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
   const [name, setName] = useState('');
   const [email, setEmail] = useState('');
   const [error, setError] = useState<unknown>(null);
-  const { mail } = useSession().service;
+  const { mail: hasSmtp } = useSession().service;
   const create = async (): Promise<void> => {
     try {
       await onCreated(await post<OwnerOverview>('/operator/owners', { name, email: email.trim() || null }));
@@ -48,7 +48,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
         />
         <TextField
           label={words.email}
-          hint={mail ? words.emailHint : words.emailHintNoSmtp}
+          hint={hasSmtp ? words.emailHint : words.emailHintNoSmtp}
           problem={fieldProblem(error, 'email')}
           type="email"
           value={email}

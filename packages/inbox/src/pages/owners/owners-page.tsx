@@ -18,10 +18,9 @@ export function OwnersPage() {
   const { value, error, reload } = useLoaded<{ owners: OwnerOverview[] }>('/operator/owners');
   const [isCreating, setCreating] = useState(false);
   const { service, needsVerifiedPasskey } = useSession();
-  const { mail } = service;
   const announce = async ({ name, email }: OwnerOverview): Promise<void> => {
     setCreating(false);
-    showToast(mail && email !== null ? words.createdInvited(name, email) : words.created(name));
+    showToast(service.mail && email !== null ? words.createdInvited(name, email) : words.created(name));
     await reload();
   };
   return (

@@ -1,4 +1,5 @@
-// Confirms an email address with a one-time link. The link does not sign in: if it was sent to a wrong address, its recipient must not get access to the inbox.
+// Confirms an email address with a one-time link. The link does not sign in: if it was sent to a wrong address, its
+// recipient must not get access to the inbox.
 import type { LinkPreview } from '@tocsin/contract/console';
 import { ApiError, post } from '../../api/client.ts';
 import { useAttempt } from '../../api/use-attempt.ts';

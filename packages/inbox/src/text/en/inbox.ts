@@ -75,8 +75,8 @@ export const inbox = {
   cannotUndo: 'This can no longer be undone: all notifications have been marked as read again since then.',
   copyLink: 'link',
   asJson: 'as JSON',
-  goneTitle: 'Notification not found',
-  gone: 'It was deleted, or it belongs to another owner.',
+  notFoundTitle: 'Notification not found',
+  notFound: 'It was deleted, or it belongs to another owner.',
   detailFailed: 'The notification could not be loaded.',
   offlineDetail: 'This notification is not available offline.',
 

@@ -1,5 +1,4 @@
-// Push messages into the real service worker, and the notifications that it shows.
-
+// Delivers push messages to the real service worker, and reads the notifications that it shows.
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { CDPSession, Page, Worker } from 'playwright-core';
 
@@ -16,27 +15,27 @@ export interface Shown {
   data: { id: string | null };
 }
 
-interface Line {
+interface WorkerConnection {
   session: CDPSession;
   registrationId: string;
   worker: Worker;
 }
-/** Kept as long as the page: what is still being delivered when a session ends is lost. */
-const lines = new WeakMap<Page, Promise<Line>>();
+/** Kept as long as the page, because messages in flight are lost when a session ends. */
+const connections = new WeakMap<Page, Promise<WorkerConnection>>();
 
-/** As the push service of the browser would, through the debugging protocol. Resolves when something has been shown. */
-export async function pushTo(page: Page, text: string): Promise<void> {
+/** Delivers a push message over the DevTools protocol. Resolves when a notification has been shown. */
+export async function deliverPush(page: Page, text: string): Promise<void> {
   const { origin } = new URL(page.url());
-  const line = lines.get(page) ?? openLine(page, origin);
-  lines.set(page, line);
-  const { session, registrationId, worker } = await line;
+  const connection = connections.get(page) ?? connectWorker(page, origin);
+  connections.set(page, connection);
+  const { session, registrationId, worker } = await connection;
   const before = await worker.evaluate(countShown);
   await session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data: text });
-  const ask = (): Promise<number> => worker.evaluate(countShown);
-  await eventually('the worker shows something', 5000, ask, (count) => count > before);
+  const count = (): Promise<number> => worker.evaluate(countShown);
+  await eventually('the worker shows a notification', 5000, count, (shown) => shown > before);
 }
 
-async function openLine(page: Page, origin: string): Promise<Line> {
+async function connectWorker(page: Page, origin: string): Promise<WorkerConnection> {
   const session = await page.context().newCDPSession(page);
   const registered = Promise.withResolvers<string>();
   session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
@@ -50,7 +49,7 @@ async function openLine(page: Page, origin: string): Promise<Line> {
   return { session, registrationId: await registered.promise, worker };
 }
 
-/** Chromium forgets notifications that are asked for at the very moment at which they are being shown, so we wait. */
+/** Counts shown notifications: Chromium loses those that are queried while they are being shown, so the tests wait. */
 function watchShown(): void {
   const { registration } = self as unknown as { registration: ServiceWorkerRegistration };
   const show = registration.showNotification.bind(registration);
@@ -65,8 +64,8 @@ function countShown(): number {
   return (self as unknown as { shown: number }).shown;
 }
 
-/** What the browser says that it shows for this page, once there is something with that tag. */
-export async function shownWith(page: Page, tag: string): Promise<Shown> {
+/** Waits for a notification with that tag and returns it. */
+export async function waitForNotification(page: Page, tag: string): Promise<Shown> {
   const ask = (): Promise<Shown[]> =>
     page.evaluate(async () => {
       const registration = await navigator.serviceWorker.ready;
@@ -98,8 +97,8 @@ export async function shownWith(page: Page, tag: string): Promise<Shown> {
   return all.find((each) => each.tag === tag) as Shown;
 }
 
-/** Clicks on it, as far as that is possible where no system shows it: the event goes to the worker. */
-export async function click(page: Page, tag: string): Promise<void> {
+/** Simulates a click by dispatching the event in the worker, since a headless browser displays nothing to click on. */
+export async function clickNotification(page: Page, tag: string): Promise<void> {
   const [worker] = page.context().serviceWorkers();
   await worker?.evaluate(async (wanted) => {
     const { registration } = self as unknown as { registration: ServiceWorkerRegistration };
@@ -110,8 +109,8 @@ export async function click(page: Page, tag: string): Promise<void> {
   }, tag);
 }
 
-/** The service worker is in charge of the page. */
-export async function controlled(page: Page): Promise<void> {
+/** Waits until the service worker controls the page. */
+export async function waitForController(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await navigator.serviceWorker.ready;
     if (navigator.serviceWorker.controller !== null) return;
