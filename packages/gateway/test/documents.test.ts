@@ -1,4 +1,4 @@
-// The paths, links and variables in the documents exist.
+// The paths, links, variables and messages in the documents exist.
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -104,6 +104,20 @@ suite('The documents', () => {
     for (const { document, page, anchor } of links) {
       assert.ok(anchorsOf(page).includes(anchor), `${document} links to ${page}#${anchor}`);
     }
+  });
+
+  test('messages that the documents quote are those of the gateway', () => {
+    const quoted = documents.flatMap((document) =>
+      [...read(document).matchAll(/`((?:the|it|an?) [^`]+)`/g)].map(([, message = '']) =>
+        message.replaceAll('\n', ' '),
+      ),
+    );
+    assert.ok(quoted.length >= 5);
+    const sources = globSync('packages/gateway/src/**/*.ts', { cwd: root }).map(read).join('\n');
+    assert.deepEqual(
+      quoted.filter((message) => !sources.includes(message)),
+      [],
+    );
   });
 
   test('ARCHITECTURE.md names every folder of the gateway', () => {
