@@ -119,8 +119,8 @@ suite('The answer', () => {
   test('reports a failed publish as a partial success', async () => {
     const mqtt = new RecordingChannel<MqttTarget>(
       { kind: 'sent' },
-      { kind: 'retry', error: 'first trouble' },
-      { kind: 'rejected', error: 'second trouble' },
+      { kind: 'retry', reason: 'deferred', error: 'first trouble' },
+      { kind: 'rejected', reason: 'refused', error: 'second trouble' },
     );
     const caller = await start({ channels: { mqtt } });
     for (let count = 0; count < 3; count += 1) await addDevice();
@@ -134,7 +134,10 @@ suite('The answer', () => {
   });
 
   test('is 502 with every channel field when strictDelivery is set and a publish fails, and the notification stays stored', async () => {
-    const mqtt = new RecordingChannel<MqttTarget>({ kind: 'sent' }, { kind: 'retry', error: 'broker gone' });
+    const mqtt = new RecordingChannel<MqttTarget>(
+      { kind: 'sent' },
+      { kind: 'retry', reason: 'deferred', error: 'broker gone' },
+    );
     const caller = await start({ channels: { mqtt } });
     await addDevice();
     await addDevice();
@@ -237,7 +240,7 @@ suite('The answer', () => {
   });
 
   test('warns when mail was enabled and not accepted', async () => {
-    const email = new RecordingChannel<EmailTarget>({ kind: 'rejected', error: 'no such mailbox' });
+    const email = new RecordingChannel<EmailTarget>({ kind: 'rejected', reason: 'refused', error: 'no such mailbox' });
     const caller = await start({ channels: { email } });
     await setEmail('ann@example.com', true);
     const { body } = await caller.notify({ title: 'x' });
@@ -253,7 +256,7 @@ suite('The answer', () => {
   });
 
   test('says why no email was attempted, and nothing where one was', async () => {
-    const email = new RecordingChannel<EmailTarget>({ kind: 'retry', error: 'mailbox full' });
+    const email = new RecordingChannel<EmailTarget>({ kind: 'retry', reason: 'deferred', error: 'mailbox full' });
     const caller = await start({ channels: { email } });
     const reasonFor = async (request: object) => (await caller.notify({ title: 'x', ...request })).body.emailSkipReason;
     for (const [request, expected] of [

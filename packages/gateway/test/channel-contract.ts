@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { sampleNotification } from '@tocsin/test-support/push-channel.ts';
 import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
-import type { NotSent, Outcome } from '../src/core/response.ts';
+import type { NotSent, Outcome } from '../src/core/outcome.ts';
 import type { Channel, SendOptions } from '../src/usecases/ports/index.ts';
 
 /** How the provider at the other end behaves. */

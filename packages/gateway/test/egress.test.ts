@@ -106,7 +106,11 @@ suite('An address that no caller may reach', () => {
           }
           accepted++;
           const outcomes = await publisher.publish(broker, [mqttMessage('a', 'b')], patience());
-          assert.deepEqual(outcomes, [{ kind: 'rejected', error: 'Custom MQTT broker could not be reached' }], host);
+          assert.deepEqual(
+            outcomes,
+            [{ kind: 'rejected', reason: 'refused', error: 'Custom MQTT broker could not be reached' }],
+            host,
+          );
         }
       }
     });

@@ -9,8 +9,8 @@ import { type Certificates, createCertificates } from '@tocsin/test-support/smtp
 import { decodeWords, parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { serverText, startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { createEmailChannel } from '../src/channels/email/index.ts';
+import { isAccepted, type Outcome, type Retry } from '../src/core/outcome.ts';
 import type { EmailTarget } from '../src/core/plan.ts';
-import type { NotSent, Outcome } from '../src/core/response.ts';
 import type { ManagedChannel, Notification } from '../src/usecases/ports/index.ts';
 
 const user = 'canary-user@example.com';
@@ -51,7 +51,7 @@ function openMailbox(
       const options = { qos: 1, customBroker: null } as const;
       const [outcome] = await channel.send({ ...notification, ...changes }, [{ address: to }], options, signal);
       assert.ok(outcome);
-      if (outcome.kind !== 'sent') assertDiscreet(outcome.error);
+      if (!isAccepted(outcome)) assertDiscreet(outcome.error);
       return outcome;
     },
   };
@@ -138,7 +138,7 @@ suite('Mail', () => {
     ]) {
       const outcome = await openMailbox(t, url, { to }).send();
       const error = 'The address is not one that mail can be sent to';
-      assert.deepEqual(outcome, { kind: 'rejected', error, wasAsked: false }, to);
+      assert.deepEqual(outcome, { kind: 'rejected', reason: 'invalid_target', error }, to);
     }
     assert.equal(server.transcript, '');
   });
@@ -214,7 +214,7 @@ suite('Mail', () => {
     await server.kill();
     const outcome = await mailbox.send();
     assert.equal(outcome.kind, 'retry');
-    assert.equal((outcome as NotSent).isUnreachable, true);
+    assert.equal((outcome as Retry).reason, 'unreachable');
     await server.start();
     assert.deepEqual(await mailbox.send(), { kind: 'sent' });
     assert.equal(server.mails.length, 2);
@@ -222,28 +222,44 @@ suite('Mail', () => {
 
   suite('of which the server does not want to know', () => {
     const unavailable = (reply: number) => `The mail server is not available (${reply})`;
-    const rows: [step: keyof TestMailServer['faults'], reply: number, outcome: NotSent][] = [
-      ['greeting', 421, { kind: 'retry', error: unavailable(421), isUnreachable: true }],
-      ['greeting', 454, { kind: 'retry', error: unavailable(454), isUnreachable: true }],
-      ['greeting', 554, { kind: 'retry', error: unavailable(554), isUnreachable: true }],
-      ['mail', 451, { kind: 'retry', error: 'The mail server does not take the sender at the moment (451)' }],
-      ['mail', 553, { kind: 'retry', error: 'The mail server refused the sender (553)', isUnreachable: true }],
+    const rows: [step: keyof TestMailServer['faults'], reply: number, outcome: Outcome][] = [
+      ['greeting', 421, { kind: 'retry', reason: 'unreachable', error: unavailable(421) }],
+      ['greeting', 454, { kind: 'retry', reason: 'unreachable', error: unavailable(454) }],
+      ['greeting', 554, { kind: 'retry', reason: 'unreachable', error: unavailable(554) }],
+      [
+        'mail',
+        451,
+        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the sender at the moment (451)' },
+      ],
+      ['mail', 553, { kind: 'retry', reason: 'unreachable', error: 'The mail server refused the sender (553)' }],
       [
         'mail',
         530,
         {
           kind: 'retry',
+          reason: 'unreachable',
           error: 'The mail server wants encryption, or a user name and password, first (530)',
-          isUnreachable: true,
         },
       ],
-      ['rcpt', 450, { kind: 'retry', error: 'The mail server does not take the recipient at the moment (450)' }],
-      ['rcpt', 421, { kind: 'retry', error: unavailable(421), isUnreachable: true }],
-      ['rcpt', 550, { kind: 'rejected', error: 'The mail server refused the recipient (550)' }],
-      ['rcpt', 503, { kind: 'retry', error: 'The mail server does not take the recipient at the moment (503)' }],
-      ['data', 451, { kind: 'retry', error: 'The mail server does not take the message at the moment (451)' }],
-      ['data', 552, { kind: 'rejected', error: 'The mail server refused the message (552)' }],
-      ['data', 554, { kind: 'rejected', error: 'The mail server refused the message (554)' }],
+      [
+        'rcpt',
+        450,
+        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the recipient at the moment (450)' },
+      ],
+      ['rcpt', 421, { kind: 'retry', reason: 'unreachable', error: unavailable(421) }],
+      ['rcpt', 550, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the recipient (550)' }],
+      [
+        'rcpt',
+        503,
+        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the recipient at the moment (503)' },
+      ],
+      [
+        'data',
+        451,
+        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the message at the moment (451)' },
+      ],
+      ['data', 552, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the message (552)' }],
+      ['data', 554, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the message (554)' }],
     ];
     for (const [step, reply, expected] of rows) {
       test(`is a case of ${expected.kind} after ${reply} at ${step}, and the next mail goes through`, async (t) => {
@@ -265,7 +281,7 @@ suite('Mail', () => {
         server.faults[step] = 'stall';
         const { result, tookMs } = await timed(mailbox.send());
         const error = 'The mail server did not answer within 300 ms';
-        assert.deepEqual(result, { kind: 'retry', error, isUnreachable: true });
+        assert.deepEqual(result, { kind: 'retry', reason: 'unreachable', error });
         assert.ok(tookMs >= 290 && tookMs < settledWithinMs, `${tookMs} ms`);
         await eventually(
           'the connection is closed',
@@ -284,7 +300,7 @@ suite('Mail', () => {
         request.abort();
         const { result, tookMs } = await timed(sending);
         const error = 'The mail was broken off before the mail server had taken it';
-        assert.deepEqual(result, { kind: 'retry', error });
+        assert.deepEqual(result, { kind: 'retry', reason: 'deferred', error });
         assert.ok(tookMs < 200, `${tookMs} ms`);
         await eventually(
           'the connection is closed',
@@ -315,7 +331,7 @@ suite('Mail', () => {
       const waiting = mailbox.send({}, request.signal);
       request.abort();
       const error = 'No connection to the mail server was free in time';
-      assert.deepEqual(await waiting, { kind: 'retry', error, wasAsked: false });
+      assert.deepEqual(await waiting, { kind: 'retry', reason: 'not_attempted', error });
       server.resume();
       assert.deepEqual(new Set((await Promise.all(ahead)).map(({ kind }) => kind)), new Set(['sent']));
       assert.equal(server.mails.length, 5);
@@ -324,7 +340,7 @@ suite('Mail', () => {
     test('is not even begun when the request is already over', async (t) => {
       const { result, tookMs } = await timed(openMailbox(t, url).send({}, AbortSignal.abort()));
       assert.equal(result.kind, 'retry');
-      assert.equal((result as NotSent).wasAsked, false);
+      assert.equal((result as Retry).reason, 'not_attempted');
       assert.ok(tookMs < 100, `${tookMs} ms`);
       assert.equal(server.connectionCount, 0);
     });
@@ -332,7 +348,7 @@ suite('Mail', () => {
     test('is given up at the deadline also when the server keeps talking', async (t) => {
       const chatter = await startChatter(t);
       const { result, tookMs } = await timed(openMailbox(t, chatter, { timeoutMs: 300 }).send());
-      assert.equal((result as NotSent).isUnreachable, true);
+      assert.equal((result as Retry).reason, 'unreachable');
       assert.ok(tookMs < settledWithinMs, `${tookMs} ms`);
     });
   });
@@ -342,7 +358,7 @@ suite('Mail', () => {
     await close();
     const outcome = await openMailbox(t, deserted).send();
     const error = 'The mail server cannot be reached (ECONNREFUSED)';
-    assert.deepEqual(outcome, { kind: 'retry', error, isUnreachable: true });
+    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error });
   });
 
   test('is a case of retry when every connection is cut, or something else answers', async (t) => {
@@ -352,7 +368,7 @@ suite('Mail', () => {
     ] as const) {
       const stranger = await listen((socket) => (answer === null ? socket.destroy() : socket.end(answer)));
       t.after(stranger.close);
-      assert.deepEqual(await openMailbox(t, stranger.url).send(), { kind: 'retry', error, isUnreachable: true });
+      assert.deepEqual(await openMailbox(t, stranger.url).send(), { kind: 'retry', reason: 'unreachable', error });
     }
   });
 
@@ -363,7 +379,7 @@ suite('Mail', () => {
     await server.stalls(1);
     const closing = mailbox.channel.close();
     const error = 'The mail channel is shut down';
-    assert.deepEqual(await mailbox.send(), { kind: 'retry', error, wasAsked: false });
+    assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'not_attempted', error });
     server.resume();
     assert.deepEqual(await onItsWay, { kind: 'sent' });
     await closing;
@@ -408,7 +424,7 @@ suite('Mail', () => {
           `smtp://${encodeURIComponent(user)}:canary-wrong@127.0.0.1:${guarded.port}?requireTLS=false`,
         );
         const error = 'The mail server did not accept the user name and password';
-        assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
+        assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
         const advice = await mailbox.channel.check();
         assert.equal(advice, `${error}. Check the user name and password in TOCSIN_SMTP_URL.`);
       });
@@ -426,8 +442,8 @@ suite('Mail', () => {
       const guarded = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
       t.after(() => guarded.kill());
       const outcome = await openMailbox(t, `smtp://127.0.0.1:${guarded.port}`).send();
-      assert.equal((outcome as NotSent).isUnreachable, true);
-      assert.match((outcome as NotSent).error, /\(530\)$/);
+      assert.equal((outcome as Retry).reason, 'unreachable');
+      assert.match((outcome as Retry).error, /\(530\)$/);
     });
   });
 
@@ -474,7 +490,7 @@ suite('Mail', () => {
       t.after(() => stripped.kill());
       const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${stripped.port}`);
       const error = 'The connection to the mail server could not be encrypted';
-      assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
+      assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
       assert.doesNotMatch(stripped.transcript, /AUTH|MAIL/);
       assert.match((await mailbox.channel.check()) ?? '', /\?requireTLS=false/);
     });
@@ -482,7 +498,7 @@ suite('Mail', () => {
     tlsTest('is not sent in the clear when requireTLS is asked for', async (t) => {
       const mailbox = openMailbox(t, `${url}?requireTLS=true`);
       const error = 'The connection to the mail server could not be encrypted';
-      assert.deepEqual(await mailbox.send(), { kind: 'retry', error, isUnreachable: true });
+      assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
       assert.doesNotMatch(server.transcript, /MAIL FROM/);
       const patient = openMailbox(t, `smtp://${signIn}localhost:${upgrading.port}?requireTLS=true`, certificates);
       assert.deepEqual(await patient.send(), { kind: 'sent' });
@@ -496,21 +512,21 @@ suite('Mail', () => {
       ]) {
         const outcome = await openMailbox(t, address).send();
         assert.equal(outcome.kind, 'retry');
-        assert.match((outcome as NotSent).error, /^The certificate of the mail server was not accepted \([A-Z_]+\)$/);
-        assert.equal((outcome as NotSent).isUnreachable, true);
+        assert.match((outcome as Retry).error, /^The certificate of the mail server was not accepted \([A-Z_]+\)$/);
+        assert.equal((outcome as Retry).reason, 'unreachable');
       }
     });
 
     tlsTest('is not sent to a server whose certificate is for another name', async (t) => {
       const outcome = await openMailbox(t, `smtps://${signIn}127.0.0.1:${encrypted.port}`, certificates).send();
       const error = 'The certificate of the mail server was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)';
-      assert.deepEqual(outcome, { kind: 'retry', error, isUnreachable: true });
+      assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error });
     });
 
     tlsTest('says what is wrong when smtps meets a server that speaks plainly', async (t) => {
       const mailbox = openMailbox(t, `smtps://127.0.0.1:${server.port}`, certificates);
       assert.match(
-        ((await mailbox.send()) as NotSent).error,
+        ((await mailbox.send()) as Retry).error,
         /^The connection to the mail server could not be encrypted/,
       );
       assert.match((await mailbox.channel.check()) ?? '', /smtp: for STARTTLS, often port 587\. /);

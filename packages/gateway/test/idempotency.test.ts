@@ -139,7 +139,8 @@ suite('An Idempotency-Key', () => {
   });
 
   test('brings back the answer of a strict request that failed, and one to a device that is gone since', async () => {
-    mqtt.send = async (_, targets) => targets.map(() => ({ kind: 'rejected' as const, error: 'No' }));
+    mqtt.send = async (_, targets) =>
+      targets.map(() => ({ kind: 'rejected', reason: 'refused' as const, error: 'No' }));
     const failed = await caller.notify({ title: 'x', strictDelivery: true }, withKey('a'));
     assert.equal(failed.status, 502);
     const again = await caller.notify({ title: 'x', strictDelivery: true }, withKey('a'));

@@ -32,7 +32,7 @@ import { type AddressPolicy, parseNetwork } from '../src/core/address-policy.ts'
 import { createEgress, type EgressOptions, type Resolve } from '../src/egress/index.ts';
 
 const obstacle = mosquittoObstacle();
-const notReached = { kind: 'rejected', error: 'Custom MQTT broker could not be reached' };
+const notReached = { kind: 'rejected', reason: 'refused', error: 'Custom MQTT broker could not be reached' };
 const secrets = { username: 'canary-user', password: 'canary-word' };
 
 let authority: TestAuthority;
@@ -181,7 +181,7 @@ suite('A broker that a request brought along', () => {
     const { wssPort } = await startMosquitto(t, { acl: ['topic readwrite allowed/#'] });
     const messages = [mqttMessage('allowed/a', 'b'), mqttMessage('denied/a', 'b'), mqttMessage('denied/a', 'b', 2)];
     const outcomes = await createPublisher(t).publish(brokerAt(wssPort), messages, patience());
-    const refused = { kind: 'rejected', error: 'Custom MQTT broker refused the message' };
+    const refused = { kind: 'rejected', reason: 'refused', error: 'Custom MQTT broker refused the message' };
     assert.deepEqual(outcomes, [{ kind: 'sent' }, refused, refused]);
   });
 
@@ -193,7 +193,9 @@ suite('A broker that a request brought along', () => {
       retentionDays: 90,
       guards: {
         own: (guarded) => guarded,
-        custom: () => ({ send: async () => [{ kind: 'retry', error: 'too much is waiting' }, { kind: 'sent' }] }),
+        custom: () => ({
+          send: async () => [{ kind: 'retry', reason: 'deferred', error: 'too much is waiting' }, { kind: 'sent' }],
+        }),
       },
     });
     const targets = [{ deviceId: 'lamp' }, { deviceId: 'siren' }];

@@ -55,7 +55,7 @@ test('A device that has never connected is told from one that is away', async (t
     assert.ok(notification);
     return fixture.publish(device, notification, 1);
   };
-  assert.deepEqual(await publish(), { kind: 'sent', neverConnected: true });
+  assert.deepEqual(await publish(), { kind: 'queued' });
   await (await RawClient.signIn(fixture.port, device)).end();
   assert.deepEqual(await publish(), { kind: 'sent' });
   await fixture.restart();
@@ -191,7 +191,7 @@ test('At the limit new messages wait for a retry, and the queue says when it has
   fixture.broker.onRoom(() => {
     roomCount += 1;
   });
-  for (let index = 0; index < 5; index += 1) assert.equal(await publish(`kept ${index}`), 'sent');
+  for (let index = 0; index < 5; index += 1) assert.equal(await publish(`kept ${index}`), 'queued');
   assert.deepEqual([await publish('refused'), await publish('refused')], ['retry', 'retry']);
   assert.deepEqual([fullEvents(fixture), droppedCount(fixture), roomCount], [1, 0, 0]);
   const client = await RawClient.signIn(fixture.port, device, { clean: true });
@@ -211,7 +211,7 @@ test('With drop_newest a message beyond the limit is refused for good, and count
 test('With drop_oldest the oldest become dead deliveries that their owner sees, and the newest arrive', async (t) => {
   const { fixture, device, publish } = await startWithLimit(t, 'drop_oldest');
   const kinds = await Promise.all(Array.from({ length: 30 }, (_, index) => publish(`message ${index}`)));
-  assert.ok(kinds.every((kind) => kind === 'sent'));
+  assert.ok(kinds.every((kind) => kind === 'queued'));
   assert.ok((await lengthOf(fixture, device)) <= 5);
   const dead = await fixture.store.listDeliveries({ ownerId: device.ownerId, state: 'dead', limit: 100 });
   const waiting = await lengthOf(fixture, device);

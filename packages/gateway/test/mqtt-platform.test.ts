@@ -198,8 +198,8 @@ suite('The connection to the broker of the operator', () => {
       const outcome = await broker.publish(mqttMessage('a', 'b'), patience());
       assert.deepEqual(outcome, {
         kind: 'retry',
+        reason: 'unreachable',
         error: 'The MQTT broker refuses the connection: not authorized',
-        isUnreachable: true,
       });
       await eventually(
         'a change of state',
@@ -325,7 +325,7 @@ suite('The connection to the broker of the operator', () => {
       const started = performance.now();
       for (const qos of [0, 1, 2] as const) {
         const outcome = await broker.publish(mqttMessage('a', 'b', qos), patience());
-        assert.ok(outcome.kind === 'retry' && outcome.isUnreachable === true);
+        assert.ok(outcome.kind === 'retry' && outcome.reason === 'unreachable');
         assert.match(outcome.error, /^The MQTT broker cannot be reached: connection (refused|closed)$/);
       }
       assert.ok(performance.now() - started < 100);
@@ -352,7 +352,7 @@ suite('The connection to the broker of the operator', () => {
       [1, 2].map((qos) => broker.publish(mqttMessage('a', 'given up', qos as 1 | 2), AbortSignal.timeout(150))),
     );
     const tookMs = performance.now() - started;
-    const late = { kind: 'retry', error: 'The MQTT broker did not answer in time', isUnreachable: true };
+    const late = { kind: 'retry', reason: 'unreachable', error: 'The MQTT broker did not answer in time' };
     assert.deepEqual(outcomes, [late, late]);
     assert.ok(tookMs >= 140 && tookMs < 400, `it took ${tookMs} ms`);
 
@@ -396,8 +396,8 @@ suite('The connection to the broker of the operator', () => {
     for (const outcome of await outcomes) {
       assert.deepEqual(outcome, {
         kind: 'retry',
+        reason: 'unreachable',
         error: 'The connection to the MQTT broker was lost',
-        isUnreachable: true,
       });
     }
   });
@@ -410,6 +410,7 @@ suite('The connection to the broker of the operator', () => {
     for (const qos of [1, 2] as const) {
       assert.deepEqual(await broker.publish(mqttMessage('denied/a', 'b', qos), patience()), {
         kind: 'rejected',
+        reason: 'refused',
         error: 'The MQTT broker refused the message (not authorized)',
       });
       assert.deepEqual(await broker.publish(mqttMessage('allowed/a', 'b', qos), patience()), { kind: 'sent' });
@@ -423,6 +424,7 @@ suite('The connection to the broker of the operator', () => {
     assert.equal(await broker.check(), null);
     assert.deepEqual(await broker.publish(mqttMessage('a', 'x'.repeat(3000)), patience()), {
       kind: 'rejected',
+      reason: 'refused',
       error: 'The message is larger than the MQTT broker allows',
     });
     assert.deepEqual(await broker.publish(mqttMessage('a', 'x'.repeat(1900)), patience()), { kind: 'sent' });

@@ -16,8 +16,8 @@ import { servicePrivateKey } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { countSockets } from '@tocsin/test-support/push-sockets.ts';
 import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import type { PushParts } from '../src/channels/push/index.ts';
+import type { Rejected, Retry } from '../src/core/outcome.ts';
 import { Problem } from '../src/core/problem.ts';
-import type { NotSent } from '../src/core/response.ts';
 
 suite('APNs', () => {
   let apns: ApnsStandIn;
@@ -81,8 +81,8 @@ suite('APNs', () => {
     const secure = await ApnsStandIn.start(apns.clock, { certificate: authority.issue('IP:127.0.0.1') });
     try {
       assert.deepEqual(await open(5000, { ca: authority.ca }, secure.config).send([phone]), [{ kind: 'sent' }]);
-      const [outcome] = (await open(5000, {}, secure.config).send([phone])) as [NotSent];
-      assert.equal(outcome.isUnreachable, true);
+      const [outcome] = (await open(5000, {}, secure.config).send([phone])) as [Retry];
+      assert.equal(outcome.reason, 'unreachable');
       assert.match(outcome.error, /^APNs cannot be reached \([A-Z_]+\)$/);
       assert.equal(secure.accepted.length, 1);
     } finally {
@@ -126,7 +126,7 @@ suite('APNs', () => {
       tokens.push('more');
       return apnsError(403, 'ExpiredProviderToken');
     };
-    const [outcome] = (await push.send([phone])) as [NotSent];
+    const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
     assert.match(outcome.error, /clock/);
     assert.equal(tokens.length, 4, 'no loop');
@@ -150,7 +150,7 @@ suite('APNs', () => {
   ] as const) {
     test(`${status} ${reason} means ${kind}`, async () => {
       apns.reply = () => apnsError(status, reason, { 'retry-after': '7' });
-      const [outcome] = (await push.send([phone])) as [NotSent];
+      const [outcome] = (await push.send([phone])) as [Retry];
       assert.equal(outcome.kind, kind);
       assert.match(outcome.error, wanted);
       assert.doesNotMatch(outcome.error, /canary/);
@@ -240,18 +240,18 @@ suite('APNs', () => {
       stream.session?.destroy();
       return 'silence';
     };
-    const [outcome] = (await push.send([phone])) as [NotSent];
+    const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
-    assert.equal(outcome.isUnreachable, true);
+    assert.equal(outcome.reason, 'unreachable');
     assert.equal(asked, 2);
   });
 
   test('a provider that stops and comes back is found again', async () => {
     await push.send([phone]);
     await apns.server.stop();
-    const [outcome] = (await push.send([phone])) as [NotSent];
+    const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
-    assert.equal(outcome.isUnreachable, true);
+    assert.equal(outcome.reason, 'unreachable');
     assert.deepEqual(push.disabled, []);
     await apns.server.listen();
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
@@ -259,16 +259,16 @@ suite('APNs', () => {
 
   test('a provider that hangs is given up at the deadline, and an abort settles at once', async () => {
     apns.reply = () => 'silence';
-    const [late] = (await open(200).send([phone])) as [NotSent];
-    assert.deepEqual(late, { kind: 'retry', error: 'APNs did not answer in time', isUnreachable: true });
+    const [late] = (await open(200).send([phone])) as [Retry];
+    assert.deepEqual(late, { kind: 'retry', reason: 'unreachable', error: 'APNs did not answer in time' });
     const controller = new AbortController();
     const request = apns.server.nextRequest();
     const sent = push.send([phone], { signal: controller.signal });
     await request;
     controller.abort();
-    const [aborted] = (await sent) as [NotSent];
+    const [aborted] = (await sent) as [Retry];
     assert.equal(aborted.kind, 'retry');
-    assert.equal(aborted.isUnreachable, undefined);
+    assert.equal(aborted.reason, 'deferred');
   });
 
   test('the largest notification is used to the limit and goes through', async () => {
@@ -278,9 +278,9 @@ suite('APNs', () => {
   });
 
   test('a stored token that is none is not sent', async () => {
-    const [outcome] = (await push.send([target('apns', '../../admin')])) as [NotSent];
+    const [outcome] = (await push.send([target('apns', '../../admin')])) as [Rejected];
     assert.equal(outcome.kind, 'rejected');
-    assert.equal(outcome.wasAsked, false);
+    assert.equal(outcome.reason, 'invalid_target');
     assert.equal(apns.server.sessionCount, 0);
   });
 

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.ts';
 import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
 import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
-import type { NotSent, Outcome } from '../src/core/response.ts';
+import type { NotSent, Outcome } from '../src/core/outcome.ts';
 
 const clock = { now: sampleNotification.createdAt };
 
@@ -39,8 +39,8 @@ suite('The push channel', () => {
     const push = createTestPush();
     const outcomes = await push.send([target('fcm', fcmToken('a')), target('apns', apnsToken('a'))]);
     assert.deepEqual(outcomes, [
-      { kind: 'rejected', error: 'FCM is not configured: set TOCSIN_FCM_CREDENTIALS', wasAsked: false },
-      { kind: 'rejected', error: 'APNs is not configured: set TOCSIN_APNS_KEY', wasAsked: false },
+      { kind: 'rejected', reason: 'not_configured', error: 'FCM is not configured: set TOCSIN_FCM_CREDENTIALS' },
+      { kind: 'rejected', reason: 'not_configured', error: 'APNs is not configured: set TOCSIN_APNS_KEY' },
     ]);
     assert.equal(await push.channel.check(), null);
   });
@@ -68,7 +68,7 @@ suite('The push channel', () => {
     const timer = setTimeout(() => controller.abort(new DOMException('late', 'TimeoutError')), 50);
     const [outcome] = await push.send([target('webpush', push.webPush.subscribe())], { signal: controller.signal });
     clearTimeout(timer);
-    assert.deepEqual(outcome, { kind: 'retry', error: 'Web Push did not answer in time', isUnreachable: true });
+    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not answer in time' });
   });
 
   test('no more than fifty targets of one notification are under way at once, and all are told', async () => {

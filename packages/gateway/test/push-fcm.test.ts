@@ -17,8 +17,8 @@ import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts'
 import { countSockets } from '@tocsin/test-support/push-sockets.ts';
 import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import type { PushParts } from '../src/channels/push/index.ts';
+import type { Rejected, Retry } from '../src/core/outcome.ts';
 import { Problem } from '../src/core/problem.ts';
-import type { NotSent } from '../src/core/response.ts';
 
 suite('FCM', () => {
   let fcm: FcmStandIn;
@@ -79,9 +79,9 @@ suite('FCM', () => {
     const secure = await FcmStandIn.start(fcm.clock, authority.issue('IP:127.0.0.1'));
     try {
       assert.deepEqual(await open(5000, { ca: authority.ca }, secure.config).send([phone]), [{ kind: 'sent' }]);
-      const [outcome] = (await open(5000, {}, secure.config).send([phone])) as [NotSent];
+      const [outcome] = (await open(5000, {}, secure.config).send([phone])) as [Retry];
       assert.equal(outcome.kind, 'retry');
-      assert.equal(outcome.isUnreachable, true);
+      assert.equal(outcome.reason, 'unreachable');
       assert.match(outcome.error, /Google's token service cannot be reached \([A-Z_]+\)/);
       assert.equal(secure.accepted.length, 1);
     } finally {
@@ -113,7 +113,7 @@ suite('FCM', () => {
     fcm.clock.now += 56 * 60_000;
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
     fcm.clock.now += 10 * 60_000;
-    const [outcome] = (await push.send([phone])) as [NotSent];
+    const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
     assert.match(outcome.error, /token service cannot answer now \(503\)/);
   });
@@ -151,7 +151,7 @@ suite('FCM', () => {
       asked += 1;
       return fcmError(401, 'UNAUTHENTICATED');
     };
-    const [outcome] = (await push.send([phone])) as [NotSent];
+    const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
     assert.equal(asked, 2);
     assert.equal(fcm.tokenRequests, 2);
@@ -173,12 +173,12 @@ suite('FCM', () => {
   ] as const) {
     test(`${name} means ${kind}`, async () => {
       fcm.replyToMessage = () => ({ ...reply, headers: { 'retry-after': '12' } });
-      const [outcome] = (await push.send([phone])) as [NotSent];
+      const [outcome] = (await push.send([phone])) as [Retry];
       assert.equal(outcome.kind, kind);
       assert.match(outcome.error, wanted);
       assert.doesNotMatch(outcome.error, /canary/, 'what the provider said is not passed on');
       assert.equal(outcome.retryAfterMs, kind === 'retry' ? 12_000 : undefined);
-      assert.equal(outcome.isUnreachable, undefined);
+      if (kind === 'retry') assert.equal(outcome.reason, 'deferred');
       assert.deepEqual(push.disabled, kind === 'gone' ? [phone.id] : []);
       assert.equal(fcm.tokenRequests, 1);
     });
@@ -203,7 +203,7 @@ suite('FCM', () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
     const stranger = open(5000, {}, { ...fcm.config, privateKey: pem });
-    const [outcome] = (await stranger.send([phone])) as [NotSent];
+    const [outcome] = (await stranger.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
     assert.match(outcome.error, /TOCSIN_FCM_CREDENTIALS/);
     assert.doesNotMatch(outcome.error, /canary/);
@@ -227,7 +227,7 @@ suite('FCM', () => {
     await new Promise((resolve) => vacant.close(resolve));
     const lost = open(5000, {}, { ...fcm.config, endpoint: `http://127.0.0.1:${port}` });
     assert.deepEqual(await lost.send([phone]), [
-      { kind: 'retry', error: 'FCM cannot be reached (ECONNREFUSED)', isUnreachable: true },
+      { kind: 'retry', reason: 'unreachable', error: 'FCM cannot be reached (ECONNREFUSED)' },
     ]);
     assert.match((await lost.channel.check()) ?? '', /^FCM cannot be reached \(ECONNREFUSED\)$/);
     assert.deepEqual(lost.disabled, []);
@@ -238,7 +238,7 @@ suite('FCM', () => {
     await hasty.send([phone]);
     fcm.replyToMessage = () => 'silence';
     assert.deepEqual(await hasty.send([phone]), [
-      { kind: 'retry', error: 'FCM did not answer in time', isUnreachable: true },
+      { kind: 'retry', reason: 'unreachable', error: 'FCM did not answer in time' },
     ]);
     fcm.replyToMessage = () => undefined;
     const sessions = fcm.server.sessionCount;
@@ -255,9 +255,9 @@ suite('FCM', () => {
     for (const scheme of ['http', 'https']) {
       const hasty = open(200, {}, { ...fcm.config, endpoint: `${scheme}://127.0.0.1:${port}` });
       const before = countSockets();
-      const [outcome] = (await hasty.send([phone])) as [NotSent];
+      const [outcome] = (await hasty.send([phone])) as [Retry];
       assert.equal(outcome.kind, 'retry');
-      assert.equal(outcome.isUnreachable, true);
+      assert.equal(outcome.reason, 'unreachable');
       await hasty.channel.close();
       await eventually('only the end of the silent server is left', 2000, countSockets, (count) => count <= before + 1);
     }
@@ -268,9 +268,9 @@ suite('FCM', () => {
 
   test('a token service that hangs is given up at the deadline', async () => {
     fcm.replyToTokenRequest = () => 'silence';
-    const [outcome] = (await open(200).send([phone])) as [NotSent];
+    const [outcome] = (await open(200).send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
-    assert.equal(outcome.isUnreachable, true);
+    assert.equal(outcome.reason, 'unreachable');
     assert.match(outcome.error, /in time/);
   });
 
@@ -285,9 +285,9 @@ suite('FCM', () => {
     const sessions = fcm.server.sessionCount;
     assert.deepEqual(await push.send([target('fcm', fcmToken('other'))]), [{ kind: 'sent' }]);
     controller.abort();
-    const [outcome] = (await sent) as [NotSent];
+    const [outcome] = (await sent) as [Retry];
     assert.equal(outcome.kind, 'retry');
-    assert.equal(outcome.isUnreachable, undefined);
+    assert.equal(outcome.reason, 'deferred');
     await cancelled;
     assert.equal(stream.rstCode, 8, 'CANCEL');
     assert.deepEqual(await push.send([target('fcm', fcmToken('other'))]), [{ kind: 'sent' }]);
@@ -296,7 +296,7 @@ suite('FCM', () => {
 
   test('an answer without end is cut off', async () => {
     fcm.replyToMessage = () => ({ status: 200, body: 'x'.repeat(200_000) });
-    const [outcome] = (await push.send([phone])) as [NotSent];
+    const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
     assert.match(outcome.error, /too great length/);
   });
@@ -308,9 +308,9 @@ suite('FCM', () => {
   });
 
   test('a stored token that is none is not sent', async () => {
-    const [outcome] = (await push.send([target('fcm', 'no token')])) as [NotSent];
+    const [outcome] = (await push.send([target('fcm', 'no token')])) as [Rejected];
     assert.equal(outcome.kind, 'rejected');
-    assert.equal(outcome.wasAsked, false);
+    assert.equal(outcome.reason, 'invalid_target');
     assert.ok(!outcome.error.includes('no token'));
   });
 

@@ -7,7 +7,7 @@ import { suite, test } from 'node:test';
 import { createTestPush, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { parseNetwork } from '../src/core/address-policy.ts';
-import type { NotSent } from '../src/core/response.ts';
+import type { Rejected, Retry } from '../src/core/outcome.ts';
 import { createEgress, EgressFailed, EgressRefused } from '../src/egress/index.ts';
 
 suite('Web Push', () => {
@@ -71,8 +71,8 @@ suite('Web Push', () => {
       const browser = target('webpush', push.webPush.subscribe());
       const [outcome] = await push.send([browser]);
       assert.equal(outcome?.kind, kind);
-      if (wanted !== null) assert.match((outcome as NotSent).error, wanted);
-      assert.equal((outcome as NotSent).retryAfterMs, kind === 'retry' ? 30_000 : undefined);
+      if (wanted !== null) assert.match((outcome as Retry).error, wanted);
+      assert.equal((outcome as Retry).retryAfterMs, kind === 'retry' ? 30_000 : undefined);
       assert.deepEqual(push.disabled, kind === 'gone' ? [browser.id] : []);
     });
   }
@@ -82,7 +82,7 @@ suite('Web Push', () => {
     const headers = { 'retry-after': new Date(push.clock.now + 90_000).toUTCString() };
     push.webPush.reply = () => ({ status: 429, headers });
     const [outcome] = await push.send([target('webpush', push.webPush.subscribe())]);
-    assert.equal((outcome as NotSent).retryAfterMs, 90_000);
+    assert.equal((outcome as Retry).retryAfterMs, 90_000);
   });
 
   test('a push service that cannot be reached is tried again later, and its address stays out of the error', async () => {
@@ -92,7 +92,7 @@ suite('Web Push', () => {
     };
     const outcomes = await push.send([target('webpush', push.webPush.subscribe())]);
     const error = 'The push service fcm.googleapis.com cannot be reached (ECONNREFUSED)';
-    assert.deepEqual(outcomes, [{ kind: 'retry', error, isUnreachable: true }]);
+    assert.deepEqual(outcomes, [{ kind: 'retry', reason: 'unreachable', error }]);
   });
 
   test('what the dialer refuses is rejected, and what it cannot reach is not', async () => {
@@ -102,11 +102,11 @@ suite('Web Push', () => {
     push.webPush.reply = () => {
       throw errors.shift();
     };
-    const [refused, failed] = (await push.send(browsers)) as [NotSent, NotSent];
+    const [refused, failed] = (await push.send(browsers)) as [Rejected, Retry];
     assert.equal(refused.kind, 'rejected');
-    assert.equal(refused.wasAsked, false);
+    assert.equal(refused.reason, 'invalid_target');
     assert.equal(failed.kind, 'retry');
-    assert.equal(failed.isUnreachable, true);
+    assert.equal(failed.reason, 'unreachable');
     assert.deepEqual(push.disabled, []);
   });
 
@@ -114,7 +114,7 @@ suite('Web Push', () => {
     const push = createTestPush({ timeoutMs: 100 });
     push.webPush.reply = () => new Promise(() => undefined);
     const [outcome] = await push.send([target('webpush', push.webPush.subscribe())]);
-    assert.deepEqual(outcome, { kind: 'retry', error: 'Web Push did not answer in time', isUnreachable: true });
+    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not answer in time' });
   });
 
   test('an abort settles everything at once, and those whose turn had not come were not asked', async () => {
@@ -127,11 +127,11 @@ suite('Web Push', () => {
       return new Promise(() => undefined);
     };
     const browsers = Array.from({ length: 60 }, () => target('webpush', push.webPush.subscribe()));
-    const outcomes = (await push.send(browsers, { signal: controller.signal })) as NotSent[];
+    const outcomes = (await push.send(browsers, { signal: controller.signal })) as Retry[];
     assert.equal(asked, 50);
     assert.equal(outcomes.length, 60);
-    assert.ok(outcomes.every(({ kind, isUnreachable }) => kind === 'retry' && isUnreachable === undefined));
-    assert.deepEqual([outcomes.at(0)?.wasAsked, outcomes.at(-1)?.wasAsked], [undefined, false]);
+    assert.ok(outcomes.every(({ kind }) => kind === 'retry'));
+    assert.deepEqual([outcomes.at(0)?.reason, outcomes.at(-1)?.reason], ['deferred', 'not_attempted']);
   });
 
   test('a stored subscription is checked again before anything is sent', async () => {
@@ -140,8 +140,8 @@ suite('Web Push', () => {
       target('webpush', push.webPush.subscribe('https://fcm.googleapis.com.evil.test')),
     ]);
     assert.equal(outcome?.kind, 'rejected');
-    assert.equal((outcome as NotSent).wasAsked, false);
-    assert.match((outcome as NotSent).error, /none of the known push services/);
+    assert.equal((outcome as Rejected).reason, 'invalid_target');
+    assert.match((outcome as Rejected).error, /none of the known push services/);
   });
 
   test('a push service that the operator named is reached', async () => {
@@ -181,7 +181,7 @@ suite('Web Push', () => {
       assert.deepEqual(await push.send([browser]), [{ kind: 'sent' }]);
       assert.equal(push.webPush.received.length, 1);
       egress = guarded;
-      const [outcome] = (await push.send([browser])) as [NotSent];
+      const [outcome] = (await push.send([browser])) as [Retry];
       assert.equal(outcome.kind, 'rejected');
       assert.match(outcome.error, /may not be called/);
       assert.equal(push.webPush.received.length, 1);

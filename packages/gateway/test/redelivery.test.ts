@@ -7,15 +7,15 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
+import type { Outcome } from '../src/core/outcome.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
-import type { Outcome } from '../src/core/response.ts';
 import { type Redelivery, startRedelivery } from '../src/delivery/redeliver.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { type Channel, type Delivery, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { createDevice, systemMakers } from '../src/usecases/registration.ts';
 
-const unreachable: Outcome = { kind: 'retry', error: 'The provider is not reachable', isUnreachable: true };
-const busy: Outcome = { kind: 'retry', error: 'The provider wants it later' };
+const unreachable: Outcome = { kind: 'retry', reason: 'unreachable', error: 'The provider is not reachable' };
+const busy: Outcome = { kind: 'retry', reason: 'deferred', error: 'The provider wants it later' };
 const sent: Outcome = { kind: 'sent' };
 const hourMs = 3_600_000;
 
@@ -245,7 +245,7 @@ suite('Redelivery', () => {
   test('a provider that is no longer set up loses nothing that waits for it', async () => {
     email.outcome = () => unreachable;
     await post('x', { sendEmail: true });
-    email.outcome = () => ({ kind: 'rejected', error: 'No mail server is configured', wasAsked: false });
+    email.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No mail server is configured' });
     await passTime(5000);
     await passTime(60_000);
     email.outcome = () => sent;
@@ -424,7 +424,8 @@ suite('Redelivery', () => {
   test('gives up at once what will never be taken, and a target that is gone with all that waits for it', async () => {
     mqtt.outcome = () => unreachable;
     for (const title of ['a', 'b', 'c']) await post(title);
-    mqtt.outcome = (title) => (title === 'a' ? { kind: 'rejected', error: 'Too strange' } : unreachable);
+    mqtt.outcome = (title) =>
+      title === 'a' ? { kind: 'rejected', reason: 'refused', error: 'Too strange' } : unreachable;
     await passTime(5000);
     mqtt.outcome = () => ({ kind: 'gone', error: 'No such device' });
     await passTime(hourMs);
@@ -562,8 +563,8 @@ suite('Redelivery', () => {
   });
 
   test('a provider that is not set up leaves nothing waiting', async () => {
-    push.outcome = () => ({ kind: 'rejected', error: 'No push provider', wasAsked: false });
-    email.outcome = () => ({ kind: 'rejected', error: 'No mail server', wasAsked: false });
+    push.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No push provider' });
+    email.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No mail server' });
     const answer = await post('x', { sendEmail: true, sendPush: true });
     assert.deepEqual(answer.warnings, ['email_send_failed']);
     assert.deepEqual(await deliveries(), []);

@@ -17,7 +17,7 @@ import { messageOf } from '../../gateway/src/channels/mqtt/format.ts';
 import { defaultQueueLimit, type QueueLimit } from '../../gateway/src/config/channels.ts';
 import { acknowledgementTopic, deviceTopic } from '../../gateway/src/core/device-topics.ts';
 import { digestOf } from '../../gateway/src/core/key-format.ts';
-import type { Outcome } from '../../gateway/src/core/response.ts';
+import { isAccepted, type Outcome } from '../../gateway/src/core/outcome.ts';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
 import type { Notification, Store } from '../../gateway/src/usecases/ports/index.ts';
@@ -104,7 +104,7 @@ export class BrokerFixture {
   /** Stores a notification and publishes it to one device; gives back its id. */
   async notify(device: TestDevice, title: string, qos: Qos): Promise<string> {
     const { id, outcome } = await this.tryNotify(device, title, qos);
-    if (outcome.kind !== 'sent') throw new Error(`not sent: ${JSON.stringify(outcome)}`);
+    if (!isAccepted(outcome)) throw new Error(`not sent: ${JSON.stringify(outcome)}`);
     return id;
   }
 

@@ -7,8 +7,8 @@ import {
   parseVapidKeys,
 } from '../../gateway/src/channels/push/index.ts';
 import type { PushConfig } from '../../gateway/src/config/channels.ts';
+import type { Outcome } from '../../gateway/src/core/outcome.ts';
 import type { PushTarget } from '../../gateway/src/core/plan.ts';
-import type { Outcome } from '../../gateway/src/core/response.ts';
 import type { ManagedChannel, Notification } from '../../gateway/src/usecases/ports/index.ts';
 import { WebPushStandIn } from './push-web-push-stand-in.ts';
 

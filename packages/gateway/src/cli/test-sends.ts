@@ -5,9 +5,9 @@ import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import type { ChannelSet } from '../channels/registry.ts';
 import type { Config } from '../config/server.ts';
 import { listenerUrl } from '../core/device-urls.ts';
+import { isAccepted, type Outcome } from '../core/outcome.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import type { Outcome } from '../core/response.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { waitForReceipt } from '../delivery/mqtt-receipt.ts';
 import { askOwnServer } from '../process/tls/own-server.ts';
@@ -111,8 +111,9 @@ function testNotification(ownerId: string): Notification {
 }
 
 function toOutput(outcome: Outcome | undefined, success: string): Output {
-  if (outcome?.kind === 'sent') return { json: outcome, text: success };
-  return { json: outcome ?? null, text: `It was not sent: ${outcome?.error ?? 'nothing was tried'}`, exitCode: 1 };
+  if (outcome === undefined) return { json: null, text: 'It was not sent: nothing was attempted', exitCode: 1 };
+  if (isAccepted(outcome)) return { json: outcome, text: success };
+  return { json: outcome, text: `It was not sent: ${outcome.error}`, exitCode: 1 };
 }
 
 /** The channels of this configuration, without the embedded broker, which lives in the server. */
@@ -133,7 +134,11 @@ export async function withChannels<T>(config: Config, store: Store, use: (set: C
 }
 
 const noBroker: MqttPublisher = {
-  publish: async () => ({ kind: 'rejected', error: 'The embedded broker runs in the server', wasAsked: false }),
+  publish: async () => ({
+    kind: 'rejected',
+    reason: 'not_configured',
+    error: 'The embedded broker runs in the server',
+  }),
   check: async () => null,
   close: async () => undefined,
 };

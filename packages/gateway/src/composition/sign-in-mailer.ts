@@ -3,13 +3,14 @@ import type { EmailChannel } from '../channels/email/index.ts';
 import type { Letter } from '../channels/email/transactional-email.ts';
 import { MailNotSent, type SecurityNotice, type SignInMailer } from '../console/deps.ts';
 import { browserName } from '../core/browser-name.ts';
+import { isAccepted } from '../core/outcome.ts';
 
 const ignore = "If you didn't request this, ignore this email. The link works once.";
 
 export function createSignInMailer(channel: EmailChannel): SignInMailer {
   async function send(letter: Letter, address: string): Promise<void> {
     const outcome = await channel.sendLetter(letter, address);
-    if (outcome.kind !== 'sent') throw new MailNotSent(outcome.error);
+    if (!isAccepted(outcome)) throw new MailNotSent(outcome.error);
   }
 
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Outcome } from '../core/outcome.ts';
 import type { EmailTarget } from '../core/plan.ts';
-import type { Outcome } from '../core/response.ts';
 import type { Channel, Channels } from '../usecases/ports/index.ts';
 import { callOffAt } from './abort-pending-sends.ts';
 

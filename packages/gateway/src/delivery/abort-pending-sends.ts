@@ -1,10 +1,10 @@
-import type { Outcome } from '../core/response.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Channel, Channels } from '../usecases/ports/index.ts';
 
 const calledOff: Outcome = {
   kind: 'retry',
+  reason: 'unreachable',
   error: 'The service was stopped before the provider had answered',
-  isUnreachable: true,
 };
 
 /** Sends that are under way when the signal comes end as failed for now, so that their requests still get an answer. */

@@ -1,7 +1,7 @@
 // Telling one target of a stored notification, some time after it was accepted: as the target is now.
 
+import type { Outcome } from '../core/outcome.ts';
 import type { Recipients } from '../core/plan.ts';
-import type { Outcome } from '../core/response.ts';
 import {
   type Channels,
   type Delivery,

@@ -1,6 +1,7 @@
 import { createDeadline } from '../core/deadline.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Plan } from '../core/plan.ts';
-import type { DeliveryResult, Outcome } from '../core/response.ts';
+import type { DeliveryResult } from '../core/response.ts';
 import type { Channel, ChannelName, Channels, Notification, SendOptions } from '../usecases/ports/index.ts';
 
 const noOutcomes: readonly Outcome[] = [];

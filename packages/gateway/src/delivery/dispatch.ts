@@ -2,8 +2,9 @@
 import type { NormalizedRequest } from '@tocsin/contract';
 import { keepTryingMs, nextTurn } from '../core/backoff.ts';
 import { leaseMs } from '../core/lease.ts';
+import { holdsQueue, isAccepted, kindOf, type NotSent, type Outcome, type OutcomeKind } from '../core/outcome.ts';
 import { isPublishable, type Plan, type Recipients } from '../core/plan.ts';
-import type { DeliveryResult, NotSent, Outcome } from '../core/response.ts';
+import type { DeliveryResult } from '../core/response.ts';
 import type {
   ChannelName,
   Delivery,
@@ -108,15 +109,9 @@ export function joiningDelivery(
 
 export const behindOthers: Outcome & { kind: 'retry' } = {
   kind: 'retry',
+  reason: 'not_attempted',
   error: 'Earlier notifications to this target wait to be delivered',
-  wasAsked: false,
 };
-
-/** Newer notifications wait too, until this one is delivered. One that a provider put off by itself holds up no other. */
-export function holdsQueue(outcome: Outcome): boolean {
-  if (outcome.kind !== 'retry') return false;
-  return outcome.isUnreachable === true || outcome.isTargetFull === true || outcome.wasAsked === false;
-}
 
 /** Of a send that went on after the response was given, once it has ended. */
 export function afterLateSend(
@@ -125,7 +120,7 @@ export function afterLateSend(
   { now, random }: Pick<SettleParts, 'now' | 'random'>,
 ): Delivery {
   const time = now();
-  if (outcome.kind === 'sent') return { ...delivery, state: 'sent', nextAt: null, endedAt: time };
+  if (isAccepted(outcome)) return { ...delivery, state: 'sent', nextAt: null, endedAt: time };
   const failed = { ...delivery, error: outcome.error };
   if (outcome.kind !== 'retry') return giveUp(failed, time);
   const nextAt = nextTurn(delivery, time, random, outcome.retryAfterMs);
@@ -156,12 +151,12 @@ function failedDelivery(
   outcome: Outcome,
   { now, random }: Pick<SettleParts, 'now' | 'random'>,
 ): Delivery | null {
-  if (outcome.kind === 'sent') return null;
+  if (isAccepted(outcome)) return null;
   // Nobody could have been asked: no provider is set up, and that is no news worth a row for every notification.
-  if (outcome.kind === 'rejected' && outcome.wasAsked === false) return null;
+  if (outcome.kind === 'rejected' && outcome.reason !== 'refused') return null;
   const createdAt = now();
   const expiresAt = createdAt + keepTryingMs;
-  const nextAt = nextTurn({ attempts: 0, expiresAt }, createdAt, random, outcome.retryAfterMs);
+  const nextAt = nextTurn({ attempts: 0, expiresAt }, createdAt, random, retryAfterOf(outcome));
   const delivery: Delivery = {
     ownerId,
     notificationId: id,
@@ -182,13 +177,15 @@ function failedDelivery(
 
 /** A provider that could not be reached may be tried any time; one that put off this message means this one. */
 export function notBefore(outcome: NotSent, nextAt: number, now: number): number {
-  if (outcome.isUnreachable || outcome.isTargetFull || outcome.wasAsked === false)
-    return now + (outcome.retryAfterMs ?? 0);
-  return nextAt;
+  return holdsQueue(outcome) ? now + (outcome.retryAfterMs ?? 0) : nextAt;
 }
 
-function kindsOf(outcomes: readonly Outcome[], count: number): Outcome['kind'][] {
-  return outcomes.slice(0, count).map(({ kind }) => kind);
+function retryAfterOf(outcome: NotSent): number | undefined {
+  return outcome.kind === 'retry' ? outcome.retryAfterMs : undefined;
+}
+
+function kindsOf(outcomes: readonly Outcome[], count: number): OutcomeKind[] {
+  return outcomes.slice(0, count).map(kindOf);
 }
 
 /** What stands between a kept target and another try: it is no more, or not now. */
@@ -213,7 +210,7 @@ export function resolveTarget(
     case 'mqtt': {
       const device = recipients.devices.find(({ id }) => id === target);
       if (device === undefined || device.state === 'inactive') return gone('The device is deleted or inactive');
-      if (!isPublishable(device)) return { kind: 'retry', error: 'The device is paused', isUnreachable: true };
+      if (!isPublishable(device)) return { kind: 'retry', reason: 'unreachable', error: 'The device is paused' };
       return { ...nobody, mqtt: { targets: [{ deviceId: target }] } };
     }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Outcome } from '../core/response.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Channel, Notification } from '../usecases/ports/index.ts';
 import { type GuardOptions, guard } from './guard.ts';
 
@@ -8,7 +8,7 @@ type Send = Channel<string>['send'];
 
 const notification = { id: 'n' } as Notification;
 const options = { qos: 1, customBroker: null } as const;
-const down: Outcome = { kind: 'retry', error: 'refused', isUnreachable: true };
+const down: Outcome = { kind: 'retry', reason: 'unreachable', error: 'refused' };
 const sent: Outcome = { kind: 'sent' };
 
 function guarded(send: Send, more: Partial<GuardOptions> = {}) {
@@ -19,7 +19,11 @@ function guarded(send: Send, more: Partial<GuardOptions> = {}) {
 
 suite('A guarded channel', () => {
   test('gives what the channel gives', async () => {
-    const mixed: Outcome[] = [sent, { kind: 'gone', error: 'no more' }, { kind: 'rejected', error: 'never' }];
+    const mixed: Outcome[] = [
+      sent,
+      { kind: 'gone', error: 'no more' },
+      { kind: 'rejected', reason: 'refused', error: 'never' },
+    ];
     assert.deepEqual(await guarded(async () => mixed)(['a', 'b', 'c']), mixed);
   });
 
@@ -30,17 +34,17 @@ suite('A guarded channel', () => {
         new Promise((resolve) => {
           signal.addEventListener('abort', () => {
             reason = signal.reason;
-            resolve(targets.map(() => ({ kind: 'retry', error: 'stopped' })));
+            resolve(targets.map(() => ({ kind: 'retry', reason: 'deferred', error: 'stopped' })));
           });
         }),
     );
-    assert.deepEqual(await send(), [{ kind: 'retry', error: 'stopped' }]);
+    assert.deepEqual(await send(), [{ kind: 'retry', reason: 'deferred', error: 'stopped' }]);
     assert.equal((reason as Error).name, 'TimeoutError');
   });
 
   test('leaves a channel behind that does not heed its deadline, with one outcome per target', async () => {
     const outcomes = await guarded(() => new Promise(() => undefined))(['a', 'b']);
-    const late = { kind: 'retry', error: 'The mail server did not answer in time', isUnreachable: true };
+    const late = { kind: 'retry', reason: 'unreachable', error: 'The mail server did not answer in time' };
     assert.deepEqual(outcomes, [late, late]);
   });
 
@@ -65,9 +69,8 @@ suite('A guarded channel', () => {
     assert.equal(asked, 3);
     assert.deepEqual(refused, {
       kind: 'retry',
+      reason: 'circuit_open',
       error: 'The mail server is not reachable at the moment',
-      isUnreachable: true,
-      wasAsked: false,
     });
     answer = sent;
     const deadline = performance.now() + 2000;
@@ -84,7 +87,7 @@ suite('A guarded channel', () => {
 
   test('does not take refusals of single targets for an outage', async () => {
     let asked = 0;
-    const rejected: Outcome = { kind: 'rejected', error: 'no such mailbox' };
+    const rejected: Outcome = { kind: 'rejected', reason: 'refused', error: 'no such mailbox' };
     const send = guarded(async () => {
       asked += 1;
       return [rejected];
@@ -108,7 +111,7 @@ suite('A guarded channel', () => {
       { timeoutMs: 5000 },
     );
     const all = Array.from({ length: 6 }, () => send());
-    const full: Outcome = { kind: 'retry', error: 'The mail server: too much is waiting', wasAsked: false };
+    const full: Outcome = { kind: 'retry', reason: 'not_attempted', error: 'The mail server: too much is waiting' };
     assert.deepEqual(await all[5], [full]);
     assert.deepEqual(await all[4], [full]);
     resolve();

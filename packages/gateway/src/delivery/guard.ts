@@ -10,7 +10,7 @@ import {
   handleWhenResult,
 } from 'cockatiel';
 import { createDeadline } from '../core/deadline.ts';
-import type { NotSent, Outcome } from '../core/response.ts';
+import { isUnreachable, type Outcome, type Retry, type RetryReason, retry } from '../core/outcome.ts';
 import type { Channel } from '../usecases/ports/index.ts';
 
 export interface GuardOptions {
@@ -50,26 +50,26 @@ export function guard<Target>(channel: Channel<Target>, options: GuardOptions): 
 
   return {
     async send(notification, targets, sendOptions, requestSignal) {
-      const failAll = (failure: Omit<NotSent, 'kind'>): readonly Outcome[] =>
-        targets.map(() => ({ kind: 'retry', ...failure }));
+      const failAll = (reason: RetryReason, error: string): readonly Outcome[] =>
+        targets.map(() => retry(reason, error));
       using deadline = createDeadline(timeoutMs, requestSignal);
       const { signal } = deadline;
-      const late = () => failAll({ error: `${provider} did not answer in time`, isUnreachable: true });
+      const late = () => failAll('unreachable', `${provider} did not answer in time`);
       try {
         return await slots.execute(() =>
           breaker.execute(async () => {
             const outcomes = await settleBy(signal, channel.send(notification, targets, sendOptions, signal), late);
             const [first] = outcomes;
-            if (isOutage(outcomes) && first?.kind !== 'sent') cause = first?.error ?? '';
+            if (isOutage(outcomes)) cause = (first as Retry).error;
             return outcomes;
           }),
         );
       } catch (error) {
         if (error instanceof BrokenCircuitError) {
-          return failAll({ error: `${provider} is not reachable at the moment`, isUnreachable: true, wasAsked: false });
+          return failAll('circuit_open', `${provider} is not reachable at the moment`);
         }
         if (error instanceof BulkheadRejectedError) {
-          return failAll({ error: `${provider}: too much is waiting`, wasAsked: false });
+          return failAll('not_attempted', `${provider}: too much is waiting`);
         }
         throw error;
       }
@@ -85,10 +85,6 @@ function breakerState(state: CircuitState): BreakerState {
 /** One target that is reached shows that the provider is there. */
 function isOutage(outcomes: readonly Outcome[]): boolean {
   return outcomes.length > 0 && outcomes.every(isUnreachable);
-}
-
-function isUnreachable(outcome: Outcome): boolean {
-  return outcome.kind !== 'sent' && outcome.isUnreachable === true;
 }
 
 function settleBy<T>(signal: AbortSignal, work: Promise<T>, late: () => T): Promise<T> {

@@ -1,6 +1,7 @@
 // Sends that went on after their response was given: how they end is written down, whichever way that is.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeliveryResult, Outcome } from '../core/response.ts';
+import { isAccepted, type Outcome } from '../core/outcome.ts';
+import type { DeliveryResult } from '../core/response.ts';
 import {
   type Delivery,
   type DeliveryStore,
@@ -73,7 +74,7 @@ export class LateSends {
       leaseUntil,
     );
     for (const delivery of deliveries) {
-      const isSent = outcomeFor(delivery, dispatch, result).kind === 'sent';
+      const isSent = isAccepted(outcomeFor(delivery, dispatch, result));
       // What joined meanwhile need not wait: the target is there.
       await store.releaseLane({ ...delivery, leaseUntil }, isSent ? { at: now() } : {});
     }

@@ -1,6 +1,6 @@
 // For whoever counts or times saves and sends. The use cases know nothing of it: what they are given is watched from outside.
 import type { StoreReason } from '@tocsin/contract';
-import type { Outcome } from '../core/response.ts';
+import type { Outcome } from '../core/outcome.ts';
 import {
   type Channel,
   type ChannelName,

@@ -29,7 +29,7 @@ test('An owner has its share, waits for its turn in order, and takes nothing of 
     shared.send(of(owner), ['a'], sendOptions, signal);
   const sends = Array.from({ length: 4 }, () => send('greedy'));
   assert.deepEqual(await send('greedy'), [
-    { kind: 'retry', error: 'It: too much of this owner is waiting', wasAsked: false },
+    { kind: 'retry', reason: 'not_attempted', error: 'It: too much of this owner is waiting' },
   ]);
   const other = send('other');
   await turn();

@@ -2,7 +2,7 @@
 // take up the places of that owner alone.
 
 import { createDeadline } from '../core/deadline.ts';
-import type { Outcome } from '../core/response.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Channel } from '../usecases/ports/index.ts';
 
 export interface OwnerShareOptions {
@@ -67,7 +67,7 @@ export function shareByOwner<Target>(channel: Channel<Target>, options: OwnerSha
       using deadline = createDeadline(options.timeoutMs, requestSignal);
       if (!(await take(ownerId, deadline.signal))) {
         const error = `${options.provider}: too much of this owner is waiting`;
-        return targets.map((): Outcome => ({ kind: 'retry', error, wasAsked: false }));
+        return targets.map((): Outcome => ({ kind: 'retry', reason: 'not_attempted', error }));
       }
       try {
         return await channel.send(notification, targets, sendOptions, deadline.signal);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { DeliveryResult, Outcome } from '../core/response.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { DeliveryResult } from '../core/response.ts';
 import type { ChannelName } from '../usecases/ports/index.ts';
 import { Recovery } from './recovery.ts';
 
-const unreachable: Outcome = { kind: 'retry', error: 'x', isUnreachable: true };
+const unreachable: Outcome = { kind: 'retry', reason: 'unreachable', error: 'x' };
 const nothing: DeliveryResult = { push: [], email: [], mqtt: [] };
 const down = (channel: ChannelName): DeliveryResult => ({ ...nothing, [channel]: [unreachable] });
 const up = (channel: ChannelName): DeliveryResult => ({ ...nothing, [channel]: [{ kind: 'sent' }] });
@@ -45,7 +46,7 @@ suite('Recovery', () => {
   test('does not take the refusal of one message for an absence', () => {
     const told: string[] = [];
     const recovery = new Recovery((channel) => told.push(channel));
-    recovery.note({ ...nothing, push: [{ kind: 'retry', error: 'later' }] });
+    recovery.note({ ...nothing, push: [{ kind: 'retry', reason: 'deferred', error: 'later' }] });
     recovery.note(up('push'));
     assert.deepEqual(told, []);
   });

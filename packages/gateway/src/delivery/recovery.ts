@@ -1,5 +1,6 @@
 // Notices when a channel that was away works again, so that what waits for it does not wait for its next turn: by what
 // is sent, and where nothing is, by asking the provider now and then.
+import { isAccepted, isUnreachable } from '../core/outcome.ts';
 import type { DeliveryResult } from '../core/response.ts';
 import type { ChannelName } from '../usecases/ports/index.ts';
 
@@ -46,9 +47,9 @@ export class Recovery {
   note(result: DeliveryResult): void {
     for (const channel of channelNames) {
       const outcomes = result[channel];
-      const unreached = outcomes.find((outcome) => outcome.kind === 'retry' && outcome.isUnreachable);
-      if (unreached !== undefined && unreached.kind !== 'sent') this.#miss(channel, unreached.error);
-      else if (this.#away.size > 0 && outcomes.some(({ kind }) => kind === 'sent')) this.#greet(channel);
+      const unreached = outcomes.find(isUnreachable);
+      if (unreached !== undefined) this.#miss(channel, unreached.error);
+      else if (this.#away.size > 0 && outcomes.some(isAccepted)) this.#greet(channel);
     }
   }
 

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTooOld, laterDelays, minTurns, nextTurn, spread } from '../core/backoff.ts';
 import { leaseMs, leaseReserveMs } from '../core/lease.ts';
+import { holdsQueue, isAccepted, type Outcome, type Retry, retry } from '../core/outcome.ts';
 import type { Recipients } from '../core/plan.ts';
-import type { NotSent, Outcome } from '../core/response.ts';
 import {
   type ChannelName,
   type Delivery,
@@ -13,7 +13,7 @@ import {
   StoreUnavailable,
 } from '../usecases/ports/index.ts';
 import { findReadable, type Tell } from './deliver-stored.ts';
-import { giveUp, holdsQueue, notBefore } from './dispatch.ts';
+import { giveUp, notBefore } from './dispatch.ts';
 
 /** Deliveries between two writes of how they went: after a crash so many may be told twice. */
 const laneBatch: Record<ChannelName, number> = { mqtt: 200, email: 50, push: 50 };
@@ -27,7 +27,11 @@ const atOnce: Record<ChannelName, number> = { mqtt: 50, email: 1, push: 1 };
  * that the provider takes easily when it is sent directly.
  */
 const atOnceBehind: Record<ChannelName, number> = { mqtt: 50, email: 10, push: 10 };
-const unreadable: Outcome = { kind: 'rejected', error: 'The notification was deleted, or does not open' };
+const unreadable: Outcome = {
+  kind: 'rejected',
+  reason: 'refused',
+  error: 'The notification was deleted, or does not open',
+};
 /** A provider that was not asked, because its breaker is open or too much waits for it, is tried again after this. */
 const notAskedMs = 12_000;
 /** Between two tries to write down how deliveries went. */
@@ -124,7 +128,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
   ): Promise<LaneTurn> {
     const recipients = await store.recipientsOf(lane.ownerId);
     const changed: Delivery[] = [];
-    let unreached: NotSent | null = null;
+    let unreached: Retry | null = null;
     let isGone = false;
     try {
       for (let next = 0; next < waiting.length && !isGone && unreached === null; ) {
@@ -137,7 +141,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
           const outcome = putOff(outcomes[index] as Outcome);
           changed.push(afterTurn(delivery, outcome));
           isGone ||= outcome.kind === 'gone';
-          if (outcome.kind === 'retry' && holdsQueue(outcome)) unreached ??= outcome;
+          if (holdsQueue(outcome)) unreached ??= outcome;
         }
       }
     } finally {
@@ -164,11 +168,12 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
   }
 
-  async function postpone(lane: Lane, waiting: readonly Delivery[], outcome: NotSent): Promise<{ releaseAt?: number }> {
+  async function postpone(lane: Lane, waiting: readonly Delivery[], outcome: Retry): Promise<{ releaseAt?: number }> {
     const time = now();
     const isDue = waiting.some(({ nextAt }) => nextAt !== null && nextAt <= time);
     // Hastened, or too much is under way, but the provider was not asked: that was nobody's turn, and the next is soon.
-    if (outcome.wasAsked === false && !(isDue && outcome.isUnreachable)) {
+    const isNoTurn = outcome.reason === 'not_attempted' || (outcome.reason === 'circuit_open' && !isDue);
+    if (isNoTurn) {
       return { releaseAt: time + spread(notAskedMs, parts.random) };
     }
     const delaysMs = laterDelays(parts.random);
@@ -202,7 +207,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
 
   function afterTurn(delivery: Delivery, outcome: Outcome): Delivery {
     const time = now();
-    if (outcome.kind === 'sent') {
+    if (isAccepted(outcome)) {
       return { ...delivery, state: 'sent', attempts: delivery.attempts + 1, nextAt: null, endedAt: time };
     }
     const told = { ...delivery, error: outcome.error };
@@ -211,8 +216,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     const attempts = delivery.attempts + (isDue ? 1 : 0);
     const isOver = isDue && isTooOld({ ...delivery, attempts }, time);
     if (outcome.kind !== 'retry' || isOver) return giveUp({ ...told, attempts }, time);
-    const wasNotAsked = outcome.wasAsked === false && !outcome.isUnreachable;
-    if (wasNotAsked) return told;
+    if (outcome.reason === 'not_attempted') return told;
     if (!isDue) return { ...told, notBefore: notBefore(outcome, delivery.nextAt ?? time, time) };
     const nextAt = nextTurn({ ...delivery, attempts }, time, parts.random, outcome.retryAfterMs);
     return { ...told, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
@@ -223,5 +227,6 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
 
 /** A channel that has lost its provider's settings may get them back with the next start. */
 function putOff(outcome: Outcome): Outcome {
-  return outcome.kind === 'rejected' && outcome.wasAsked === false ? { ...outcome, kind: 'retry' } : outcome;
+  if (outcome.kind !== 'rejected' || outcome.reason === 'refused') return outcome;
+  return retry('not_attempted', outcome.error);
 }

@@ -4,7 +4,7 @@ import type { ErrorCode } from '@tocsin/contract';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
 import type { ChannelsObserver, GuardName } from '../channels/registry.ts';
-import type { Outcome } from '../core/response.ts';
+import { kindOf, outcomeKinds } from '../core/outcome.ts';
 import type { Attempt, DeliveryObserver, ObservedChannel, SaveResult } from '../delivery/observe.ts';
 import type { RequestLog } from '../http/app.ts';
 import type { DisconnectReason, OnDisconnected } from '../http/connection-guard.ts';
@@ -40,7 +40,6 @@ const saveResults: readonly SaveResult[] = [
 ];
 const disconnectReasons: readonly DisconnectReason[] = ['unread_response', 'pipelining', 'too_many_connections'];
 const channels: readonly ObservedChannel[] = ['push', 'email', 'mqtt', 'mqtt_custom'];
-const outcomeKinds: readonly Outcome['kind'][] = ['sent', 'retry', 'gone', 'rejected'];
 
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
@@ -115,7 +114,7 @@ function deliveryMetrics(registry: Registry): DeliveryObserver {
     byName(channels, (channel): ReturnType<DeliveryObserver['sending']> => {
       const kinds = byName(outcomeKinds, (kind) => outcomes({ channel, kind, attempt }));
       return (results) => {
-        for (const { kind } of results) kinds[kind].count += 1;
+        for (const outcome of results) kinds[kindOf(outcome)].count += 1;
       };
     });
   const sent = { first: sentOver('first'), redelivery: sentOver('redelivery') };

@@ -1,10 +1,11 @@
 // One notification, from the caller's request to the answer: plan → save → deliver → settle → answer.
 import type { ChannelReport, NormalizedRequest, StoreReason } from '@tocsin/contract';
 import { leaseMs } from '../core/lease.ts';
+import { holdsQueue, type Outcome, rejected } from '../core/outcome.ts';
 import { type Plan, plan } from '../core/plan.ts';
-import { type DeliveryResult, type Outcome, report } from '../core/response.ts';
+import { type DeliveryResult, report } from '../core/response.ts';
 import { deliverWithin, type InTime } from '../delivery/deliver.ts';
-import { behindOthers, dispatchOf, holdsQueue, targetName } from '../delivery/dispatch.ts';
+import { behindOthers, dispatchOf, targetName } from '../delivery/dispatch.ts';
 import type { FollowUp } from '../delivery/dispatch-lifecycle.ts';
 import type { QueuedTargets } from '../delivery/join-queues.ts';
 import type { Directory } from './directory.ts';
@@ -143,6 +144,7 @@ const channelNames = ['push', 'email', 'mqtt'] as const satisfies ChannelName[];
 const none: ReadonlySet<string> = new Set();
 const stillSending: Outcome = {
   kind: 'retry',
+  reason: 'deferred',
   error: 'The provider has not answered yet; the attempt goes on',
 };
 
@@ -210,8 +212,6 @@ async function save(
  */
 function final({ push, email, mqtt }: DeliveryResult): DeliveryResult {
   const end = (outcomes: DeliveryResult['push']) =>
-    outcomes.map((outcome) =>
-      outcome.kind === 'retry' ? { ...outcome, kind: 'rejected' as const, wasAsked: false as const } : outcome,
-    );
+    outcomes.map((outcome) => (outcome.kind === 'retry' ? rejected('not_retried', outcome.error) : outcome));
   return { push: end(push), email: end(email), mqtt: end(mqtt) };
 }

@@ -2,9 +2,10 @@
 import type { NormalizedRequest } from '@tocsin/contract';
 import { createDeadline } from '../core/deadline.ts';
 import { isLeaseOver } from '../core/lease.ts';
+import { type Outcome, type OutcomeKind, rejected, retry } from '../core/outcome.ts';
 import type { Plan } from '../core/plan.ts';
 import { Refusal } from '../core/refusal.ts';
-import { type DeliveryResult, type Outcome, report } from '../core/response.ts';
+import { type DeliveryResult, report } from '../core/response.ts';
 import { queuesOf } from '../delivery/dispatch.ts';
 import type { Accepted } from './accept.ts';
 import {
@@ -59,11 +60,11 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
   ): Promise<DispatchResults> {
     const queues = queuesOf(ownerId, dispatch);
     const deliveries = await store.listDeliveries({ ownerId, notificationId, limit: Math.max(1, queues.length) });
-    const of = (channel: ChannelName): Outcome['kind'][] =>
+    const of = (channel: ChannelName): OutcomeKind[] =>
       queues
         .filter((queue) => queue.channel === channel)
         .map(({ target }, index) => {
-          const first = results[channel][index] as Outcome['kind'];
+          const first = results[channel][index] as OutcomeKind;
           const state = deliveries.find((each) => each.channel === channel && each.target === target)?.state;
           if (state === 'sent') return 'sent';
           // A strict caller hears how its one attempt ended, and nothing before.
@@ -136,10 +137,15 @@ function reportOf(request: NormalizedRequest, dispatch: Dispatch | null, results
 
 const customBrokerUnknown: Outcome = {
   kind: 'rejected',
+  reason: 'refused',
   error: 'The request was cut off: it is not known whether the custom MQTT broker got it',
 };
 
-function toOutcomes(kinds: readonly Outcome['kind'][]): Outcome[] {
+function toOutcomes(kinds: readonly OutcomeKind[]): Outcome[] {
   const error = 'The first attempt did not reach it';
-  return kinds.map((kind) => (kind === 'sent' ? { kind } : { kind, error }));
+  return kinds.map((kind) => {
+    if (kind === 'retry') return retry('deferred', error);
+    if (kind === 'rejected') return rejected('refused', error);
+    return kind === 'sent' ? { kind } : { kind, error };
+  });
 }

@@ -1,6 +1,6 @@
 // What nodemailer reports → what became of the mail. The server's own words stay here: of its answer only the number
 // goes on, since the text may quote addresses, the mail or the sign-in.
-import type { NotSent } from '../../core/response.ts';
+import type { NotSent } from '../../core/outcome.ts';
 
 export interface Failure {
   outcome: NotSent;
@@ -28,7 +28,7 @@ export function explain(error: unknown): Failure {
 }
 
 export function unreachable(error: string, fix = checkServer): Failure {
-  return { outcome: { kind: 'retry', error, isUnreachable: true }, fix };
+  return { outcome: { kind: 'retry', reason: 'unreachable', error }, fix };
 }
 
 function explainSignIn({ reply }: SmtpError): Failure {
@@ -58,9 +58,12 @@ function explainReply({ reply, command }: SmtpError): Failure {
 function refused(what: 'recipient' | 'message' | 'sender', reply: number): Failure {
   if (isTemporary(reply)) {
     const error = `The mail server does not take the ${what} at the moment (${reply})`;
-    return { outcome: { kind: 'retry', error }, fix: 'Try again later' };
+    return { outcome: { kind: 'retry', reason: 'deferred', error }, fix: 'Try again later' };
   }
-  return { outcome: { kind: 'rejected', error: `The mail server refused the ${what} (${reply})` }, fix: checkServer };
+  return {
+    outcome: { kind: 'rejected', reason: 'refused', error: `The mail server refused the ${what} (${reply})` },
+    fix: checkServer,
+  };
 }
 
 /** 503 speaks of the order of commands, not of the mail: on a new connection the same mail may go through. */
@@ -82,11 +85,11 @@ function explainSilence({ code, cause }: SmtpError): Failure {
   if (code === 'EPROTOCOL') return unreachable('What answers at the address is not a mail server');
   if (code === 'EENVELOPE') {
     return {
-      outcome: { kind: 'rejected', error: 'The address is not one that mail can be sent to' },
+      outcome: { kind: 'rejected', reason: 'refused', error: 'The address is not one that mail can be sent to' },
       fix: checkServer,
     };
   }
-  return { outcome: { kind: 'retry', error: 'The mail could not be sent' }, fix: checkServer };
+  return { outcome: { kind: 'retry', reason: 'deferred', error: 'The mail could not be sent' }, fix: checkServer };
 }
 
 function notEncrypted(detail = ''): Failure {

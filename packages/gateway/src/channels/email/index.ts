@@ -2,8 +2,8 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { EmailConfig } from '../../config/channels.ts';
 import { isOneAddress } from '../../core/email-address.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { EmailTarget } from '../../core/plan.ts';
-import type { Outcome } from '../../core/response.ts';
 import { smtpTls } from '../../core/smtp-tls.ts';
 import type { ManagedChannel, Notification } from '../../usecases/ports/index.ts';
 import { domainOf, parseSender, type Sender } from './address.ts';
@@ -40,7 +40,7 @@ export function createEmailChannel(
 
   async function sendOne(content: SendMailOptions, address: string, signal: AbortSignal): Promise<Outcome> {
     if (!isOneAddress(address)) {
-      return { kind: 'rejected', error: 'The address is not one that mail can be sent to', wasAsked: false };
+      return { kind: 'rejected', reason: 'invalid_target', error: 'The address is not one that mail can be sent to' };
     }
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), timeoutMs);
@@ -52,7 +52,11 @@ export function createEmailChannel(
       if (!(error instanceof GivenUp)) return explain(error).outcome;
       if (!error.wasStarted) return notAsked('No connection to the mail server was free in time');
       if (deadline.signal.aborted) return noAnswerWithin(timeoutMs).outcome;
-      return { kind: 'retry', error: 'The mail was broken off before the mail server had taken it' };
+      return {
+        kind: 'retry',
+        reason: 'deferred',
+        error: 'The mail was broken off before the mail server had taken it',
+      };
     } finally {
       clearTimeout(timer);
     }
@@ -97,7 +101,7 @@ function envelope(sender: Sender, address: string): SendMailOptions {
 }
 
 function notAsked(error: string): Outcome {
-  return { kind: 'retry', error, wasAsked: false };
+  return { kind: 'retry', reason: 'not_attempted', error };
 }
 
 function noAnswerWithin(ms: number): Failure {

@@ -2,7 +2,7 @@
 // nowhere, so nothing is ever tried again.
 import type { TLSSocket } from 'node:tls';
 import type { CustomBroker } from '@tocsin/contract';
-import type { NotSent, Outcome } from '../../core/response.ts';
+import type { NotSent, Outcome } from '../../core/outcome.ts';
 import type { Egress } from '../../egress/index.ts';
 import type { MqttConnection, MqttVersion } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';
@@ -19,8 +19,12 @@ export interface CustomPublisher {
 }
 
 /** One sentence for every cause, or the gateway would tell what listens where. */
-export const notReached: NotSent = { kind: 'rejected', error: 'Custom MQTT broker could not be reached' };
-const refused: NotSent = { kind: 'rejected', error: 'Custom MQTT broker refused the message' };
+export const notReached: NotSent = {
+  kind: 'rejected',
+  reason: 'refused',
+  error: 'Custom MQTT broker could not be reached',
+};
+const refused: NotSent = { kind: 'rejected', reason: 'refused', error: 'Custom MQTT broker refused the message' };
 
 const maxFrameBytes = 64 * 1024;
 /** A broker that is only published to has a few bytes to say for each message. */

@@ -1,8 +1,8 @@
 // The MQTT channel: a message for each target, over the service's broker or the one that the request brought along.
 
 import { deviceTopic } from '../../core/device-topics.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { MqttTarget } from '../../core/plan.ts';
-import type { Outcome } from '../../core/response.ts';
 import type { Channel, ManagedChannel, Notification } from '../../usecases/ports/index.ts';
 import { type CustomPublisher, notReached } from './custom.ts';
 import { messageOf } from './format.ts';

@@ -1,5 +1,5 @@
 // What happened on an MQTT connection, in words for people. Nothing that the broker sent and no credential is among them.
-import type { NotSent, Outcome } from '../../core/response.ts';
+import { type NotSent, type Outcome, rejected, retry } from '../../core/outcome.ts';
 import type { PublishResult } from './client-connection.ts';
 
 /** Quota exceeded, or a packet id that is taken: the same message may be welcome later. */
@@ -21,19 +21,22 @@ export function outcomeOf(result: PublishResult): Outcome {
     case 'late':
       return unreachable('The MQTT broker did not answer in time');
     case 'tooLarge':
-      return { kind: 'rejected', error: 'The message is larger than the MQTT broker allows' };
+      return { kind: 'rejected', reason: 'refused', error: 'The message is larger than the MQTT broker allows' };
     case 'badQos':
-      return { kind: 'rejected', error: 'The MQTT broker does not support the quality of service that was asked for' };
+      return {
+        kind: 'rejected',
+        reason: 'refused',
+        error: 'The MQTT broker does not support the quality of service that was asked for',
+      };
     case 'refused': {
-      const kind = temporaryCodes.has(result.code) ? 'retry' : 'rejected';
-      const why = refusals[result.code] ?? result.code;
-      return { kind, error: `The MQTT broker refused the message (${why})` };
+      const error = `The MQTT broker refused the message (${refusals[result.code] ?? result.code})`;
+      return temporaryCodes.has(result.code) ? retry('deferred', error) : rejected('refused', error);
     }
   }
 }
 
 export function unreachable(error: string): NotSent {
-  return { kind: 'retry', error, isUnreachable: true };
+  return { kind: 'retry', reason: 'unreachable', error };
 }
 
 export interface ConnectionProblem {

@@ -1,5 +1,5 @@
 import type { Qos } from '@tocsin/contract';
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 
 export interface MqttMessage {
   topic: string;

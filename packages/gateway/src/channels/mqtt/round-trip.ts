@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PlatformBrokerConfig } from '../../config/channels.ts';
 import { deviceTopic } from '../../core/device-topics.ts';
+import { isAccepted } from '../../core/outcome.ts';
 import { type MqttConnection, openConnection } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';
 import { outcomeOf, problemOf } from './outcome.ts';
@@ -60,7 +61,7 @@ export async function tryRoundTrip(config: PlatformBrokerConfig, options: RoundT
     }
     if (result.kind !== 'taken') {
       const outcome = outcomeOf(result);
-      const error = outcome.kind === 'sent' ? '' : outcome.error;
+      const error = isAccepted(outcome) ? '' : outcome.error;
       return failed(`${error}. The user has to be allowed to publish to ${allTopics}; ${lists}`);
     }
     if (!maySubscribe) {

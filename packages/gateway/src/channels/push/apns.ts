@@ -1,6 +1,6 @@
 // Apple Push Notification service over HTTP/2, authenticated by a provider token.
 import type { ApnsConfig } from '../../config/channels.ts';
-import type { NotSent, Outcome } from '../../core/response.ts';
+import type { NotSent, Outcome } from '../../core/outcome.ts';
 import { apnsExpiration, apnsPayload, apnsPriority, timeToLiveSeconds, urgencyOf } from './format.ts';
 import { createHttp2Client, type Http2Response } from './http2-client.ts';
 import { readPrivateKey, signJwt } from './jwt.ts';
@@ -104,7 +104,7 @@ function judge(response: Http2Response, now: number): Outcome {
   if (status === 429) return later(`APNs asks for fewer messages (${detail})`);
   if (status >= 400 && status < 500) {
     const whatToDo = reason !== null && Object.hasOwn(advice, reason) ? `: ${advice[reason]}` : '';
-    return { kind: 'rejected', error: `APNs refuses the message (${detail})${whatToDo}` };
+    return { kind: 'rejected', reason: 'refused', error: `APNs refuses the message (${detail})${whatToDo}` };
   }
   return later(`APNs cannot take the message now (${detail})`);
 }

@@ -1,6 +1,6 @@
 // Firebase Cloud Messaging, HTTP v1.
 import type { FcmConfig } from '../../config/channels.ts';
-import type { NotSent, Outcome } from '../../core/response.ts';
+import type { NotSent, Outcome } from '../../core/outcome.ts';
 import { fcmMessage, timeToLiveSeconds } from './format.ts';
 import { createAccessTokens } from './google-access-token.ts';
 import { createHttp2Client, type Http2Client, type Http2Response } from './http2-client.ts';
@@ -63,7 +63,7 @@ function isAccessTokenRefused({ status, body }: Http2Response): boolean {
 function judge({ status, headers, body }: Http2Response, now: number): Outcome {
   if (status === 200) return { kind: 'sent' };
   const { errorCode, state } = readError(body);
-  const rejected = (error: string): NotSent => ({ kind: 'rejected', error });
+  const rejected = (error: string): NotSent => ({ kind: 'rejected', reason: 'refused', error });
   const later = (error: string): NotSent => retryLater(error, parseRetryAfter(headers['retry-after'], now));
   if (errorCode === 'UNREGISTERED' || (status === 404 && state === 'NOT_FOUND')) {
     return { kind: 'gone', error: 'FCM says that the app is no longer registered (UNREGISTERED)' };

@@ -43,7 +43,7 @@ export function createAccessTokens(
     const response = await client.post({ path: pathname + search, headers, body }, deadline.signal).catch((error) => {
       if (!deadline.signal.aborted) throw error;
       const late = `Google's token service did not answer in time`;
-      throw new Failure({ kind: 'retry', error: late, isUnreachable: true });
+      throw new Failure({ kind: 'retry', reason: 'unreachable', error: late });
     });
     return readToken(response, now());
   }
@@ -81,7 +81,7 @@ function readToken({ status, headers, body }: Http2Response, now: number): Acces
   if (status === 200) {
     const token = parse(body);
     if (token !== null) return { value: token.value, expiresAt: now + token.seconds * 1000 };
-    throw new Failure({ kind: 'retry', error: "Google's token service gave no access token" });
+    throw new Failure({ kind: 'retry', reason: 'deferred', error: "Google's token service gave no access token" });
   }
   const isRefusal = status >= 400 && status < 500 && status !== 429;
   const error = isRefusal

@@ -62,7 +62,7 @@ class RequestLost extends Failure {
   readonly mayRepeat: boolean;
 
   constructor(name: string, code: string, mayRepeat: boolean) {
-    super({ kind: 'retry', error: `${name} cannot be reached (${code})`, isUnreachable: true });
+    super({ kind: 'retry', reason: 'unreachable', error: `${name} cannot be reached (${code})` });
     this.mayRepeat = mayRepeat;
   }
 }
@@ -162,7 +162,7 @@ export function createHttp2Client({ name, origin, connectTimeoutMs, ca }: Http2C
       stream.on('data', (chunk: string) => {
         body += chunk;
         if (body.length > maxAnswerBytes)
-          reject(new Failure({ kind: 'retry', error: `${name} answers at too great length` }));
+          reject(new Failure({ kind: 'retry', reason: 'deferred', error: `${name} answers at too great length` }));
       });
       stream.once('end', () => {
         if (headers !== undefined) resolve({ status: headers[':status'] ?? 0, headers, body });

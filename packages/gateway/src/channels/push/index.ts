@@ -1,8 +1,8 @@
 // The push channel: every target goes to its provider, all at once.
 import type { PushConfig } from '../../config/channels.ts';
 import { createDeadline, type Deadline } from '../../core/deadline.ts';
+import type { NotSent, Outcome } from '../../core/outcome.ts';
 import type { PushTarget } from '../../core/plan.ts';
-import type { NotSent, Outcome } from '../../core/response.ts';
 import type { ManagedChannel, Notification } from '../../usecases/ports/index.ts';
 import { orAbort } from './abort.ts';
 import { createApns } from './apns.ts';
@@ -35,9 +35,9 @@ type Providers = Record<PushTarget['provider'], PushProvider | null>;
 const concurrency = 50;
 
 const notConfigured: Record<PushTarget['provider'], NotSent> = {
-  webpush: { kind: 'rejected', error: 'Web Push is not configured', wasAsked: false },
-  fcm: { kind: 'rejected', error: 'FCM is not configured: set TOCSIN_FCM_CREDENTIALS', wasAsked: false },
-  apns: { kind: 'rejected', error: 'APNs is not configured: set TOCSIN_APNS_KEY', wasAsked: false },
+  webpush: { kind: 'rejected', reason: 'not_configured', error: 'Web Push is not configured' },
+  fcm: { kind: 'rejected', reason: 'not_configured', error: 'FCM is not configured: set TOCSIN_FCM_CREDENTIALS' },
+  apns: { kind: 'rejected', reason: 'not_configured', error: 'APNs is not configured: set TOCSIN_APNS_KEY' },
 };
 
 export function createPushChannel(config: PushConfig, parts: PushParts): ManagedChannel<PushTarget> {
@@ -107,7 +107,7 @@ async function tell(
 ): Promise<Outcome> {
   if (provider === null) return notConfigured[target.provider];
   if (deadline.signal.aborted) {
-    return { kind: 'retry', error: `${provider.name}: time was up before this target's turn`, wasAsked: false };
+    return { kind: 'retry', reason: 'not_attempted', error: `${provider.name}: time was up before this target's turn` };
   }
   try {
     return await orAbort(sendTo(provider)(target.token, deadline.signal), deadline.signal);
@@ -128,9 +128,14 @@ async function problemOf(provider: PushProvider, deadline: Deadline): Promise<st
 function toOutcome({ name }: PushProvider, error: unknown, deadline: Deadline): NotSent {
   if (error instanceof Failure) return error.outcome;
   if (deadline.isOver()) {
-    return { kind: 'retry', error: `${name} did not answer in time`, isUnreachable: true };
+    return { kind: 'retry', reason: 'unreachable', error: `${name} did not answer in time` };
   }
-  if (deadline.signal.aborted) return { kind: 'retry', error: `${name} had not answered when the wait was called off` };
+  if (deadline.signal.aborted)
+    return { kind: 'retry', reason: 'deferred', error: `${name} had not answered when the wait was called off` };
   // A fault of ours. Its message might quote a token, so only its kind is told.
-  return { kind: 'retry', error: `${name}: sending failed (${(error as Error)?.name ?? 'unknown error'})` };
+  return {
+    kind: 'retry',
+    reason: 'deferred',
+    error: `${name}: sending failed (${(error as Error)?.name ?? 'unknown error'})`,
+  };
 }

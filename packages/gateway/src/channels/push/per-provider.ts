@@ -1,5 +1,5 @@
+import type { Outcome } from '../../core/outcome.ts';
 import type { PushTarget } from '../../core/plan.ts';
-import type { Outcome } from '../../core/response.ts';
 import { type GuardOptions, guard } from '../../delivery/guard.ts';
 import type { Channel } from '../../usecases/ports/index.ts';
 

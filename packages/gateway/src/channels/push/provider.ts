@@ -1,4 +1,4 @@
-import type { NotSent, Outcome } from '../../core/response.ts';
+import { type NotSent, type Outcome, retry } from '../../core/outcome.ts';
 import type { Notification } from '../../usecases/ports/index.ts';
 
 /** Sends one prepared notification to one token. May reject with a Failure; the channel turns it into its outcome. */
@@ -27,10 +27,10 @@ export class Failure extends Error {
 
 /** A stored token that its provider could never take: it is not even asked. */
 export function invalidToken(provider: string, problem: string): NotSent {
-  return { kind: 'rejected', error: `The stored ${provider} token is not valid: ${problem}`, wasAsked: false };
+  return { kind: 'rejected', reason: 'invalid_target', error: `The stored ${provider} token is not valid: ${problem}` };
 }
 
 /** Another try may work; `retryAfterMs` where the provider said when. */
 export function retryLater(error: string, retryAfterMs: number | undefined): NotSent {
-  return { kind: 'retry', error, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return retry('deferred', error, retryAfterMs);
 }

@@ -1,5 +1,5 @@
 // Web Push, RFC 8030: one POST to the endpoint of each subscription.
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { EgressRefused } from '../../egress/index.ts';
 import { timeToLiveSeconds, topicOf, urgencyOf, webPushPayload } from './format.ts';
 import { Failure, invalidToken, type PushProvider, retryLater } from './provider.ts';
@@ -58,14 +58,14 @@ export function createWebPush({ vapid, subject, dial, hosts, retentionDays, now 
 function notReached(host: string, error: unknown): Failure {
   if (error instanceof EgressRefused) {
     const text = `The push service ${host} is at an address that may not be called`;
-    return new Failure({ kind: 'rejected', error: text, wasAsked: false });
+    return new Failure({ kind: 'rejected', reason: 'invalid_target', error: text });
   }
   const { code } = error as { code?: unknown };
   const detail = typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? ` (${code})` : '';
   return new Failure({
     kind: 'retry',
+    reason: 'unreachable',
     error: `The push service ${host} cannot be reached${detail}`,
-    isUnreachable: true,
   });
 }
 
@@ -84,13 +84,15 @@ function judge(host: string, status: number, retryAfterMs: number | undefined): 
     case 403:
       return {
         kind: 'rejected',
+        reason: 'refused',
         error: `${service} does not accept our key (${status}): the subscription was made with another one, or TOCSIN_WEBPUSH_SUBJECT is no contact it takes`,
       };
     case 413:
-      return { kind: 'rejected', error: `${service} finds the message too large (413)` };
+      return { kind: 'rejected', reason: 'refused', error: `${service} finds the message too large (413)` };
     case 429:
       return retryLater(`${service} asks for fewer messages (429)`, retryAfterMs);
   }
-  if (status >= 400 && status < 500) return { kind: 'rejected', error: `${service} refuses the message (${status})` };
+  if (status >= 400 && status < 500)
+    return { kind: 'rejected', reason: 'refused', error: `${service} refuses the message (${status})` };
   return retryLater(`${service} cannot take the message now (${status})`, retryAfterMs);
 }

@@ -1,6 +1,6 @@
 // What became of a notification, target by target: how the first attempt ended, and what was tried since.
 import type { DeliveryEntry } from '@tocsin/contract/console';
-import type { Outcome } from '../../core/response.ts';
+import type { OutcomeKind } from '../../core/outcome.ts';
 import type {
   ChannelName,
   Delivery,
@@ -83,7 +83,7 @@ function entriesOf(
 type Progress = Pick<DeliveryEntry, 'state' | 'retries' | 'nextAt' | 'endedAt' | 'error'>;
 
 /** `first`: how the first attempt ended; null: it is under way. */
-function progressOf(first: Outcome['kind'] | null, delivery: Delivery | undefined): Progress {
+function progressOf(first: OutcomeKind | null, delivery: Delivery | undefined): Progress {
   if (delivery !== undefined) {
     const { attempts: retries, nextAt, endedAt, error } = delivery;
     return { state: stateOf(first, delivery), retries, nextAt, endedAt, error };
@@ -103,7 +103,7 @@ function progressOf(first: Outcome['kind'] | null, delivery: Delivery | undefine
 }
 
 /** What ended with the first attempt ended as that did; what was tried again since speaks for itself. */
-function stateOf(first: Outcome['kind'] | null, { state, createdAt, endedAt }: Delivery): DeliveryEntry['state'] {
+function stateOf(first: OutcomeKind | null, { state, createdAt, endedAt }: Delivery): DeliveryEntry['state'] {
   const isFirst = state === 'dead' && endedAt === createdAt;
   return isFirst && (first === 'gone' || first === 'rejected') ? first : state;
 }

@@ -2,7 +2,7 @@
 // switched on; otherwise nothing here runs.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
-import type { Outcome } from '../../core/response.ts';
+import { isAccepted, type Outcome } from '../../core/outcome.ts';
 import type { DeliveryObserver } from '../../delivery/observe.ts';
 import type { RequestLog } from '../../http/app.ts';
 import { Exporter, type ExporterOptions } from './exporter.ts';
@@ -93,5 +93,5 @@ function setOutcomes(span: Span, outcomes: readonly Outcome[]): void {
   for (const [kind, { length }] of Map.groupBy(outcomes, (outcome) => outcome.kind)) {
     span.set(`tocsin.outcome.${kind}`, length);
   }
-  span.hasFailed = outcomes.length === 0 || outcomes.some(({ kind }) => kind !== 'sent');
+  span.hasFailed = outcomes.length === 0 || !outcomes.every(isAccepted);
 }

@@ -1,6 +1,6 @@
 // One step of a trace, and how OTLP writes it as JSON.
 import { randomUUID } from 'node:crypto';
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 
 /** The whole list: nothing that a caller wrote gets into a trace. */
 export type Attribute =

@@ -1,6 +1,6 @@
 // What head and workers say to each other over the channel that Node opens between them.
 import type { MqttMessage } from '../../channels/mqtt/publisher.ts';
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { StoreFailure } from '../../core/store-failure.ts';
 import type { MetricSet } from './aggregate-metrics.ts';
 

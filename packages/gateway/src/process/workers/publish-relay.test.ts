@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MqttMessage } from '../../channels/mqtt/publisher.ts';
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import type { Numbered } from './messages.ts';
 import { openPublishDesk } from './publish-relay.ts';
 

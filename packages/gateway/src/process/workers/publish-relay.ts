@@ -1,10 +1,14 @@
 // The head's end of the way to the embedded broker: messages of one worker in, outcomes out.
 import type { MqttMessage, MqttPublisher } from '../../channels/mqtt/publisher.ts';
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { Outbox } from './message-batcher.ts';
 import type { Numbered } from './messages.ts';
 
-const failed: Outcome = { kind: 'retry', error: 'The embedded MQTT broker failed to take the message' };
+const failed: Outcome = {
+  kind: 'retry',
+  reason: 'deferred',
+  error: 'The embedded MQTT broker failed to take the message',
+};
 
 /** `post` sends what it is given to the worker. A publish that rejects fails this message, not the process of all. */
 export function openPublishDesk(

@@ -22,10 +22,13 @@ test('What is published in one turn goes to the head in one message, and each ge
   const outcomes = [publisher.publish(message, patient), publisher.publish(message, patient)];
   const [first, second] = (await posted).map(([number]) => number) as [number, number];
   publisher.take([
-    [second, { kind: 'rejected', error: 'too large' }],
+    [second, { kind: 'rejected', reason: 'refused', error: 'too large' }],
     [first, { kind: 'sent' }],
   ]);
-  assert.deepEqual(await Promise.all(outcomes), [{ kind: 'sent' }, { kind: 'rejected', error: 'too large' }]);
+  assert.deepEqual(await Promise.all(outcomes), [
+    { kind: 'sent' },
+    { kind: 'rejected', reason: 'refused', error: 'too large' },
+  ]);
   assert.equal(posts.length, 1);
 });
 
@@ -45,7 +48,7 @@ test('When the head is gone, what waits and what comes later ends as retry, with
   const waiting = publisher.publish(message, patient);
   publisher.giveUp();
   for (const outcome of [await waiting, await publisher.publish(message, patient)]) {
-    assert.ok(outcome.kind === 'retry' && outcome.isUnreachable === true, JSON.stringify(outcome));
+    assert.ok(outcome.kind === 'retry' && outcome.reason === 'unreachable', JSON.stringify(outcome));
   }
   assert.match((await publisher.check()) ?? '', /gone/);
 });

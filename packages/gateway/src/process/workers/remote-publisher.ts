@@ -1,7 +1,7 @@
 // The worker's way to the embedded broker, which lives in the head: messages out, outcomes in.
 import { unreachable } from '../../channels/mqtt/outcome.ts';
 import type { MqttMessage, MqttPublisher } from '../../channels/mqtt/publisher.ts';
-import type { Outcome } from '../../core/response.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { Outbox } from './message-batcher.ts';
 import type { Numbered } from './messages.ts';
 

@@ -1,7 +1,7 @@
 // The ways to reach people.
 import type { CustomBroker, Qos } from '@tocsin/contract';
+import type { Outcome } from '../../core/outcome.ts';
 import type { EmailTarget, MqttTarget, PushTarget } from '../../core/plan.ts';
-import type { Outcome } from '../../core/response.ts';
 import type { Notification } from './notifications.ts';
 
 export interface SendOptions {

@@ -1,6 +1,6 @@
 // Whom a notification is to be told to, and what waits to be tried again.
 import type { Qos } from '@tocsin/contract';
-import type { Outcome } from '../../core/response.ts';
+import type { OutcomeKind } from '../../core/outcome.ts';
 
 export type ChannelName = 'push' | 'email' | 'mqtt';
 
@@ -17,9 +17,9 @@ export interface Dispatch {
 
 /** How a dispatch ended, target by target, in its order. */
 export interface DispatchResults {
-  push: readonly Outcome['kind'][];
-  email: readonly Outcome['kind'][];
-  mqtt: readonly Outcome['kind'][];
+  push: readonly OutcomeKind[];
+  email: readonly OutcomeKind[];
+  mqtt: readonly OutcomeKind[];
 }
 
 /** A target that could not be told at the first attempt. */

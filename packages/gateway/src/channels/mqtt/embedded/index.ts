@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
 import { defaultQueueLimit, type QueueLimit } from '../../../config/channels.ts';
 import { deviceTopic } from '../../../core/device-topics.ts';
-import type { Outcome } from '../../../core/response.ts';
+import type { Outcome } from '../../../core/outcome.ts';
 import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { MqttMessage, MqttPublisher } from '../publisher.ts';
 import { createDoorman } from './authorization.ts';
@@ -210,16 +210,24 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
   async function publish(message: MqttMessage): Promise<Outcome> {
     const { notification, topic } = message;
     if (notification === null || topic !== deviceTopic(topicPrefix, notification.ownerId, notification.deviceId)) {
-      return { kind: 'rejected', error: 'The embedded MQTT broker serves only the topics of devices' };
+      return {
+        kind: 'rejected',
+        reason: 'refused',
+        error: 'The embedded MQTT broker serves only the topics of devices',
+      };
     }
     if (closing !== null) return unavailable;
     try {
       const outcome = await router.route(message, notification);
       if (outcome.kind !== 'sent' || connectedOnce.has(notification.deviceId)) return outcome;
-      return { ...outcome, neverConnected: true };
+      return { kind: 'queued' };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) onFailed(error);
-      return { kind: 'retry', error: 'The embedded MQTT broker could not store the message for the device' };
+      return {
+        kind: 'retry',
+        reason: 'deferred',
+        error: 'The embedded MQTT broker could not store the message for the device',
+      };
     }
   }
 
@@ -251,8 +259,16 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
   };
 }
 
-const unavailable: Outcome = { kind: 'retry', error: 'The embedded MQTT broker is shutting down', isUnreachable: true };
-const tooLate: Outcome = { kind: 'retry', error: 'The embedded MQTT broker did not store the message in time' };
+const unavailable: Outcome = {
+  kind: 'retry',
+  reason: 'unreachable',
+  error: 'The embedded MQTT broker is shutting down',
+};
+const tooLate: Outcome = {
+  kind: 'retry',
+  reason: 'deferred',
+  error: 'The embedded MQTT broker did not store the message in time',
+};
 
 function untilAborted(outcome: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
   if (signal.aborted) return Promise.resolve(tooLate);

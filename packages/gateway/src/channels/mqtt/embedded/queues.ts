@@ -2,7 +2,7 @@
 import type { Qos } from '@tocsin/contract';
 import type { QueueLimit } from '../../../config/channels.ts';
 import { deviceTopic } from '../../../core/device-topics.ts';
-import type { Outcome } from '../../../core/response.ts';
+import type { Outcome } from '../../../core/outcome.ts';
 import type { MqttQueueName, Store } from '../../../usecases/ports/index.ts';
 import type { OnBrokerEvent } from './events.ts';
 import type { FindPayload } from './find-payload.ts';
@@ -136,8 +136,9 @@ export class Queues {
       if (whenFull === 'drop_newest') this.#dropped(queue, 1);
       else this.#reportFull(queue);
     }
-    if (whenFull === 'drop_newest') return { kind: 'rejected', error: `${full}: the message was dropped` };
-    return { kind: 'retry', error: full, isTargetFull: true };
+    if (whenFull === 'drop_newest')
+      return { kind: 'rejected', reason: 'refused', error: `${full}: the message was dropped` };
+    return { kind: 'retry', error: full, reason: 'target_full' };
   }
 
   /** Publishers that find the same queue too long wait for one write. */
@@ -190,6 +191,7 @@ export class Queues {
 const deviceDeleted: Outcome = { kind: 'gone', error: 'The device was deleted' };
 const sessionEnded: Outcome = {
   kind: 'retry',
+  reason: 'deferred',
   error: 'The session of the device ended while the message was being stored',
 };
 

@@ -3,7 +3,7 @@
 // Every message waits in at least one queue until a client of the device acknowledges it: in that of each session, and in
 // that of the device itself where no client keeps a session, or where one without a session is connected.
 import type { Qos } from '@tocsin/contract';
-import type { Outcome } from '../../../core/response.ts';
+import type { Outcome } from '../../../core/outcome.ts';
 import type { MqttMessage } from '../publisher.ts';
 import type { Connection, Connections } from './connections.ts';
 import { Outlet } from './outlet.ts';
@@ -163,7 +163,11 @@ export class Router {
   }
 }
 
-const notStored: Outcome = { kind: 'retry', error: 'No client of the device is connected, and nothing can be queued' };
+const notStored: Outcome = {
+  kind: 'retry',
+  reason: 'deferred',
+  error: 'No client of the device is connected, and nothing can be queued',
+};
 
 function subscribedQos({ filters, identity }: Connection): Qos | null {
   if (identity === null) return null;
