@@ -19,8 +19,8 @@ const finished = [
 ];
 
 /**
- * What to write instead → the forbidden words and phrases. `|` separates the forms of a word. A phrase after `except` is
- * allowed although it contains a forbidden one.
+ * What to write instead → the forbidden words and phrases. `|` separates the forms of a word; `$` stands for the end of a
+ * clause. A phrase after `except` is allowed although it contains a forbidden one.
  */
 const forbidden = [
   { better: 'the caller, the owner, the operator, the client', words: ['whoever', 'whomever', 'whosoever'] },
@@ -45,11 +45,7 @@ const forbidden = [
   { better: 'resume; occupy for space', words: ['take|takes|taken|took|taking up'] },
   { better: 'abort, cancel', words: ['call|calls|called|calling off'] },
   { better: 'byte for byte, verbatim', words: ['word for word'] },
-  {
-    better: 'deleted, expired, not any longer',
-    words: ['no more'],
-    except: ['no more than', 'no more often', 'no more data', 'no more rows'],
-  },
+  { better: 'deleted, expired, not any longer; "at most" for a limit', words: ['no more $'] },
   { better: 'disconnected, interrupted, closed, truncated', words: ['cut|cuts|cutting off'] },
   { better: 'cannot be decrypted', words: ['does not open', 'sealed anew'] },
   { better: 'default', words: ['unless told', 'unless said', 'unless given', 'unless asked'] },
@@ -70,16 +66,9 @@ const forbidden = [
     ],
   },
   {
-    better: 'email, message',
-    words: ['letter|letters'],
-    except: [
-      'dead letter|letters',
-      'capital|case|first|latin|lower|lowercase|small|upper|uppercase letter|letters',
-      'letter|letters or|and digit|digits|number|numbers',
-      'letters digits|numbers',
-      'letter spacing',
-      'the letter|letters a|b|x|z',
-    ],
+    better: 'email, message; "character" of a text',
+    words: ['letter'],
+    except: ['dead letter', 'capital|case|first|lower|lowercase|small|upper|uppercase letter', 'letter spacing'],
   },
   { better: 'applyQuietHours, mute', words: ['hush|hushed|hushes'] },
   { better: 'SMTP greeting, or mark as recovered', words: ['greet|greets|greeted|greetings'] },
@@ -165,10 +154,11 @@ function wordsOf(text) {
 }
 
 function matchesAt(words, start, phrase) {
-  return phrase.every(
-    (forms, offset) =>
-      forms.has(words[start + offset]?.word) && (offset === 0 || words[start + offset].isJoined === true),
-  );
+  return phrase.every((forms, offset) => {
+    const next = words[start + offset];
+    const isJoined = offset === 0 || next?.isJoined === true;
+    return forms.has('$') ? !isJoined : isJoined && forms.has(next?.word);
+  });
 }
 
 /** Whether one of the exceptions covers the words from `start` on. */
@@ -189,9 +179,9 @@ function findingsIn(text) {
     for (const { better, phrase, exceptions } of rulesByFirstWord.get(words[index].word) ?? []) {
       if (index < checkedUpTo || !matchesAt(words, index, phrase)) continue;
       if (isException(words, index, phrase.length, exceptions)) continue;
-      const found = words.slice(index, index + phrase.length);
+      const found = words.slice(index, index + phrase.filter((forms) => !forms.has('$')).length);
       findings.push({ line: found[0].line, word: found.map(({ word }) => word).join(' '), better });
-      checkedUpTo = index + phrase.length;
+      checkedUpTo = index + found.length;
     }
   }
   return findings;

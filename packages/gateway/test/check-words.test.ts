@@ -73,6 +73,16 @@ suite('The check of words', () => {
     assert.equal(status, 0);
   });
 
+  test('reports a phrase that is forbidden only at the end of a clause', (t) => {
+    const { lines } = check(t, {
+      'src/a.md': 'Once no more requests arrive.\nThe device is no more.\nIt is no more\n',
+    });
+    assert.deepEqual(
+      lines.map((line) => line.slice(0, line.indexOf(' →'))),
+      ['src/a.md:2: "no more"', 'src/a.md:3: "no more"'],
+    );
+  });
+
   test('reports answer as a noun, and accepts it as a verb', (t) => {
     const { lines } = check(t, { 'src/a.md': 'The answer has a body.\nTocsin answers at once.\nAnswer it.\n' });
     assert.equal(lines.length, 1);
