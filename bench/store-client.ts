@@ -87,29 +87,29 @@ async function run(job: OpenJob | StoreJob): Promise<unknown> {
       }
       return job.count;
     case 'waiting':
-      return (await store.waitingTotals()).waiting;
+      return (await store.deliveries.totals()).waiting;
   }
 }
 
-async function fill({ save }: Store, { ownerId, count }: FillJob): Promise<number> {
+async function fill({ notifications }: Store, { ownerId, count }: FillJob): Promise<number> {
   const { title, body, source, category, severity, payload: data } = notification;
   const content: NotificationContent = { title, body, source, category, severity, data };
   let begun = 0;
   const saveNext = async (): Promise<void> => {
     while (begun < count) {
       begun += 1;
-      await save({ id: newId(), ownerId, createdAt: Date.now(), ...content });
+      await notifications.save({ id: newId(), ownerId, createdAt: Date.now(), ...content });
     }
   };
   await Promise.all(Array.from({ length: fillConcurrency }, saveNext));
   return count;
 }
 
-async function timePages({ listNotifications }: Store, { ownerId, limit, times }: PagesJob): Promise<PagesResult> {
+async function timePages(store: Store, { ownerId, limit, times }: PagesJob): Promise<PagesResult> {
   const latencies = new Float64Array(times);
   for (let index = -warmUpPages; index < times; index += 1) {
     const startedAt = performance.now();
-    const { notifications, damaged } = await listNotifications(ownerId, { limit });
+    const { notifications, damaged } = await store.notifications.list(ownerId, { limit });
     const ms = performance.now() - startedAt;
     if (notifications.length !== limit || damaged.length > 0) {
       throw new Error(`A page had ${notifications.length} rows that open and ${damaged.length} that do not.`);
@@ -120,11 +120,11 @@ async function timePages({ listNotifications }: Store, { ownerId, limit, times }
   return { p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99) };
 }
 
-async function walk({ listNotifications }: Store, ownerId: string): Promise<WalkResult> {
+async function walk(store: Store, ownerId: string): Promise<WalkResult> {
   let rows = 0;
   const marks: string[] = [];
   for (let before: string | undefined; ; ) {
-    const page = await listNotifications(ownerId, { limit: walkPage, ...(before !== undefined && { before }) });
+    const page = await store.notifications.list(ownerId, { limit: walkPage, ...(before !== undefined && { before }) });
     if (page.damaged.length > 0) throw new Error(`${page.damaged.length} rows do not open, ${page.damaged[0]} first.`);
     rows += page.notifications.length;
     for (let index = 0; index < page.notifications.length; index += markEvery) {

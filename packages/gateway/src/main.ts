@@ -47,7 +47,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     if (!isLocked) log.dataFolderNotLocked(config.dataDir);
     const { store, tls } = foundation;
     const { metrics } = foundation.observability;
-    metrics.watchStore(store);
+    metrics.watchDeliveries(store.deliveries);
     const readiness = createReadiness({
       check: async () => {
         await store.check();
@@ -91,7 +91,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
         })
       : null;
     // What the first run made must not depend on the write-ahead log.
-    if (firstRun !== null) await store.checkpoint().catch(log.upkeepFailed);
+    if (firstRun !== null) await store.maintenance.checkpoint().catch(log.upkeepFailed);
     log.started(urls);
     return {
       urls,
@@ -138,9 +138,12 @@ function openRetention({ config, store, log, opened }: Foundation, embedded: Emb
     startRetention({
       store: {
         ...store,
-        purge: async (before, now, signal) => {
-          await embedded?.purge(now);
-          return store.purge(before, now, signal);
+        maintenance: {
+          ...store.maintenance,
+          purge: async (before, now, signal) => {
+            await embedded?.purge(now);
+            return store.maintenance.purge(before, now, signal);
+          },
         },
       },
       retentionDays: config.retentionDays,

@@ -32,9 +32,9 @@ suite('The answer', () => {
   }
 
   async function setEmail(email: string | null, emailAlerts: boolean): Promise<void> {
-    const owner = await gateway.store.findOwner(gateway.ownerId);
+    const owner = await gateway.store.owners.find(gateway.ownerId);
     assert.ok(owner);
-    await gateway.store.updateOwner({ ...owner, email, emailAlerts });
+    await gateway.store.owners.update({ ...owner, email, emailAlerts });
   }
 
   test('has every field of section 2.2, an id and a requestId', async () => {
@@ -83,8 +83,8 @@ suite('The answer', () => {
       await addDevice(),
       await addDevice(),
     ];
-    await gateway.store.changeDevice(paused.id, { paused: true });
-    await gateway.store.changeDevice(inactive.id, { state: 'inactive' });
+    await gateway.store.devices.change(paused.id, { paused: true });
+    await gateway.store.devices.change(inactive.id, { state: 'inactive' });
     const { body } = await caller.notify({ title: 'x', mqttQos: 2 });
     assert.equal(body.mqttPublishedCount, 2);
     assert.equal(body.mqttFailedCount, 0);
@@ -99,7 +99,7 @@ suite('The answer', () => {
 
   test('says mqttSkipped when every device is paused or inactive', async () => {
     const caller = await start();
-    await gateway.store.changeDevice((await addDevice()).id, { paused: true });
+    await gateway.store.devices.change((await addDevice()).id, { paused: true });
     const { body } = await caller.notify({ title: 'x' });
     assert.equal(body.mqttSkipped, true);
     assert.equal(body.mqttSkipReason, 'no_active_devices');
@@ -151,7 +151,7 @@ suite('The answer', () => {
     assert.equal(body.mqttPublishedCount, 1);
     assert.equal(body.mqttError, 'broker gone');
     assert.deepEqual(body.warnings, [], 'the warning is for partial success');
-    const page = await gateway.store.listNotifications(gateway.ownerId, { limit: 10 });
+    const page = await gateway.store.notifications.list(gateway.ownerId, { limit: 10 });
     assert.deepEqual(
       page.notifications.map(({ id }) => id),
       [body.id],
@@ -187,13 +187,13 @@ suite('The answer', () => {
       const mqtt = new RecordingChannel<MqttTarget>();
       const caller = await start({ channels: { mqtt } });
       const { id } = await addDevice();
-      await gateway.store.changeDevice(id, change);
+      await gateway.store.devices.change(id, change);
       const { status, body } = await caller.notify({ title: 'x', deviceId: id });
       assert.equal(status, 409);
       assert.equal(body.error, 'Device is inactive or paused');
       assert.equal(body.code, 'device_not_publishable');
       assert.equal(mqtt.sent.length, 0);
-      assert.equal((await gateway.store.listNotifications(gateway.ownerId, { limit: 1 })).notifications.length, 0);
+      assert.equal((await gateway.store.notifications.list(gateway.ownerId, { limit: 1 })).notifications.length, 0);
     });
   }
 
@@ -211,7 +211,7 @@ suite('The answer', () => {
     assert.equal(bodies[0]?.error, 'Device not found for user');
     assert.equal(bodies[0]?.code, 'device_not_found');
     for (const body of bodies) assert.deepEqual(body, bodies[0]);
-    assert.equal((await gateway.store.listNotifications(gateway.ownerId, { limit: 1 })).notifications.length, 0);
+    assert.equal((await gateway.store.notifications.list(gateway.ownerId, { limit: 1 })).notifications.length, 0);
   });
 
   test('is 404 for an unknown deviceId even when sendMqtt is false', async () => {
@@ -320,7 +320,10 @@ suite('The answer', () => {
       const mqtt = new RecordingChannel<MqttTarget>();
       const caller = await start({
         channels: { mqtt },
-        wrapStore: (store) => ({ ...store, save: () => Promise.reject(error) }),
+        wrapStore: (store) => ({
+          ...store,
+          notifications: { ...store.notifications, save: () => Promise.reject(error) },
+        }),
       });
       await addDevice();
       const { status, body } = await caller.notify({ title: 'x' });
@@ -345,10 +348,13 @@ suite('The answer', () => {
       },
       wrapStore: (store) => ({
         ...store,
-        save: async (...saved) => {
-          const outcome = await store.save(...saved);
-          order.push('stored');
-          return outcome;
+        notifications: {
+          ...store.notifications,
+          save: async (...saved) => {
+            const outcome = await store.notifications.save(...saved);
+            order.push('stored');
+            return outcome;
+          },
         },
       }),
     });
@@ -359,7 +365,10 @@ suite('The answer', () => {
 
   test('is an opaque 500 for a fault of our own, whose cause is in the log alone', async () => {
     const caller = await start({
-      wrapStore: (store) => ({ ...store, save: () => Promise.reject(new Error('a bug at /secret/path')) }),
+      wrapStore: (store) => ({
+        ...store,
+        notifications: { ...store.notifications, save: () => Promise.reject(new Error('a bug at /secret/path')) },
+      }),
     });
     const { status, body } = await caller.notify({ title: 'x' });
     assert.equal(status, 500);

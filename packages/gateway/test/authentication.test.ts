@@ -28,13 +28,16 @@ suite('Authentication', () => {
     };
     return {
       ...store,
-      findKey: guard((digest: string) => {
-        reads += 1;
-        return store.findKey(digest);
-      }),
-      readChanges: guard(store.readChanges),
-      recipientsOf: guard(store.recipientsOf),
-      claimSignature: guard(store.claimSignature),
+      keys: {
+        ...store.keys,
+        find: guard((digest: string) => {
+          reads += 1;
+          return store.keys.find(digest);
+        }),
+      },
+      changes: { ...store.changes, read: guard(store.changes.read) },
+      owners: { ...store.owners, recipientsOf: guard(store.owners.recipientsOf) },
+      signatures: { claim: guard(store.signatures.claim) },
     };
   }
 
@@ -119,7 +122,7 @@ suite('Authentication', () => {
 
   test('refuses an unknown, a revoked and an expired key alike', async () => {
     const revoked = await createKey(gateway.store, systemMakers, { ownerId: gateway.ownerId, type: 'public_client' });
-    await gateway.store.revokeKey(revoked.key.id, 1);
+    await gateway.store.keys.revoke(revoked.key.id, 1);
     const expired = await keyWith({ expiresAt: gateway.clock.now });
     for (const key of [
       newKeyValue(systemMakers.randomIndex),
@@ -314,6 +317,6 @@ suite('Authentication', () => {
     const other = await createOwner(gateway.store, systemMakers, { name: 'Other', email: null, emailAlerts: false });
     const key = await keyWith({ ownerId: other.id });
     assert.equal((await post({ 'X-API-Key': key })).status, 200);
-    assert.equal((await gateway.store.listNotifications(other.id, { limit: 10 })).notifications.length, 1);
+    assert.equal((await gateway.store.notifications.list(other.id, { limit: 10 })).notifications.length, 1);
   });
 });

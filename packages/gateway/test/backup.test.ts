@@ -57,7 +57,7 @@ test('A backup under load, restored elsewhere, holds whole all that was acknowle
   const elsewhere = await emptyInstallation(t, installation);
   await elsewhere.json('restore', file);
   await withStore(elsewhere.dataDir, async (store) => {
-    assert.deepEqual(await store.verify(), [], 'everything opens');
+    assert.deepEqual(await store.maintenance.verify(), [], 'everything opens');
     const { notifications } = await readAll(store, firstRun.owner);
     assert.equal(notifications.length, rows.notifications);
     const titles = new Map(notifications.map(({ id, title }) => [id, title]));

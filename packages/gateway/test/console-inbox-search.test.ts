@@ -25,18 +25,21 @@ suite('A search', () => {
 
   const watched = (store: Store): Store => ({
     ...store,
-    searchInbox: async (...args) => {
-      reads += 1;
-      if (args[1].before !== undefined) laterReads += 1;
-      await beforeRead(reads);
-      return store.searchInbox(...args);
+    inbox: {
+      ...store.inbox,
+      search: async (...args) => {
+        reads += 1;
+        if (args[1].before !== undefined) laterReads += 1;
+        await beforeRead(reads);
+        return store.inbox.search(...args);
+      },
     },
   });
   const newId = createUuidV7Source(Date.now, randomUUID);
   const save = async (content: Partial<NotificationContent>): Promise<string> => {
     const plain = { title: 'Routine', body: '', source: 'cron', category: 'info', severity: null, data: {} } as const;
     const notification = { id: newId(), ownerId: local.owner.id, createdAt: Date.now(), ...plain, ...content };
-    await local.store.save(notification);
+    await local.store.notifications.save(notification);
     return notification.id;
   };
   const found = async (query: Record<string, string>): Promise<string[]> =>
@@ -75,7 +78,7 @@ suite('A search', () => {
     assert.equal((await found({ severity: 'none', limit: '100' })).length, 100);
     assert.deepEqual(await found({ severity: 'none', category: 'task' }), []);
     const { matches } = await search(client, { q: 'cafe' });
-    await local.store.markRead(local.owner.id, [matches[0]?.id ?? ''], true);
+    await local.store.inbox.markRead(local.owner.id, [matches[0]?.id ?? ''], true);
     assert.deepEqual(await found({ q: 'cafe', unread: '1' }), ['Café öffnet']);
   });
 

@@ -149,7 +149,9 @@ suite('The inbox', () => {
     const fill = (count: number): Promise<unknown> =>
       withStore(installation.dataDir, (store) =>
         Promise.all(
-          Array.from({ length: count }, () => store.save({ id: newId(), ownerId, createdAt: Date.now(), ...content })),
+          Array.from({ length: count }, () =>
+            store.notifications.save({ id: newId(), ownerId, createdAt: Date.now(), ...content }),
+          ),
         ),
       );
     await fill(999);

@@ -56,29 +56,42 @@ suite('Live events', () => {
 
   const watched = (store: Store): Store => ({
     ...store,
-    readInboxNews: async (...args) => {
-      calls.looks += 1;
-      if (isStoreAway) throw new StoreUnavailable('away');
-      return store.readInboxNews(...args);
+    inbox: {
+      ...store.inbox,
+      readNews: async (...args) => {
+        calls.looks += 1;
+        if (isStoreAway) throw new StoreUnavailable('away');
+        return store.inbox.readNews(...args);
+      },
+      find: async (ownerId, id) => {
+        calls.opened.push(id);
+        if (id === damagedId) throw new SealBroken('altered');
+        return store.inbox.find(ownerId, id);
+      },
+      // An inbox without an end.
+      search: async () =>
+        delay(300, { matches: [], opened: 1, reachedAt: undefined, damaged: [], skipped: [], next: newId() }),
     },
-    findInboxItem: async (ownerId, id) => {
-      calls.opened.push(id);
-      if (id === damagedId) throw new SealBroken('altered');
-      return store.findInboxItem(ownerId, id);
-    },
-    // An inbox without an end.
-    searchInbox: async () =>
-      delay(300, { matches: [], opened: 1, reachedAt: undefined, damaged: [], skipped: [], next: newId() }),
-    findSession: async (...args) => {
-      if (isStoreAway) throw new StoreUnavailable('away');
-      return store.findSession(...args);
+    sessions: {
+      ...store.sessions,
+      find: async (...args) => {
+        if (isStoreAway) throw new StoreUnavailable('away');
+        return store.sessions.find(...args);
+      },
     },
   });
 
   const newId = createUuidV7Source(Date.now, randomUUID);
   async function arrive(title: string, id = newId(), data = {}): Promise<string> {
     const content = { body: '', source: 's', category: 'info', severity: null } as const;
-    await local.store.save({ id, ownerId: local.owner.id, createdAt: Date.now(), title, data, ...content });
+    await local.store.notifications.save({
+      id,
+      ownerId: local.owner.id,
+      createdAt: Date.now(),
+      title,
+      data,
+      ...content,
+    });
     return id;
   }
   const hasTold = (listener: EventListener, title: string): Promise<unknown> =>
@@ -257,8 +270,8 @@ suite('Live events', () => {
     const stays = await EventListener.open(client);
     const listeners = [await EventListener.open(browser), await EventListener.open(gone)];
     const searching = await beginSearch(browser, { q: 'nothing has this' });
-    await local.store.deleteSession(local.owner.id, revoked);
-    await local.store.deleteOwner(other.id);
+    await local.store.sessions.delete(local.owner.id, revoked);
+    await local.store.owners.delete(other.id);
     for (const listener of listeners) {
       await listener.waitFor('it is told', 5000, ({ event }) => event === 'signed-out');
       await eventually('it ends', promisedMs, () => listener.isOver, Boolean);
@@ -276,7 +289,7 @@ suite('Live events', () => {
     const listeners = [await EventListener.open(browser), await EventListener.open(client)] as const;
     const [revoked, stays] = listeners;
     t.after(() => stays.close());
-    await local.store.deleteSession(local.owner.id, sessionId);
+    await local.store.sessions.delete(local.owner.id, sessionId);
     await arrive('not for them');
     await hasTold(stays, 'not for them');
     await eventually('it ends', promisedMs, () => revoked.isOver, Boolean);

@@ -168,7 +168,7 @@ test('Where owners are to be made, whoever the provider lets in becomes one, onc
   // Two have it, so it says of neither that they are the one.
   for (const name of ['Dora', 'Emil'])
     await createOwner(local.store, systemMakers, { name, email: 'home@example.org', emailAlerts: false });
-  const before = (await local.store.listOwners()).map(({ id }) => id);
+  const before = (await local.store.owners.list()).map(({ id }) => id);
   assert.equal(before.length, 6);
   assert.equal(await signIn(client, provider, 'dora'), '/');
   assert.equal(before.includes((await whoIs(client)).id), false);

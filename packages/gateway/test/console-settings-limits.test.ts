@@ -16,17 +16,20 @@ suite('The settings in the console', () => {
 
   const watched = (store: Store): Store => ({
     ...store,
-    listOwners: async (onDamaged) => {
-      if (damagedOwner !== null && onDamaged === undefined) throw new SealBroken('altered');
-      const owners = await store.listOwners(onDamaged);
-      if (damagedOwner !== null) onDamaged?.(damagedOwner);
-      return owners.filter(({ id }) => id !== damagedOwner);
-    },
-    findOwner: async (id) => {
-      if (id === damagedOwner) throw new SealBroken('altered');
-      const owner = await store.findOwner(id);
-      await meanwhile();
-      return owner;
+    owners: {
+      ...store.owners,
+      list: async (onDamaged) => {
+        if (damagedOwner !== null && onDamaged === undefined) throw new SealBroken('altered');
+        const owners = await store.owners.list(onDamaged);
+        if (damagedOwner !== null) onDamaged?.(damagedOwner);
+        return owners.filter(({ id }) => id !== damagedOwner);
+      },
+      find: async (id) => {
+        if (id === damagedOwner) throw new SealBroken('altered');
+        const owner = await store.owners.find(id);
+        await meanwhile();
+        return owner;
+      },
     },
   });
 
@@ -92,10 +95,10 @@ suite('The settings in the console', () => {
       meanwhile = async () => undefined;
     });
     const before = (await ann.get<Preferences>('/api/preferences')).body;
-    meanwhile = () => local.store.changeOwner(local.owner.id, (owner) => ({ ...owner, email: 'new@example.com' }));
+    meanwhile = () => local.store.owners.change(local.owner.id, (owner) => ({ ...owner, email: 'new@example.com' }));
     assert.equal((await ann.put('/api/preferences', { ...before, name: 'Ann B' })).status, 200);
     meanwhile = async () => undefined;
-    const { name, email } = (await local.store.findOwner(local.owner.id)) ?? {};
+    const { name, email } = (await local.store.owners.find(local.owner.id)) ?? {};
     assert.deepEqual({ name, email }, { name: 'Ann B', email: 'new@example.com' });
   });
 
@@ -110,7 +113,7 @@ suite('The settings in the console', () => {
     ]) {
       const gone = await createOwner(local.store, systemMakers, { name: 'Gone', email: null, emailAlerts: false });
       const client = await local.signIn(gone.id);
-      meanwhile = () => local.store.deleteOwner(gone.id);
+      meanwhile = () => local.store.owners.delete(gone.id);
       const { status, body } = await act(client);
       assert.deepEqual([status, body.code], [401, 'signed_out']);
       meanwhile = async () => undefined;

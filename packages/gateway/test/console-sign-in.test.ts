@@ -179,13 +179,13 @@ suite('The console', () => {
     const answers = await Promise.all(clients.map((client) => client.post('/api/sign-in/link', { token })));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
     assert.equal(answers.filter(({ status }) => status === 401).length, 19);
-    assert.equal((await local.store.listSessions(ownerId, local.clock.now)).length, 1);
+    assert.equal((await local.store.sessions.list(ownerId, local.clock.now)).length, 1);
   });
 
   test('keeps only digests of links and cookies', async () => {
     const { id: ownerId } = await newOwner('Erin');
     const client = await local.signIn(ownerId);
-    const [session] = await local.store.listSessions(ownerId, local.clock.now);
+    const [session] = await local.store.sessions.list(ownerId, local.clock.now);
     const cookie = client.cookies.get('tocsin') ?? '';
     assert.match(cookie, /^[\w-]{43}$/);
     assert.equal(JSON.stringify(session).includes(cookie), false);
@@ -264,7 +264,7 @@ suite('The console', () => {
     assert.equal((await here.get('/api/session')).status, 401, 'the old cookie is worth nothing');
 
     const last = await local.signIn(id);
-    await local.store.deleteOwner(id);
+    await local.store.owners.delete(id);
     assert.equal((await last.get('/api/session')).status, 401);
   });
 
@@ -334,7 +334,7 @@ suite('The console', () => {
     assert.equal(stranger.cookies.size, 0);
     const other = await local.signIn((await newOwner('Heidi')).id);
     assert.equal((await other.post('/api/sign-in/link', { token })).status, 409);
-    assert.equal((await local.store.findOwner(local.owner.id))?.email, 'ann@example.org');
+    assert.equal((await local.store.owners.find(local.owner.id))?.email, 'ann@example.org');
 
     const ann = await local.signIn();
     const before = new Map(ann.cookies);
@@ -400,7 +400,7 @@ suite('The console', () => {
   test('lets people read while the store takes no writes', async (t) => {
     const wrapStore = (store: Store): Store => ({
       ...store,
-      touchSession: () => Promise.reject(new StoreUnavailable('the disk is full')),
+      sessions: { ...store.sessions, touch: () => Promise.reject(new StoreUnavailable('the disk is full')) },
     });
     const { signIn, clock } = await start(t, { wrapStore });
     const client = await signIn();
@@ -412,9 +412,12 @@ suite('The console', () => {
     let failure: Error | null = null;
     const wrapStore = (store: Store): Store => ({
       ...store,
-      findSession: async (...args) => {
-        if (failure !== null) throw failure;
-        return store.findSession(...args);
+      sessions: {
+        ...store.sessions,
+        find: async (...args) => {
+          if (failure !== null) throw failure;
+          return store.sessions.find(...args);
+        },
       },
     });
     const { signIn, failures } = await start(t, { wrapStore });

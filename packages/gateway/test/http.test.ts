@@ -143,7 +143,7 @@ suite('The public API', () => {
       await code({ method: 'POST', body: '{"title":"x","deviceId":"no"}', headers: json }),
       'device_not_found',
     );
-    assert.equal((await gateway.store.listNotifications(gateway.ownerId, { limit: 10 })).notifications.length, 1);
+    assert.equal((await gateway.store.notifications.list(gateway.ownerId, { limit: 10 })).notifications.length, 1);
   });
 
   test('takes a body of exactly the limit, and refuses one byte more, with and without a declared length', async () => {
@@ -338,10 +338,10 @@ suite('The public API', () => {
       const body = JSON.stringify({ title });
       return `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n${close ? 'Connection: close\r\n' : ''}\r\n${body}`;
     };
-    const before = (await gateway.store.listNotifications(gateway.ownerId, { limit: 100 })).notifications.length;
+    const before = (await gateway.store.notifications.list(gateway.ownerId, { limit: 100 })).notifications.length;
     const { status } = await rawRequest(gateway.api, one('a') + one('b') + one('c', true));
     assert.equal(status, 200);
-    const { notifications } = await gateway.store.listNotifications(gateway.ownerId, { limit: 100 });
+    const { notifications } = await gateway.store.notifications.list(gateway.ownerId, { limit: 100 });
     assert.equal(notifications.length, before + 3);
   });
 

@@ -36,7 +36,7 @@ suite('An Idempotency-Key', () => {
   }
 
   const countStored = async () =>
-    (await gateway.store.listNotifications(gateway.ownerId, { limit: 100 })).notifications.length;
+    (await gateway.store.notifications.list(gateway.ownerId, { limit: 100 })).notifications.length;
 
   test('brings the first answer back, word for word, and rings once', async () => {
     const first = await caller.notify({ title: 'once' }, withKey('a'));
@@ -148,7 +148,7 @@ suite('An Idempotency-Key', () => {
     assert.deepEqual(again.body, failed.body);
     mqtt.send = async (_, targets) => targets.map(() => ({ kind: 'sent' as const }));
     const told = await caller.notify({ title: 'y', deviceId }, withKey('b'));
-    await gateway.store.deleteDevice(deviceId);
+    await gateway.store.devices.delete(deviceId);
     assert.deepEqual((await caller.notify({ title: 'y', deviceId }, withKey('b'))).body, told.body);
   });
 
@@ -177,7 +177,7 @@ suite('An Idempotency-Key', () => {
     const raw = Buffer.from('{"title":"cut off"}');
     const idempotency = readIdempotencyKey({ 'idempotency-key': 'a' }, { format: 'json', raw }, clock.now);
     const id = '0190aaaa-0000-7000-8000-000000000001';
-    await store.save(
+    await store.notifications.save(
       {
         ...{ id, ownerId, createdAt: clock.now, title: 'cut off', body: '', source: '' },
         ...{ category: 'info', severity: null, data: {} },
@@ -217,7 +217,11 @@ suite('An Idempotency-Key', () => {
     const away = await startLocalGateway({
       wrapStore: (store) => {
         const fail = () => Promise.reject(new StoreUnavailable('away'));
-        return { ...store, save: fail, findIdempotent: fail, answerIdempotent: fail };
+        return {
+          ...store,
+          notifications: { ...store.notifications, save: fail },
+          idempotency: { find: fail, saveResponse: fail },
+        };
       },
     });
     const { status, body } = await notify(away, { title: 'x' }, withKey('a'));

@@ -80,14 +80,14 @@ async function assertFirstRunIsWhole(installation: Installation, printedBefore: 
   const { TOCSIN_DATABASE_URL: databaseUrl = null } = installation.environment;
   const store = await openStore({ dataDir: installation.dataDir, databaseUrl, masterKey: null }, 'existing');
   try {
-    const owners = await store.listOwners();
+    const owners = await store.owners.list();
     assert.deepEqual(
       owners.map(({ id }) => id),
       [shown.owner],
     );
-    assert.equal((await store.listKeys(shown.owner)).length, 1, 'one key');
-    assert.equal((await store.listDevices(shown.owner)).length, 1, 'one device');
-    assert.equal(await store.findSecret('first_run'), null, 'what was shown is not shown again');
+    assert.equal((await store.keys.list(shown.owner)).length, 1, 'one key');
+    assert.equal((await store.devices.list(shown.owner)).length, 1, 'one device');
+    assert.equal(await store.secrets.find('first_run'), null, 'what was shown is not shown again');
   } finally {
     await store.close();
   }
@@ -136,10 +136,10 @@ test('A first run that ends before any of its steps is finished by the next, wit
       }
       await endFirstRun(store);
       assert.equal(await prepareFirstRun(store, systemMakers, options), null);
-      const owners = await store.listOwners();
+      const owners = await store.owners.list();
       assert.equal(owners.length, 1);
-      assert.equal((await store.listKeys(first.ownerId)).length, 1);
-      assert.equal((await store.listDevices(first.ownerId)).length, 1);
+      assert.equal((await store.keys.list(first.ownerId)).length, 1);
+      assert.equal((await store.devices.list(first.ownerId)).length, 1);
     });
   }
   assert.ok(steps > 6, `there were only ${steps} steps`);
@@ -192,7 +192,7 @@ async function prepareBackup(t: TestContext) {
 }
 
 async function namesOfOwners(dataDir: string): Promise<string[]> {
-  return withStore(dataDir, async (store) => (await store.listOwners()).map(({ name }) => name));
+  return withStore(dataDir, async (store) => (await store.owners.list()).map(({ name }) => name));
 }
 
 for (const hasData of [false, true]) {
@@ -237,7 +237,7 @@ for (const hasData of [false, true]) {
       assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
       assert.equal(await gateway.stop(), 0);
       await withStore(target.dataDir, async (store) => {
-        const [owner] = await store.listOwners();
+        const [owner] = await store.owners.list();
         assert.equal((await readAll(store, owner?.id ?? '')).notifications.length, rows + 1);
       });
       await target.remove();

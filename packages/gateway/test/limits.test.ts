@@ -62,9 +62,12 @@ suite('Rate limits', () => {
     await start({
       wrapStore: (store) => ({
         ...store,
-        findKey: (digest) => {
-          reads += 1;
-          return store.findKey(digest);
+        keys: {
+          ...store.keys,
+          find: (digest) => {
+            reads += 1;
+            return store.keys.find(digest);
+          },
         },
       }),
     });

@@ -22,7 +22,7 @@ import { openStore } from '../src/store/open-store.ts';
 import type { Database } from '../src/store/schema/database.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import { isInTheClear } from '../src/store/upkeep/places.ts';
-import { createMasterKeyStore } from '../src/store/upkeep/rotation.ts';
+import { createMasterKeyRepository } from '../src/store/upkeep/rotation.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
 import type { RotationProgress, Store } from '../src/usecases/ports/index.ts';
@@ -36,7 +36,7 @@ describe('Rotating the master key of a store:', () => {
     const { dataDir, keys } = await prepare(t, 3);
     const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
     const nodes = countVersionNodes(dataDir);
-    const report = await withStore(dataDir, (store) => store.rotateMasterKey());
+    const report = await withStore(dataDir, (store) => store.masterKeys.rotate());
     const { oldKeyFile, ...rest } = report;
     assert.deepEqual(rest, { version: 2, retired: [1], resealed: 3 + 3 + 1 + nodes, damaged: [], todo: [] });
     assert.equal(await readFile(oldKeyFile as string, 'utf8'), oldKey);
@@ -50,7 +50,7 @@ describe('Rotating the master key of a store:', () => {
     await (await openWith(dataDir, newKey)).close();
     // Once more, so that versions are counted and not toggled.
     await writeFile(join(dataDir, 'master.key'), newKey);
-    const again = await withStore(dataDir, (store) => store.rotateMasterKey());
+    const again = await withStore(dataDir, (store) => store.masterKeys.rotate());
     assert.deepEqual([again.version, again.retired], [3, [2]]);
     await assertWholeUnder(dataDir, 3, keys);
   });
@@ -66,7 +66,7 @@ describe('Rotating the master key of a store:', () => {
     test(`cut off ${what}, all is readable for old and new processes, and the next one finishes it`, async (t) => {
       const { dataDir, keys } = await prepare(t, 220);
       const running = await open(t, dataDir);
-      const cutOff = running.rotateMasterKey({
+      const cutOff = running.masterKeys.rotate({
         onProgress: (progress) => {
           if (isHere(progress)) throw new Error('cut off here');
         },
@@ -75,10 +75,10 @@ describe('Rotating the master key of a store:', () => {
       const fresh = await open(t, dataDir);
       for (const store of [running, fresh]) await assertAllOpen(store, keys);
       const during = await createOwner(running, makers, { name: 'During', email: null, emailAlerts: false });
-      const report = await fresh.rotateMasterKey();
+      const report = await fresh.masterKeys.rotate();
       assert.equal(report.version, 2, 'it goes on instead of beginning anew');
       await assertWholeUnder(dataDir, 2, keys);
-      assert.equal((await running.findOwner(during.id))?.name, 'During');
+      assert.equal((await running.owners.find(during.id))?.name, 'During');
       assert.equal(parseMasterKeys(await readFile(join(dataDir, 'master.key'), 'utf8'))?.length, 1);
     });
   }
@@ -86,15 +86,15 @@ describe('Rotating the master key of a store:', () => {
   test('a process that learned nothing of it seals with the new key afterwards, and with nothing else', async (t) => {
     const { dataDir, keys, ids } = await prepare(t, 2);
     const asleep = await open(t, dataDir);
-    await withStore(dataDir, (store) => store.rotateMasterKey());
+    await withStore(dataDir, (store) => store.masterKeys.rotate());
     const owner = await createOwner(asleep, makers, { name: 'Late', email: null, emailAlerts: false });
     await createKey(asleep, makers, { ownerId: owner.id, type: 'public_client' });
     const sleepier = await open(t, dataDir);
-    await withStore(dataDir, (store) => store.rotateMasterKey());
-    await sleepier.revokeKey(ids[0] as string, 1);
+    await withStore(dataDir, (store) => store.masterKeys.rotate());
+    await sleepier.keys.revoke(ids[0] as string, 1);
     const sleepiest = await open(t, dataDir);
-    await withStore(dataDir, (store) => store.rotateMasterKey());
-    await sleepiest.obtainSecret('late', () => 'secret');
+    await withStore(dataDir, (store) => store.masterKeys.rotate());
+    await sleepiest.secrets.obtain('late', () => 'secret');
     await assertWholeUnder(dataDir, 4, keys);
   });
 
@@ -106,14 +106,14 @@ describe('Rotating the master key of a store:', () => {
     const database = interfering(join(dataDir, 'tocsin.db'), async (sql) => {
       if (isRevoked || !sql.includes('update "api_keys"')) return;
       isRevoked = true;
-      await server.revokeKey(id, 42);
+      await server.keys.revoke(id, 42);
     });
     t.after(() => database.close());
     const source = masterKeySource(null, join(dataDir, 'master.key'));
     const master = await MasterKeyring.open(database, source, () => undefined);
-    await createMasterKeyStore(database, master).rotateMasterKey();
+    await createMasterKeyRepository(database, master).rotate();
     assert.ok(isRevoked);
-    const key = await (await open(t, dataDir)).findKey(keys[0]?.digest as string);
+    const key = await (await open(t, dataDir)).keys.find(keys[0]?.digest as string);
     assert.equal(key?.revokedAt, 42);
     await assertWholeUnder(dataDir, 2, keys);
   });
@@ -126,7 +126,7 @@ describe('Rotating the master key of a store:', () => {
     const sealed = rows.read('api_keys', 'sealed', { id });
     sealed[40] = (sealed[40] as number) ^ 1;
     rows.update('api_keys', { sealed }, { id });
-    const { damaged, retired } = await withStore(dataDir, (store) => store.rotateMasterKey());
+    const { damaged, retired } = await withStore(dataDir, (store) => store.masterKeys.rotate());
     assert.deepEqual(damaged.length, 1);
     assert.match(damaged[0] as string, new RegExp(`^api_keys own_\\w+/${id}$`));
     assert.deepEqual(retired, [1]);
@@ -136,7 +136,7 @@ describe('Rotating the master key of a store:', () => {
   test('a second rotation at the same time is refused, and the first is not disturbed', async (t) => {
     const { dataDir, keys } = await prepare(t, 2);
     const [one, other] = [await open(t, dataDir), await open(t, dataDir)];
-    const [first, second] = await Promise.allSettled([one.rotateMasterKey(), other.rotateMasterKey()]);
+    const [first, second] = await Promise.allSettled([one.masterKeys.rotate(), other.masterKeys.rotate()]);
     assert.equal(first.status, 'fulfilled');
     assert.match(String((second as PromiseRejectedResult).reason), /Another rotation is under way/);
     await assertWholeUnder(dataDir, 2, keys);
@@ -151,7 +151,7 @@ describe('Rotating the master key of a store:', () => {
     const files: (string | null)[] = [];
     for (let rotation = 0; rotation < 2; rotation += 1) {
       keys.push(await readFile(keyFile, 'utf8'));
-      files.push((await withStore(dataDir, (store) => store.rotateMasterKey())).oldKeyFile);
+      files.push((await withStore(dataDir, (store) => store.masterKeys.rotate())).oldKeyFile);
     }
     assert.deepEqual(files, [`${keyFile}.old-${today}-2`, `${keyFile}.old-${today}-3`]);
     for (const [index, file] of files.entries()) {
@@ -165,14 +165,14 @@ describe('Rotating the master key of a store:', () => {
     const { dataDir } = await prepare(t, 1);
     const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
     const cutOff = withStore(dataDir, (store) =>
-      store.rotateMasterKey({
+      store.masterKeys.rotate({
         onProgress: ({ step }) => {
           if (step === 'key_in_use') throw new Error('cut off here');
         },
       }),
     );
     await assert.rejects(cutOff, /cut off here/);
-    await withStore(dataDir, (store) => store.rotateMasterKey());
+    await withStore(dataDir, (store) => store.masterKeys.rotate());
     const kept = (await readdir(dataDir)).filter((name) => name.startsWith('master.key.old-'));
     assert.equal(kept.length, 1);
     assert.equal(await readFile(join(dataDir, kept[0] as string), 'utf8'), oldKey);
@@ -222,10 +222,10 @@ describe('Rotating the master key of a store:', () => {
     const { dataDir } = await prepare(t, 1);
     const before = await readFile(join(dataDir, 'master.key'), 'utf8');
     const oldKeyFile = join(dataDir, 'old.key');
-    await withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
+    await withStore(dataDir, (store) => store.masterKeys.rotate({ oldKeyFile }));
     assert.equal(await readFile(oldKeyFile, 'utf8'), before);
     assert.equal((await stat(oldKeyFile)).mode & 0o777, 0o600);
-    const again = withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
+    const again = withStore(dataDir, (store) => store.masterKeys.rotate({ oldKeyFile }));
     await assert.rejects(again, /old\.key: it exists already\. Nothing was changed/);
     assert.deepEqual(new Set(sealedVersions(dataDir).map(([version]) => version)), new Set([2]));
   });
@@ -236,7 +236,7 @@ describe('Rotating the master key of a store:', () => {
     const steps: string[] = [];
     const rotateOn = () =>
       withStore(dataDir, (store) =>
-        store.rotateMasterKey({ oldKeyFile, onProgress: ({ step }) => void steps.push(step) }),
+        store.masterKeys.rotate({ oldKeyFile, onProgress: ({ step }) => void steps.push(step) }),
       );
     await rotateOn();
     assert.deepEqual(
@@ -265,7 +265,7 @@ describe('Rotating the master key of a store:', () => {
       [join(dataDir, 'nowhere', 'old.key'), /cannot be written to .*: there is no such file or folder/],
     ];
     for (const [oldKeyFile, message] of says) {
-      const refused = withStore(dataDir, (store) => store.rotateMasterKey({ oldKeyFile }));
+      const refused = withStore(dataDir, (store) => store.masterKeys.rotate({ oldKeyFile }));
       await assert.rejects(refused, (error: Error) => {
         assert.equal(error.name, 'Problem', String(error.stack));
         assert.match(error.message, message);
@@ -281,13 +281,13 @@ describe('Rotating the master key of a store:', () => {
     const keyFile = join(dataDir, 'master.key');
     await writeFile(keyFile, oldKey + newKey);
     const before = await snapshot(dataDir);
-    const refused = withStore(dataDir, (store) => store.rotateMasterKey());
+    const refused = withStore(dataDir, (store) => store.masterKeys.rotate());
     await assert.rejects(refused, /replaced by a rotation before.*Put the newest key first\. Nothing was changed/s);
     assert.deepEqual(await snapshot(dataDir), before);
-    const { nextKeyGiven, spareKeys } = await withStore(dataDir, (store) => store.masterKeyStatus());
+    const { nextKeyGiven, spareKeys } = await withStore(dataDir, (store) => store.masterKeys.status());
     assert.deepEqual({ nextKeyGiven, spareKeys }, { nextKeyGiven: false, spareKeys: 1 });
     await writeFile(keyFile, newKey + oldKey);
-    assert.equal((await withStore(dataDir, (store) => store.rotateMasterKey())).version, 2);
+    assert.equal((await withStore(dataDir, (store) => store.masterKeys.rotate())).version, 2);
     assert.equal(await readFile(keyFile, 'utf8'), newKey);
   });
 
@@ -297,7 +297,7 @@ describe('Rotating the master key of a store:', () => {
     const old = db.prepare('SELECT wrapped FROM data_keys').all() as { wrapped: Uint8Array }[];
     db.close();
     await withStore(dataDir, async (store) => {
-      await store.rotateMasterKey();
+      await store.masterKeys.rotate();
       const files = await Promise.all((await readdir(dataDir)).map((name) => readFile(join(dataDir, name))));
       const found = old.filter(({ wrapped }) => files.some((bytes) => bytes.includes(wrapped.subarray(15))));
       assert.equal(found.length, 0);
@@ -423,7 +423,7 @@ describe('On PostgreSQL:', () => {
     const { openNode, dataDir, query } = await startPostgres(t);
     const first = await openNode([oldKey]);
     const before = await createOwner(first, makers, { name: 'Before', email: null, emailAlerts: false });
-    await assert.rejects(first.rotateMasterKey(), /given to every server first.*Nothing was changed/s);
+    await assert.rejects(first.masterKeys.rotate(), /given to every server first.*Nothing was changed/s);
     const [node, rotating] = [await openNode([newKey, oldKey]), await openNode([newKey, oldKey])];
     const made: string[] = [];
     let isOver = false;
@@ -440,11 +440,11 @@ describe('On PostgreSQL:', () => {
       () => made.length,
       (count) => count > 20,
     );
-    const report = await rotating.rotateMasterKey();
+    const report = await rotating.masterKeys.rotate();
     isOver = true;
     await writing;
     assert.deepEqual([report.version, report.retired], [2, [1]]);
-    const { versions } = await rotating.masterKeyStatus();
+    const { versions } = await rotating.masterKeys.status();
     assert.deepEqual(
       versions.map(({ version }) => version),
       [2],
@@ -454,8 +454,8 @@ describe('On PostgreSQL:', () => {
     assert.equal(versions[0]?.values, values, 'each data key, API key and node of versions, and nothing else');
     const fresh = await openNode([newKey]);
     for (const id of [before.id, ...made]) {
-      assert.ok(await fresh.findOwner(id));
-      await fresh.listKeys(id);
+      assert.ok(await fresh.owners.find(id));
+      await fresh.keys.list(id);
     }
     await assert.rejects(openNode([oldKey]), /not the one this database was sealed with/);
     // It had the old key alone: nothing is sealed with it any more, and it says what it lacks.
@@ -556,7 +556,7 @@ describe('Rotating under load:', () => {
     ];
     for (const { line, ms } of moments) {
       await killRotation(installation, line, ms);
-      await withStore(installation.dataDir, async (store) => assert.deepEqual(await store.verify(), []));
+      await withStore(installation.dataDir, async (store) => assert.deepEqual(await store.maintenance.verify(), []));
     }
     await installation.json('master-key', 'rotate');
     const status = await installation.json<{ versions: unknown[]; spareKeys: number }>('master-key', 'status');
@@ -586,7 +586,7 @@ async function prepareCutOff(t: TestContext) {
   const { dataDir } = await prepare(t, 1);
   const keyFile = join(dataDir, 'master.key');
   const oldKey = await readFile(keyFile, 'utf8');
-  await withStore(dataDir, (store) => store.rotateMasterKey());
+  await withStore(dataDir, (store) => store.masterKeys.rotate());
   const newKey = await readFile(keyFile, 'utf8');
   await writeFile(keyFile, newKey + oldKey);
   return { dataDir, oldKey, newKey };
@@ -603,7 +603,7 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
     keys.push({ id: key.id, value, digest: key.digest });
     await Promise.all(
       Array.from({ length: rows }, () =>
-        store.save({
+        store.notifications.save({
           ...{ id: newId(), ownerId: owner.id, createdAt: Date.now(), title: 'stored', body: '', source: 'test' },
           ...{ category: 'info', severity: null, data: {} },
         }),
@@ -614,9 +614,9 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
   for (let from = 0; from < count; from += together) {
     await Promise.all(Array.from({ length: Math.min(together, count - from) }, (_, index) => one(from + index)));
   }
-  await store.obtainSecret('test_secret', () => 'of the service');
+  await store.secrets.obtain('test_secret', () => 'of the service');
   // For a test that takes one away from its owner.
-  const [spare] = await store.listOwners();
+  const [spare] = await store.owners.list();
   const extra =
     count > 20 ? await createKey(store, makers, { ownerId: spare?.id as string, type: 'public_client' }) : null;
   await store.close();
@@ -657,12 +657,12 @@ function interfering(file: string, before: (sql: string) => Promise<void>): Data
 
 async function assertAllOpen(store: Store, keys: readonly PreparedKey[]): Promise<void> {
   for (const { digest } of keys) {
-    const key = await store.findKey(digest);
+    const key = await store.keys.find(digest);
     assert.ok(key);
-    const { notifications, damaged } = await store.listNotifications(key.ownerId, { limit: 1 });
+    const { notifications, damaged } = await store.notifications.list(key.ownerId, { limit: 1 });
     assert.deepEqual([notifications.length, damaged.length], [1, 0]);
   }
-  assert.equal(await store.obtainSecret('test_secret', () => 'made anew'), 'of the service');
+  assert.equal(await store.secrets.obtain('test_secret', () => 'made anew'), 'of the service');
 }
 
 async function assertWholeUnder(dataDir: string, version: number, keys: readonly PreparedKey[]) {
@@ -671,7 +671,7 @@ async function assertWholeUnder(dataDir: string, version: number, keys: readonly
     [version],
   );
   await withStore(dataDir, async (store) => {
-    assert.deepEqual(await store.verify(), []);
+    assert.deepEqual(await store.maintenance.verify(), []);
     await assertAllOpen(store, keys);
   });
 }

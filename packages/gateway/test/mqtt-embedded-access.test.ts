@@ -100,7 +100,7 @@ for (const clean of [true, false]) {
       );
       await client.end();
     }
-    const stored = (await fixture.store.listMqttSessions()).flatMap(({ subscriptions }) => subscriptions);
+    const stored = (await fixture.store.mqttSessions.list()).flatMap(({ subscriptions }) => subscriptions);
     assert.deepEqual(new Set(stored.map(({ filter }) => filter)), new Set(clean ? [] : [attacker.topic]));
   });
 }
@@ -126,7 +126,7 @@ test('A client may not pile up subscriptions', async (t) => {
     );
     await client.end();
   }
-  const [session] = await fixture.store.listMqttSessions();
+  const [session] = await fixture.store.mqttSessions.list();
   assert.equal(session?.subscriptions.length, limits.filtersPerClient);
 });
 
@@ -271,11 +271,11 @@ test('Unknown, wrong, missing, inactive and paused all look the same', async (t)
   const fixture = await BrokerFixture.start(t);
   const { id: username, secret: password } = await fixture.addDevice();
   const inactive = await fixture.addDevice();
-  await fixture.store.changeDevice(inactive.id, { state: 'inactive' });
+  await fixture.store.devices.change(inactive.id, { state: 'inactive' });
   const paused = await fixture.addDevice();
-  await fixture.store.changeDevice(paused.id, { paused: true });
+  await fixture.store.devices.change(paused.id, { paused: true });
   const deleted = await fixture.addDevice();
-  await fixture.store.deleteDevice(deleted.id);
+  await fixture.store.devices.delete(deleted.id);
   const attempts: SignInOptions[] = [
     { username, password: `${password}x` },
     { username, password: '' },
@@ -323,9 +323,12 @@ test('A device has so many connections and no more', async (t) => {
 });
 
 for (const { what, revoke } of [
-  { what: 'paused', revoke: ({ store }: BrokerFixture, id: string) => store.changeDevice(id, { paused: true }) },
-  { what: 'inactive', revoke: ({ store }: BrokerFixture, id: string) => store.changeDevice(id, { state: 'inactive' }) },
-  { what: 'deleted', revoke: ({ store }: BrokerFixture, id: string) => store.deleteDevice(id) },
+  { what: 'paused', revoke: ({ store }: BrokerFixture, id: string) => store.devices.change(id, { paused: true }) },
+  {
+    what: 'inactive',
+    revoke: ({ store }: BrokerFixture, id: string) => store.devices.change(id, { state: 'inactive' }),
+  },
+  { what: 'deleted', revoke: ({ store }: BrokerFixture, id: string) => store.devices.delete(id) },
 ]) {
   test(`A device that is ${what} loses its connections within a second, and others keep theirs`, async (t) => {
     const fixture = await BrokerFixture.start(t);
@@ -345,7 +348,7 @@ for (const { what, revoke } of [
     await bystander.ping();
     await assert.rejects(RawClient.signIn(fixture.port, device), /CONNACK 5/);
     const sessionsLeft = what === 'deleted' ? 0 : 1;
-    const count = async (): Promise<number> => (await fixture.store.listMqttSessions()).length;
+    const count = async (): Promise<number> => (await fixture.store.mqttSessions.list()).length;
     await eventually('the session is as it should be', 5000, count, (sessions) => sessions === sessionsLeft);
   });
 }

@@ -183,7 +183,7 @@ test('A notification that was purged in the meantime is skipped, and the next on
   await fixture.notify(device, 'old', 2);
   fixture.clock.now += 10 * dayMs;
   await fixture.notify(device, 'new', 2);
-  assert.equal(await fixture.store.purge(fixture.clock.now - dayMs, fixture.clock.now), 2);
+  assert.equal(await fixture.store.maintenance.purge(fixture.clock.now - dayMs, fixture.clock.now), 2);
   await fixture.restart();
   const back = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'kept' });
   assert.equal(titleOf(readPublish(await back.next('publish')).payload), 'new');
@@ -206,7 +206,7 @@ test('What waited for a session that a clean one replaces goes to the client tha
   await client.end();
   await fixture.notify(device, 'missed', 1);
   const clean = await RawClient.signIn(fixture.port, device, { clean: true, clientId: 'kept' });
-  assert.deepEqual(await fixture.store.listMqttSessions(), []);
+  assert.deepEqual(await fixture.store.mqttSessions.list(), []);
   assert.equal(countWaiting(fixture), 1);
   await clean.subscribe([device.topic], 1);
   const { messageId, payload } = readPublish(await clean.next('publish'));
@@ -226,7 +226,7 @@ test('A session whose client stays away ends, and one whose client is there does
   fixture.clock.now += 2 * dayMs;
   assert.equal(await fixture.broker.purge(), 1);
   assert.deepEqual(
-    (await fixture.store.listMqttSessions()).map(({ deviceId }) => deviceId),
+    (await fixture.store.mqttSessions.list()).map(({ deviceId }) => deviceId),
     [device.id],
   );
   const back = await RawClient.signIn(fixture.port, absent.device, { clean: false, clientId: 'kept' });
@@ -243,8 +243,8 @@ test('With its device go its sessions and what waits for them', async (t) => {
   const { device, client } = await keepSession(fixture);
   await client.end();
   await fixture.notify(device, 'missed', 1);
-  await fixture.store.deleteDevice(device.id);
-  assert.deepEqual([await fixture.store.listMqttSessions(), countWaiting(fixture)], [[], 0]);
+  await fixture.store.devices.delete(device.id);
+  assert.deepEqual([await fixture.store.mqttSessions.list(), countWaiting(fixture)], [[], 0]);
   assert.equal(await fixture.broker.purge(), 0);
 });
 
@@ -257,7 +257,7 @@ test('A device with too many sessions loses the one that was away longest', asyn
     await client.subscribe([device.topic], 1);
     await client.end();
   }
-  const names = (await fixture.store.listMqttSessions()).map(({ clientId }) => clientId);
+  const names = (await fixture.store.mqttSessions.list()).map(({ clientId }) => clientId);
   assert.equal(names.length, limits.sessionsPerDevice);
   assert.ok(!names.includes('client 0'), names.join());
 });
@@ -267,7 +267,7 @@ test('A message that is published again while it waits, as after a timeout, come
   const { device, client } = await keepSession(fixture);
   await client.end();
   const id = await fixture.notify(device, 'published twice', 2);
-  const notification = await fixture.store.findNotification(device.ownerId, id);
+  const notification = await fixture.store.notifications.find(device.ownerId, id);
   assert.ok(notification);
   assert.deepEqual(await fixture.publish(device, notification, 2), { kind: 'sent' });
   const back = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'kept' });
@@ -280,8 +280,9 @@ test('A message that cannot be made durable for a session is not called sent', a
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
-  const enqueueMqtt = () => Promise.reject(new StoreUnavailable('the disk is full'));
-  const broker = await createEmbeddedBroker({ store: { ...fixture.store, enqueueMqtt }, topicPrefix, now: Date.now });
+  const enqueue = () => Promise.reject(new StoreUnavailable('the disk is full'));
+  const store = { ...fixture.store, mqttQueues: { ...fixture.store.mqttQueues, enqueue } };
+  const broker = await createEmbeddedBroker({ store, topicPrefix, now: Date.now });
   t.after(() => broker.close());
   const { ownerId, id: deviceId } = device;
   const message = {

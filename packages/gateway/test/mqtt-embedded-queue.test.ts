@@ -18,7 +18,7 @@ async function take(client: RawClient, count: number): Promise<string[]> {
 }
 
 const lengthOf = async (fixture: BrokerFixture, device: TestDevice): Promise<number> =>
-  (await fixture.store.countMqttWaiting())
+  (await fixture.store.mqttQueues.lengths())
     .filter(({ deviceId }) => deviceId === device.id)
     .reduce((sum, { length }) => sum + length, 0);
 
@@ -51,7 +51,7 @@ test('A device that has never connected is told from one that is away', async (t
   const device = await fixture.addDevice();
   const publish = async () => {
     const id = await fixture.notify(device, 'x', 1);
-    const notification = await fixture.store.findNotification(device.ownerId, id);
+    const notification = await fixture.store.notifications.find(device.ownerId, id);
     assert.ok(notification);
     return fixture.publish(device, notification, 1);
   };
@@ -149,7 +149,7 @@ test('A notification that its owner deleted is not sent to a device that connect
   const device = await fixture.addDevice();
   const deleted = await fixture.notify(device, 'deleted', 1);
   await fixture.notify(device, 'kept', 1);
-  await fixture.store.deleteFromInbox(device.ownerId, [deleted], fixture.clock.now);
+  await fixture.store.inbox.delete(device.ownerId, [deleted], fixture.clock.now);
   const client = await RawClient.signIn(fixture.port, device, { clean: true });
   await client.subscribe([device.topic], 1);
   assert.deepEqual(await take(client, 1), ['kept']);
@@ -213,7 +213,7 @@ test('With drop_oldest the oldest become dead deliveries that their owner sees, 
   const kinds = await Promise.all(Array.from({ length: 30 }, (_, index) => publish(`message ${index}`)));
   assert.ok(kinds.every((kind) => kind === 'queued'));
   assert.ok((await lengthOf(fixture, device)) <= 5);
-  const dead = await fixture.store.listDeliveries({ ownerId: device.ownerId, state: 'dead', limit: 100 });
+  const dead = await fixture.store.deliveries.list({ ownerId: device.ownerId, state: 'dead', limit: 100 });
   const waiting = await lengthOf(fixture, device);
   assert.equal(dead.length + waiting, 30, 'each one waits or is dead');
   assert.ok(dead.every(({ channel, target }) => channel === 'mqtt' && target === device.id));

@@ -48,7 +48,7 @@ test('A paused device does not get in with the password that was accepted before
   const { fixture, connect } = await startBroker(t);
   const { id: username, secret: password } = await fixture.addDevice();
   assert.equal(await connect({ username, password }), 0);
-  await fixture.store.changeDevice(username, { paused: true });
+  await fixture.store.devices.change(username, { paused: true });
   await exhaust(connect, username);
   assert.equal(await connect({ username, password }), wrongPassword);
 });

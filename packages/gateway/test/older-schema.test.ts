@@ -24,13 +24,13 @@ test('A database from before there was an inbox opens with all that it holds, un
   const [recent, old] = [join(dataDir, 'recent'), join(dataDir, 'old')];
   const id = createUuidV7Source(Date.now, randomUUID)();
   const store = await openStore({ dataDir: recent, masterKey: null }, 'create');
-  await store.createOwner(plainOwner('own_ann', 1));
+  await store.owners.create(plainOwner('own_ann', 1));
   const { role: _, quietHours: __, retentionDays: ___, ...asBefore } = plainOwner('own_ann', 1, { name: 'Ann' });
-  await store.updateOwner(asBefore as Owner);
+  await store.owners.update(asBefore as Owner);
   const device = { id: 'dev_1', ownerId: 'own_ann', name: 'Phone', state: 'active', paused: false } as const;
-  await store.createDevice({ ...device, createdAt: 1, seenAt: null }, 'digest');
+  await store.devices.create({ ...device, createdAt: 1, seenAt: null }, 'digest');
   const content = { title: 'Old', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
-  await store.save({ id, ownerId: 'own_ann', createdAt: 1, ...content });
+  await store.notifications.save({ id, ownerId: 'own_ann', createdAt: 1, ...content });
   await store.close();
   const rows = createSqliteDatabase(join(recent, databaseFileName));
   await withoutRowVersions(rows, join(recent, masterKeyFileName));
@@ -47,12 +47,12 @@ test('A database from before there was an inbox opens with all that it holds, un
   db.close();
 
   await withStore(old, async (opened) => {
-    assert.deepEqual(await opened.listOwners(), [plainOwner('own_ann', 1, { name: 'Ann' })]);
-    assert.deepEqual(await opened.listDevices('own_ann'), [{ ...device, createdAt: 1, seenAt: null }]);
-    const { items } = await opened.listInbox('own_ann', { limit: 5 });
+    assert.deepEqual(await opened.owners.list(), [plainOwner('own_ann', 1, { name: 'Ann' })]);
+    assert.deepEqual(await opened.devices.list('own_ann'), [{ ...device, createdAt: 1, seenAt: null }]);
+    const { items } = await opened.inbox.list('own_ann', { limit: 5 });
     assert.deepEqual(items, [{ id, ownerId: 'own_ann', createdAt: 1, ...content, isRead: false }]);
-    await opened.markAllRead('own_ann', id);
-    assert.equal(await opened.countUnread('own_ann', 5), 0);
-    assert.deepEqual(await opened.verify(), []);
+    await opened.inbox.markAllRead('own_ann', id);
+    assert.equal(await opened.inbox.countUnread('own_ann', 5), 0);
+    assert.deepEqual(await opened.maintenance.verify(), []);
   });
 });

@@ -54,7 +54,7 @@ test('Pages that were split and merged hold none either', async (t) => {
   }
   const before = wrappedKeys(dataDir);
   const gone = ids.filter((_, index) => index % 3 !== 0);
-  await Promise.all(gone.map((id) => store.deleteOwner(id)));
+  await Promise.all(gone.map((id) => store.owners.delete(id)));
   assert.equal(wrappedKeys(dataDir).size, ids.length - gone.length);
   assert.deepEqual(
     await tracesIn(
@@ -71,13 +71,13 @@ test('No table keeps a row of a deleted owner, and those of others stay', async 
   const before = rowsOf(dataDir, bob);
   const filled = Object.entries(rowsOf(dataDir, ann)).filter(([, count]) => count > 0);
   assert.ok(filled.length >= 15, `too little to delete: ${filled.join(' ')}`);
-  assert.equal(await store.deleteOwner(ann), true);
+  assert.equal(await store.owners.delete(ann), true);
   assert.deepEqual(
     Object.entries(rowsOf(dataDir, ann)).filter(([, count]) => count > 0),
     [],
   );
   assert.deepEqual(rowsOf(dataDir, bob), before);
-  assert.equal(await store.deleteOwner(ann), false);
+  assert.equal(await store.owners.delete(ann), false);
 });
 
 async function open(t: TestContext): Promise<{ store: Store; dataDir: string }> {
@@ -96,10 +96,10 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
   await createKey(store, makers, { ownerId, type: 'public_client' });
   const { device } = await createDevice(store, makers, { ownerId, name, topicPrefix: 'tocsin', urls: [] });
   const target = { id: `psh_${name}`, ownerId, provider: 'fcm', token: 'token', label: null } as const;
-  await store.createPushTarget({ ...target, createdAt: 1, disabledAt: null });
-  await store.claimSignature(ownerId, 'signature', Date.now());
+  await store.pushTargets.create({ ...target, createdAt: 1, disabledAt: null });
+  await store.signatures.claim(ownerId, 'signature', Date.now());
   const session = { ownerId, deviceId: device.id, clientId: 'client' };
-  await store.saveMqttSession({ ...session, subscriptions: [], seenAt: 1 });
+  await store.mqttSessions.save({ ...session, subscriptions: [], seenAt: 1 });
   const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
   const now = Date.now();
   await Promise.all(
@@ -110,8 +110,8 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
       };
       const idempotency = { keyDigest: `key ${index}`, fingerprint: '', expiresAt: now + 60_000 };
       const options: SaveOptions = { dispatch, idempotency, leaseUntil: now };
-      await store.save(notification, options);
-      await store.enqueueMqtt([{ queue: session, notificationId: notification.id, qos: 1 }]);
+      await store.notifications.save(notification, options);
+      await store.mqttQueues.enqueue([{ queue: session, notificationId: notification.id, qos: 1 }]);
       const failed = {
         ...({ ownerId, notificationId: notification.id, channel: 'email', target: '', state: 'waiting' } as const),
         ...({
@@ -126,10 +126,10 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
         } as const),
       };
       const results = { push: [], email: ['retry'], mqtt: [] } as const;
-      await store.settleDispatches([{ ownerId, notificationId: notification.id, results, failed: [failed] }]);
+      await store.dispatches.settle([{ ownerId, notificationId: notification.id, results, failed: [failed] }]);
     }),
   );
-  const [newest] = (await store.listNotifications(ownerId, { limit: 1 })).notifications;
+  const [newest] = (await store.notifications.list(ownerId, { limit: 1 })).notifications;
   await addSignInRows(store, ownerId, newest?.id as string);
   return ownerId;
 }

@@ -132,7 +132,7 @@ async function fill(store: Store, name: string, count: number) {
   const { key } = await createKey(store, makers, wanted);
   await createDevice(store, makers, { ownerId: owner.id, name: `device of ${name}`, topicPrefix: 'tocsin', urls: [] });
   const target = { id: `psh_${name}`, ownerId: owner.id, provider: 'fcm', token: `token-of-${name}` } as const;
-  await store.createPushTarget({ ...target, label: null, createdAt: 1, disabledAt: null });
+  await store.pushTargets.create({ ...target, label: null, createdAt: 1, disabledAt: null });
   const notifications = Array.from(
     { length: count },
     (_, index): Notification => ({
@@ -149,7 +149,7 @@ async function fill(store: Store, name: string, count: number) {
   );
   const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
   const options = { dispatch, idempotency: null, leaseUntil: Date.now() + 60_000 };
-  await Promise.all(notifications.map((notification) => store.save(notification, options)));
+  await Promise.all(notifications.map((notification) => store.notifications.save(notification, options)));
   return { owner, digest: key.digest, notifications };
 }
 
@@ -160,5 +160,5 @@ async function giveUp(store: Store, { ownerId, id }: Notification): Promise<void
     ...{ createdAt: now, nextAt: null, notBefore: 0, expiresAt: now, endedAt: now, error: 'mailbox full' },
   };
   const results = { push: [], email: ['retry'], mqtt: [] } as const;
-  await store.settleDispatches([{ ownerId, notificationId: id, results, failed: [delivery] }]);
+  await store.dispatches.settle([{ ownerId, notificationId: id, results, failed: [delivery] }]);
 }

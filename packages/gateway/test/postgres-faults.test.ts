@@ -54,14 +54,14 @@ suite('A PostgreSQL server', () => {
     for (let index = 0; index < count; index += 1) {
       stores.push(await openStore({ dataDir: folder, databaseUrl, masterKey: null }, 'create'));
     }
-    await stores[0]?.createFirstOwner(plainOwner(ownerId, 1));
+    await stores[0]?.owners.createFirst(plainOwner(ownerId, 1));
     return stores;
   }
 
   test('that hangs gives every caller an answer in time, and works again when it goes on', async (t) => {
     if (!canRun(t, obstacle)) return;
     const [store] = (await openStores(t, 1)) as [Store];
-    await store.save(notification('before'));
+    await store.notifications.save(notification('before'));
     server.freeze();
     t.after(() => server.thaw());
     const frozenAt = performance.now();
@@ -69,9 +69,9 @@ suite('A PostgreSQL server', () => {
     // Longer than any deadline, so that some arrive when the first have given up.
     while (performance.now() - frozenAt < 7000) {
       attempts.push(
-        timed(store.save(notification('meanwhile'))),
-        timed(store.findKey('unknown')),
-        timed(store.updateOwner(plainOwner(ownerId, 1))),
+        timed(store.notifications.save(notification('meanwhile'))),
+        timed(store.keys.find('unknown')),
+        timed(store.owners.update(plainOwner(ownerId, 1))),
       );
       await delay(100);
     }
@@ -82,8 +82,8 @@ suite('A PostgreSQL server', () => {
     }
     t.diagnostic(`${answers.length} answers in ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most`);
     server.thaw();
-    await eventually('it stores again', 5000, () => succeeds(store.save(notification('after'))), Boolean);
-    assert.equal(await store.findKey('unknown'), null);
+    await eventually('it stores again', 5000, () => succeeds(store.notifications.save(notification('after'))), Boolean);
+    assert.equal(await store.keys.find('unknown'), null);
     const titles = (await readAll(store, ownerId)).notifications.map(({ title }) => title);
     assert.ok(titles.includes('before') && titles.includes('after'));
   });
@@ -92,12 +92,12 @@ suite('A PostgreSQL server', () => {
     if (!canRun(t, obstacle)) return;
     const socketsBefore = countSockets();
     const [store] = (await openStores(t, 1)) as [Store];
-    store.onChange(() => undefined);
+    store.changes.listen(() => undefined);
     await store.check();
     assert.ok(countSockets() > socketsBefore);
     server.freeze();
     t.after(() => server.thaw());
-    const saving = timed(store.save(notification('x')));
+    const saving = timed(store.notifications.save(notification('x')));
     const { ms, error } = await timed(store.close());
     assert.equal(error, null);
     assert.ok(ms < 3000, `close took ${ms} ms`);
@@ -110,7 +110,7 @@ suite('A PostgreSQL server', () => {
     if (!canRun(t, obstacle)) return;
     const [store, other] = (await openStores(t, 2)) as [Store, Store];
     let told = 0;
-    other.onChange(() => {
+    other.changes.listen(() => {
       told += 1;
     });
     await eventually(
@@ -120,21 +120,26 @@ suite('A PostgreSQL server', () => {
       (count) => count > 0,
     );
     for (const end of [() => server.halt(), () => server.kill()]) {
-      await store.save(notification('before'));
+      await store.notifications.save(notification('before'));
       await end();
-      const { error, ms } = await timed(store.save(notification('without a server')));
+      const { error, ms } = await timed(store.notifications.save(notification('without a server')));
       assert.ok(error instanceof StoreUnavailable, String(error));
       assert.ok(ms < answerWithinMs);
       const toldBefore = told;
       await server.run();
-      await eventually('it stores again', 5000, () => succeeds(store.save(notification('after'))), Boolean);
+      await eventually(
+        'it stores again',
+        5000,
+        () => succeeds(store.notifications.save(notification('after'))),
+        Boolean,
+      );
       await eventually(
         'it is told of what it may have missed',
         10_000,
         () => told,
         (count) => count > toldBefore,
       );
-      await assertTold(other, () => store.updateOwner(plainOwner(ownerId, 1)));
+      await assertTold(other, () => store.owners.update(plainOwner(ownerId, 1)));
     }
     const { notifications, damaged } = await readAll(store, ownerId);
     assert.deepEqual(damaged, []);
@@ -151,7 +156,7 @@ suite('A PostgreSQL server', () => {
     const callers = Array.from({ length: 32 }, async () => {
       while (!isOver) {
         const each = notification('load');
-        const { error } = await timed(store.save(each));
+        const { error } = await timed(store.notifications.save(each));
         if (error === null) acknowledged.add(each.id);
         else {
           assert.ok(error instanceof StoreUnavailable, String(error));
@@ -186,7 +191,7 @@ suite('A PostgreSQL server', () => {
     isOver = true;
     await Promise.all(callers);
     // The last cut may come to light only now.
-    await eventually('it stores again', 5000, () => succeeds(store.save(notification('after'))), Boolean);
+    await eventually('it stores again', 5000, () => succeeds(store.notifications.save(notification('after'))), Boolean);
     const stored = new Set((await readAll(store, ownerId)).notifications.map(({ id }) => id));
     const lost = [...acknowledged].filter((id) => !stored.has(id));
     assert.deepEqual(lost, []);
@@ -196,16 +201,16 @@ suite('A PostgreSQL server', () => {
   test('tells one process of the changes of another at once', async (t) => {
     if (!canRun(t, obstacle)) return;
     const [store, other] = (await openStores(t, 2)) as [Store, Store];
-    await new Promise<void>((resolve) => other.onChange(resolve));
-    const ms = await assertTold(other, () => store.updateOwner(plainOwner(ownerId, 1)));
+    await new Promise<void>((resolve) => other.changes.listen(resolve));
+    const ms = await assertTold(other, () => store.owners.update(plainOwner(ownerId, 1)));
     t.diagnostic(`told after ${ms.toFixed(1)} ms`);
     let told = 0;
-    other.onChange(() => {
+    other.changes.listen(() => {
       told += 1;
     });
     await store.check();
-    await store.save(notification('x'));
-    await assertTold(other, () => store.deleteOwner(ownerId));
+    await store.notifications.save(notification('x'));
+    await assertTold(other, () => store.owners.delete(ownerId));
     assert.equal(told, 1, 'what no cache needs to know of is not told');
   });
 
@@ -218,7 +223,7 @@ suite('A PostgreSQL server', () => {
       ),
     );
     t.after(() => Promise.all(stores.map((store) => store.close())));
-    for (const store of stores) assert.deepEqual(await store.verify(), []);
+    for (const store of stores) assert.deepEqual(await store.maintenance.verify(), []);
     const applied = await server.query<{ name: string }>(databaseUrl, 'SELECT name FROM schema_migrations');
     assert.equal(new Set(applied.map(({ name }) => name)).size, applied.length);
     assert.ok(applied.length > 0);
@@ -229,10 +234,10 @@ suite('A PostgreSQL server', () => {
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
     // Prepared by now on the one connection there is.
-    for (let count = 0; count < 7; count += 1) assert.equal((await store.listOwners()).length, 1);
+    for (let count = 0; count < 7; count += 1) assert.equal((await store.owners.list()).length, 1);
     await server.query(databaseUrl, "ALTER TABLE owners ADD COLUMN later text NOT NULL DEFAULT 'x'");
-    assert.equal((await store.listOwners()).length, 1);
-    await store.save(notification('x'));
+    assert.equal((await store.owners.list()).length, 1);
+    await store.notifications.save(notification('x'));
   });
 
   test('gives an idempotency key to one of those who want it at once, from any process, without a deadlock', async (t) => {
@@ -247,7 +252,7 @@ suite('A PostgreSQL server', () => {
         const position = Math.floor(index / 2) % 50;
         const keyDigest = `key_${node === 0 ? position : 49 - position}`;
         const each = { ...notification('x'), createdAt: now };
-        const saved = await store.save(each, claim(keyDigest, now + 60_000));
+        const saved = await store.notifications.save(each, claim(keyDigest, now + 60_000));
         if (saved === 'saved') claimed.set(keyDigest, [...(claimed.get(keyDigest) ?? []), each.id]);
       }),
     );
@@ -255,28 +260,28 @@ suite('A PostgreSQL server', () => {
     assert.equal(claimed.size, 50);
     for (const [keyDigest, ids] of claimed) {
       assert.equal(ids.length, 1, `${keyDigest} was given to ${ids.length}`);
-      assert.equal((await stores[0]?.findIdempotent(ownerId, keyDigest, now))?.notificationId, ids[0]);
+      assert.equal((await stores[0]?.idempotency.find(ownerId, keyDigest, now))?.notificationId, ids[0]);
     }
     const { notifications } = await readAll(stores[0] as Store, ownerId);
     assert.deepEqual(notifications.map(({ id }) => id).sort(), [...claimed.values()].flat().sort());
     assert.deepEqual(await server.errorsOf(databaseUrl), []);
     // A key that has expired is free again.
     const later = { ...notification('later'), createdAt: now + 60_000 };
-    assert.equal(await stores[1]?.save(later, claim('key_1', now + 120_000)), 'saved');
-    assert.equal((await stores[0]?.findIdempotent(ownerId, 'key_1', now + 60_000))?.notificationId, later.id);
+    assert.equal(await stores[1]?.notifications.save(later, claim('key_1', now + 120_000)), 'saved');
+    assert.equal((await stores[0]?.idempotency.find(ownerId, 'key_1', now + 60_000))?.notificationId, later.id);
   });
 
   test('leaves nothing of an owner who is deleted at the same moment', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
-    await store.save(notification('knows the key of the owner'));
+    await store.notifications.save(notification('knows the key of the owner'));
     const other = new Client({ connectionString: databaseUrl });
     await other.connect();
     t.after(() => other.end());
     await other.query('BEGIN');
     await other.query('DELETE FROM owners WHERE id = $1', [ownerId]);
-    const saving = timed(store.save(notification('meanwhile'), claim('key_1', Date.now() + 60_000)));
+    const saving = timed(store.notifications.save(notification('meanwhile'), claim('key_1', Date.now() + 60_000)));
     await eventually(
       'it waits for the other',
       4000,
@@ -285,14 +290,14 @@ suite('A PostgreSQL server', () => {
     );
     await other.query('COMMIT');
     assert.ok((await saving).error instanceof EncryptionKeyMissing);
-    assert.equal(await store.findIdempotent(ownerId, 'key_1', Date.now()), null);
+    assert.equal(await store.idempotency.find(ownerId, 'key_1', Date.now()), null);
   });
 
   test('is asked for idempotency keys in one order by everybody, so that nobody waits in a circle', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
-    await store.save(notification('knows the key of the owner'));
+    await store.notifications.save(notification('knows the key of the owner'));
     const other = new Client({ connectionString: databaseUrl });
     await other.connect();
     t.after(() => other.end());
@@ -305,7 +310,7 @@ suite('A PostgreSQL server', () => {
     await other.query('BEGIN');
     await take('key_5');
     const saves = ['key_7', 'key_5', 'key_3'].map((keyDigest) =>
-      store.save(notification(keyDigest), claim(keyDigest, 9_999_999_999_999)),
+      store.notifications.save(notification(keyDigest), claim(keyDigest, 9_999_999_999_999)),
     );
     await eventually(
       'they wait for the other',
@@ -405,7 +410,7 @@ suite('A PostgreSQL server', () => {
     // writes to its log for its own purposes, too, so now and then there is more.
     let durable = 0;
     for (let count = 0; count < 20; count += 1) {
-      await store.save(notification('x'));
+      await store.notifications.save(notification('x'));
       const [at] = await server.query<{ isDurable: boolean }>(
         databaseUrl,
         'SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() AS "isDurable"',
@@ -453,7 +458,7 @@ async function succeeds(work: Promise<unknown>): Promise<boolean> {
 
 /** Says how long it took from the moment at which the change was durable. */
 async function assertTold(store: Store, change: () => Promise<unknown>): Promise<number> {
-  const told = new Promise<number>((resolve) => store.onChange(() => resolve(performance.now())));
+  const told = new Promise<number>((resolve) => store.changes.listen(() => resolve(performance.now())));
   await change();
   const changedAt = performance.now();
   const ms = (await told) - changedAt;

@@ -58,7 +58,7 @@ suite('The commands about push targets', () => {
     for (const secret of [tokens.fcm, tokens.apns, endpoint, keys.auth]) assert.ok(!shown.includes(secret));
 
     const store = await openStore({ dataDir, masterKey: null }, 'existing');
-    const stored = await store.listPushTargets(ownerId);
+    const stored = await store.pushTargets.list(ownerId);
     await store.close();
     assert.deepEqual(
       Object.fromEntries(stored.map(({ provider, token }) => [provider, token])),
@@ -111,7 +111,7 @@ suite('The commands about push targets', () => {
     assert.equal(Buffer.from(text, 'base64url').length, 65);
     assert.equal((await run('public-key')).text, text);
     const store = await openStore({ dataDir, masterKey: null }, 'existing');
-    const stored = JSON.parse(await store.obtainSecret('webpush_vapid', createVapidKeys)) as { x: string };
+    const stored = JSON.parse(await store.secrets.obtain('webpush_vapid', createVapidKeys)) as { x: string };
     await store.close();
     assert.equal(Buffer.from(text, 'base64url').subarray(1, 33).toString('base64url'), stored.x);
   });

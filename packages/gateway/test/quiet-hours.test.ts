@@ -35,11 +35,11 @@ suite('In quiet hours', () => {
   async function createOwner(quietHours: QuietHours | null) {
     const { store } = gateway;
     const ownerId = `own_${randomUUID()}`;
-    await store.createOwner(plainOwner(ownerId, 0, { email: 'ann@example.com', emailAlerts: true, quietHours }));
+    await store.owners.create(plainOwner(ownerId, 0, { email: 'ann@example.com', emailAlerts: true, quietHours }));
     const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
     const { device } = await createDevice(store, systemMakers, wanted);
     const target = { id: `psh_${randomUUID()}`, ownerId, provider: 'webpush', token: '{}', label: null } as const;
-    await store.createPushTarget({ ...target, createdAt: 0, disabledAt: null });
+    await store.pushTargets.create({ ...target, createdAt: 0, disabledAt: null });
     const { value: key } = await createKey(store, systemMakers, { ownerId, type: 'public_client' });
     return { ownerId, deviceId: device.id, key };
   }
@@ -88,8 +88,8 @@ suite('In quiet hours', () => {
   test('nothing rings, the caller is told so, and the notification is stored and not sent later', async () => {
     const { rang, told, ownerId, id } = await ring(everywhere, lateInBerlin);
     assert.deepEqual({ rang, told }, { rang: [], told: silent });
-    assert.equal((await gateway.store.findNotification(ownerId, id))?.title, 'Ring');
-    assert.equal(await gateway.store.findDispatch(ownerId, id), null);
+    assert.equal((await gateway.store.notifications.find(ownerId, id))?.title, 'Ring');
+    assert.equal(await gateway.store.dispatches.find(ownerId, id), null);
   });
 
   test('everything rings outside of them, and where they are those of another zone', async () => {
@@ -137,7 +137,7 @@ suite('In quiet hours', () => {
     const { told } = await ring(everywhere, lateInBerlin, off);
     assert.deepEqual([told.mqttSkipReason, told.warnings], ['disabled_by_request', []]);
     const nobody = await ring(everywhere, lateInBerlin, async (deviceId) => {
-      await gateway.store.changeDevice(deviceId, { paused: true });
+      await gateway.store.devices.change(deviceId, { paused: true });
       return { sendPush: false, sendEmail: false };
     });
     assert.deepEqual([nobody.told.mqttSkipReason, nobody.told.warnings], ['no_active_devices', []]);

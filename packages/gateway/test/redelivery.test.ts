@@ -49,7 +49,7 @@ suite('Redelivery', () => {
     [mqtt, email, push] = [new SwitchableChannel(), new SwitchableChannel(), new SwitchableChannel()];
     gateway = await startLocalGateway({ channels: { mqtt, email, push }, maxWaitingPerOwner: 20 });
     const { store, ownerId, clock } = gateway;
-    await store.updateOwner(plainOwner(ownerId, clock.now, { email: 'ann@example.com', emailAlerts: true }));
+    await store.owners.update(plainOwner(ownerId, clock.now, { email: 'ann@example.com', emailAlerts: true }));
     deviceId = (await addDevice()).id;
     [failures, givenUp] = [[], []];
     startOver();
@@ -88,7 +88,7 @@ suite('Redelivery', () => {
     await redelivery.turn();
   }
 
-  const deliveries = () => gateway.store.listDeliveries({ ownerId: gateway.ownerId, limit: 100 });
+  const deliveries = () => gateway.store.deliveries.list({ ownerId: gateway.ownerId, limit: 100 });
 
   test('tries again what failed for a passing reason, and says so in the answer', async () => {
     mqtt.outcome = () => unreachable;
@@ -112,9 +112,9 @@ suite('Redelivery', () => {
     const { id: notificationId } = await post('acknowledged');
     const { store, ownerId, clock } = gateway;
     const queue = { ownerId, deviceId, clientId: '' };
-    await store.enqueueMqtt([{ queue, notificationId, qos: 1 }]);
-    await store.confirmMqttWaiting(queue, [{ notificationId, deliveredAt: clock.now, qos: 1 }]);
-    await store.changeDevice(deviceId, { paused: true });
+    await store.mqttQueues.enqueue([{ queue, notificationId, qos: 1 }]);
+    await store.mqttQueues.confirm(queue, [{ notificationId, deliveredAt: clock.now, qos: 1 }]);
+    await store.devices.change(deviceId, { paused: true });
     const before = mqtt.attempts;
     await passTime(5000);
     const [delivery] = await deliveries();
@@ -167,7 +167,7 @@ suite('Redelivery', () => {
     await passTime(hourMs);
     assert.equal(mqtt.attempts, turns.length + 1, 'what is dead is not tried');
     const [first] = await deliveries();
-    await gateway.store.retryDeliveries([first as Delivery], gateway.clock.now);
+    await gateway.store.deliveries.retry([first as Delivery], gateway.clock.now);
     mqtt.outcome = () => sent;
     await passTime(0);
     assert.deepEqual(mqtt.arrived, ['never'], 'until somebody asks for it');
@@ -205,16 +205,17 @@ suite('Redelivery', () => {
     for (const title of ['a', 'b', 'c']) await post(title);
     mqtt.outcome = () => sent;
     const { store } = gateway;
-    const { findNotification, updateDeliveries } = store;
+    const { find } = store.notifications;
+    const { update } = store.deliveries;
     let reads = 0;
-    store.findNotification = (...asked) => {
+    store.notifications.find = (...asked) => {
       reads += 1;
-      return reads === 2 ? Promise.reject(new StoreUnavailable('stumbles')) : findNotification(...asked);
+      return reads === 2 ? Promise.reject(new StoreUnavailable('stumbles')) : find(...asked);
     };
     let writes = 0;
-    store.updateDeliveries = (...changed) => {
+    store.deliveries.update = (...changed) => {
       writes += 1;
-      return writes === 1 ? Promise.reject(new StoreUnavailable('stumbles')) : updateDeliveries(...changed);
+      return writes === 1 ? Promise.reject(new StoreUnavailable('stumbles')) : update(...changed);
     };
     await passTime(5000);
     await passTime(40_000);
@@ -380,7 +381,7 @@ suite('Redelivery', () => {
     isOver = true;
     await Promise.all(callers);
     await redelivery.turn();
-    const { notifications } = await gateway.store.listNotifications(gateway.ownerId, { limit: 5000, after: '' });
+    const { notifications } = await gateway.store.notifications.list(gateway.ownerId, { limit: 5000, after: '' });
     assert.deepEqual(
       mqtt.arrived,
       notifications.map(({ title }) => title),
@@ -462,12 +463,12 @@ suite('Redelivery', () => {
     const { id: other } = await addDevice();
     mqtt.outcome = () => unreachable;
     await post('x');
-    await gateway.store.deleteDevice(other);
-    await gateway.store.changeDevice(deviceId, { paused: true });
+    await gateway.store.devices.delete(other);
+    await gateway.store.devices.change(deviceId, { paused: true });
     mqtt.outcome = () => sent;
     await passTime(5000);
     assert.deepEqual(mqtt.arrived, []);
-    await gateway.store.changeDevice(deviceId, { paused: false });
+    await gateway.store.devices.change(deviceId, { paused: false });
     await passTime(30_000);
     assert.deepEqual(mqtt.arrived, ['x']);
     const gone = (await deliveries()).find(({ target }) => target === other);
@@ -479,7 +480,7 @@ suite('Redelivery', () => {
     const { store, ownerId, clock } = gateway;
     const ids = ['0190aaaa-0000-7000-8000-000000000001', '0190aaaa-0000-7000-8000-000000000002'];
     for (const [index, id] of ids.entries()) {
-      await store.save(
+      await store.notifications.save(
         {
           ...{ id, ownerId, createdAt: clock.now, title: `cut off ${index}`, body: '', source: '' },
           ...{ category: 'info', severity: null, data: {} },
@@ -558,7 +559,10 @@ suite('Redelivery', () => {
     await fresh.turn();
     await fresh.close();
     assert.match(String(failures.splice(0)[0]), /data key/);
-    assert.deepEqual(await other.claimLanes(gateway.clock.now + hourMs, gateway.clock.now + 2 * hourMs, 10), []);
+    assert.deepEqual(
+      await other.targetQueues.claim(gateway.clock.now + hourMs, gateway.clock.now + 2 * hourMs, 10),
+      [],
+    );
     await other.close();
   });
 

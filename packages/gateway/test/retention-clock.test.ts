@@ -234,13 +234,13 @@ for (const [name, open] of Object.entries(openers)) {
     // The clock of the database server is this machine's: what is old was stored by a clock that was right then.
     const start = Date.now();
     const longAgo = start - 100 * dayMs;
-    await store.createOwner(plainOwner('own_ann', 1));
+    await store.owners.create(plainOwner('own_ann', 1));
     const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
     for (const createdAt of [longAgo, start]) {
       const id = createUuidV7Source(() => createdAt, randomUUID)();
-      await store.save({ id, ownerId: 'own_ann', createdAt, ...content });
+      await store.notifications.save({ id, ownerId: 'own_ann', createdAt, ...content });
     }
-    await store.saveClock({ seenAt: longAgo, heldMs: holdMs, jumped: null });
+    await store.clock.save({ seenAt: longAgo, heldMs: holdMs, jumped: null });
 
     let passed = 0;
     const purges: number[] = [];
@@ -249,7 +249,10 @@ for (const [name, open] of Object.entries(openers)) {
     const end = startRetention({
       store: {
         ...store,
-        purgeDeleted: async (...args) => store.purgeDeleted(...args).finally(() => onRun()),
+        inbox: {
+          ...store.inbox,
+          purgeDeleted: async (...args) => store.inbox.purgeDeleted(...args).finally(() => onRun()),
+        },
       },
       retentionDays: 90,
       now: () => start + passed,
@@ -261,7 +264,7 @@ for (const [name, open] of Object.entries(openers)) {
     t.after(end);
     const step = 10 * 60_000;
     const count = async (): Promise<number> =>
-      (await store.listNotifications('own_ann', { limit: 9 })).notifications.length;
+      (await store.notifications.list('own_ann', { limit: 9 })).notifications.length;
     await new Promise<void>((resolve) => {
       onRun = resolve;
     });
@@ -292,13 +295,13 @@ test('On PostgreSQL, a node with a wrong clock deletes nothing, and does not kee
   const store = await openers.PostgreSQL?.(t);
   assert.ok(store);
   t.after(() => store.close());
-  await store.createOwner(plainOwner('own_ann', 1));
+  await store.owners.create(plainOwner('own_ann', 1));
   const createdAt = Date.now() - 10 * dayMs;
   const id = createUuidV7Source(() => createdAt, randomUUID)();
   const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
-  await store.save({ id, ownerId: 'own_ann', createdAt, ...content });
+  await store.notifications.save({ id, ownerId: 'own_ann', createdAt, ...content });
   const record = { seenAt: Date.now(), heldMs: holdMs, jumped: null };
-  await store.saveClock(record);
+  await store.clock.save(record);
   const doubted = Promise.withResolvers<string | null>();
   const end = startRetention({
     store,
@@ -311,6 +314,6 @@ test('On PostgreSQL, a node with a wrong clock deletes nothing, and does not kee
   });
   assert.match(String(await doubted.promise), /100\.0 days ahead of the clock of the database server/);
   await end();
-  assert.deepEqual((await store.readClock()).record, record);
-  assert.ok(await store.findNotification('own_ann', id));
+  assert.deepEqual((await store.clock.read()).record, record);
+  assert.ok(await store.notifications.find('own_ann', id));
 });

@@ -25,20 +25,20 @@ test('What owners deleted goes for good after a minute, and what they keep for l
     const createdAt = now - daysAgo * dayMs;
     const id = createUuidV7Source(() => createdAt, randomUUID)();
     const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
-    await store.save({ id, ownerId, createdAt, ...content });
+    await store.notifications.save({ id, ownerId, createdAt, ...content });
     return id;
   }
   const titles = async (ownerId: string): Promise<string[]> =>
-    (await store.listNotifications(ownerId, { limit: 10 })).notifications.map(({ id }) => id);
+    (await store.notifications.list(ownerId, { limit: 10 })).notifications.map(({ id }) => id);
 
   // The key of the first is lost: that must not keep the others from what they chose.
-  await store.createOwner(plainOwner('own_lost', 0));
+  await store.owners.create(plainOwner('own_lost', 0));
   const rows = new RowTamperer(dataDir);
   rows.remove('data_keys', { owner_id: 'own_lost' });
   rows.close();
-  await store.createOwner(plainOwner('own_ann', 1, { retentionDays: 10 }));
-  await store.createOwner(plainOwner('own_bob', 2));
-  await store.createOwner(plainOwner('own_cat', 3, { retentionDays: 99 }));
+  await store.owners.create(plainOwner('own_ann', 1, { retentionDays: 10 }));
+  await store.owners.create(plainOwner('own_bob', 2));
+  await store.owners.create(plainOwner('own_cat', 3, { retentionDays: 99 }));
   const kept = { ann: await save('own_ann', 9), bob: await save('own_bob', 20), cat: await save('own_cat', 29) };
   for (const [ownerId, daysAgo] of [
     ['own_ann', 11],
@@ -48,11 +48,11 @@ test('What owners deleted goes for good after a minute, and what they keep for l
     await save(ownerId, daysAgo);
   }
   const [gone, restorable] = [await save('own_bob', 1), await save('own_bob', 2)];
-  await store.deleteFromInbox('own_bob', [gone], now - 61_000);
-  await store.deleteFromInbox('own_bob', [restorable], now - 59_000);
+  await store.inbox.delete('own_bob', [gone], now - 61_000);
+  await store.inbox.delete('own_bob', [restorable], now - 59_000);
 
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  await store.saveClock({ seenAt: now, heldMs: holdMs, jumped: null });
+  await store.clock.save({ seenAt: now, heldMs: holdMs, jumped: null });
   const end = startRetention({
     store,
     retentionDays: 30,
@@ -66,6 +66,6 @@ test('What owners deleted goes for good after a minute, and what they keep for l
   assert.equal(await promise, 4);
   assert.deepEqual(await titles('own_ann'), [kept.ann]);
   assert.deepEqual(await titles('own_cat'), [kept.cat]);
-  assert.equal(await store.restoreToInbox('own_bob', [gone, restorable]), 1);
+  assert.equal(await store.inbox.restore('own_bob', [gone, restorable]), 1);
   assert.deepEqual(await titles('own_bob'), [restorable, kept.bob]);
 });

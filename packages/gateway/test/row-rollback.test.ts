@@ -40,40 +40,40 @@ interface Withdrawal {
 }
 
 const usesUp = async (store: Store): Promise<boolean> =>
-  (await store.takeOneTimeLink('token of link', Date.now())) !== null;
+  (await store.oneTimeLinks.consume('token of link', Date.now())) !== null;
 
 const withdrawals: Record<string, Withdrawal> = {
   'a key that was revoked': {
-    withdraw: (store) => store.revokeKey('key_1', 5),
-    isHonoured: async (store) => (await store.findKey('digest 1'))?.revokedAt === null,
+    withdraw: (store) => store.keys.revoke('key_1', 5),
+    isHonoured: async (store) => (await store.keys.find('digest 1'))?.revokedAt === null,
   },
   'a session that was ended': {
-    withdraw: (store) => store.deleteSession(ann, 'ses_1'),
-    isHonoured: async (store) => (await store.findSession('token of ses_1', Date.now())) !== null,
+    withdraw: (store) => store.sessions.delete(ann, 'ses_1'),
+    isHonoured: async (store) => (await store.sessions.find('token of ses_1', Date.now())) !== null,
   },
   'a session that was ended with all others': {
-    withdraw: (store) => store.deleteSessions(ann, 'ses_2'),
-    isHonoured: async (store) => (await store.findSession('token of ses_1', Date.now())) !== null,
+    withdraw: (store) => store.sessions.deleteOthers(ann, 'ses_2'),
+    isHonoured: async (store) => (await store.sessions.find('token of ses_1', Date.now())) !== null,
   },
   'a link that was used': {
-    withdraw: (store) => store.takeOneTimeLink('token of link', Date.now()),
+    withdraw: (store) => store.oneTimeLinks.consume('token of link', Date.now()),
     isHonoured: usesUp,
   },
   'a role that was taken': {
-    withdraw: (store) => store.changeOwner(ann, (owner) => ({ ...owner, role: 'owner' })),
-    isHonoured: async (store) => (await store.findOwner(ann))?.role === 'operator',
+    withdraw: (store) => store.owners.change(ann, (owner) => ({ ...owner, role: 'owner' })),
+    isHonoured: async (store) => (await store.owners.find(ann))?.role === 'operator',
   },
   'a passkey that was removed': {
-    withdraw: (store) => store.deletePasskey(ann, 'pky_1'),
-    isHonoured: async (store) => (await store.findPasskey('credential 1')) !== null,
+    withdraw: (store) => store.passkeys.delete(ann, 'pky_1'),
+    isHonoured: async (store) => (await store.passkeys.find('credential 1')) !== null,
   },
   'an identity that was unlinked': {
-    withdraw: (store) => store.deleteIdentity(ann, 'oid_1'),
-    isHonoured: async (store) => (await store.findIdentity('subject 1')) !== null,
+    withdraw: (store) => store.identities.delete(ann, 'oid_1'),
+    isHonoured: async (store) => (await store.identities.find('subject 1')) !== null,
   },
   'an owner who was deleted': {
-    withdraw: (store) => store.deleteOwner(ann),
-    isHonoured: async (store) => (await store.findOwner(ann)) !== null,
+    withdraw: (store) => store.owners.delete(ann),
+    isHonoured: async (store) => (await store.owners.find(ann)) !== null,
   },
 };
 
@@ -83,11 +83,11 @@ const shortOnPostgres = ['a key that was revoked', 'a session that was ended', '
 const withEveryChoice = ['a key that was revoked'];
 
 async function fill(store: Store): Promise<void> {
-  for (const id of [ann, bob, carol]) await store.createOwner(plainOwner(id, 1, { role: 'operator' }));
+  for (const id of [ann, bob, carol]) await store.owners.create(plainOwner(id, 1, { role: 'operator' }));
   await addKey(store, ann, 'key_1', 'digest 1');
   for (const id of ['ses_1', 'ses_2']) await addSession(store, ann, id);
   const link = { purpose: 'sign_in', method: 'link', email: null, createdAt: 1, expiresAt: later } as const;
-  await store.createOneTimeLink({ ...link, ownerId: ann, tokenDigest: 'token of link' });
+  await store.oneTimeLinks.create({ ...link, ownerId: ann, tokenDigest: 'token of link' });
   const credential = {
     credentialId: 'c',
     publicKey: 'p',
@@ -97,7 +97,7 @@ async function fill(store: Store): Promise<void> {
     usedAt: null,
     userVerified: null,
   };
-  await store.createPasskey({
+  await store.passkeys.create({
     ...credential,
     id: 'pky_1',
     ownerId: ann,
@@ -105,18 +105,18 @@ async function fill(store: Store): Promise<void> {
     createdAt: 1,
   });
   const identity = { issuer: 'https://i.example', subject: 's', createdAt: 1 };
-  await store.createIdentity({ ...identity, id: 'oid_1', ownerId: ann, subjectDigest: 'subject 1' });
+  await store.identities.create({ ...identity, id: 'oid_1', ownerId: ann, subjectDigest: 'subject 1' });
 }
 
 function addKey(store: Store, ownerId: string, id: string, digest: string): Promise<void> {
   const key = { type: 'public_client', label: null, allowedDomains: [], requireSignature: false } as const;
   const limits = { rateLimit: null, expiresAt: null, revokedAt: null, irregular: false };
-  return store.createKey({ ...key, ...limits, id, ownerId, digest, createdAt: 1 });
+  return store.keys.create({ ...key, ...limits, id, ownerId, digest, createdAt: 1 });
 }
 
 function addSession(store: Store, ownerId: string, id: string): Promise<void> {
   const about = { method: 'link', userAgent: '', address: '', createdAt: 1, seenAt: 1, expiresAt: later } as const;
-  return store.createSession({ ...about, id, ownerId, tokenDigest: `token of ${id}` });
+  return store.sessions.create({ ...about, id, ownerId, tokenDigest: `token of ${id}` });
 }
 
 /** As messages name it: no whole digest of a link. */
@@ -289,7 +289,7 @@ for (const [name, create] of Object.entries(backends)) {
           await raw.putBack(from, names);
           await withStore(async (store, refused) => {
             assert.equal(await isHonoured(store, withdrawal), false, `put back: ${names.join(', ')}`);
-            assert.ok((await store.findRolledBackRows()).length > 0, `doctor: ${names.join(', ')}`);
+            assert.ok((await store.maintenance.findRolledBackRows()).length > 0, `doctor: ${names.join(', ')}`);
             if (back.includes(rows) && !what.includes('owner')) assert.ok(refused.length > 0, 'the log');
           });
           await raw.putBack(to, changed);
@@ -300,11 +300,16 @@ for (const [name, create] of Object.entries(backends)) {
           await raw.remove(removed);
           await withStore(async (store) => {
             assert.equal(await isHonoured(store, withdrawal), false, `removed: ${removed.join(', ')}`);
-            assert.ok((await store.findRolledBackRows()).length > 0, `doctor, removed: ${removed.join(', ')}`);
+            assert.ok(
+              (await store.maintenance.findRolledBackRows()).length > 0,
+              `doctor, removed: ${removed.join(', ')}`,
+            );
           });
           await raw.putBack(to, changed);
         }
-        await withStore(async (store) => assert.deepEqual(await store.verify(), [], 'as it was, it is well'));
+        await withStore(async (store) =>
+          assert.deepEqual(await store.maintenance.verify(), [], 'as it was, it is well'),
+        );
       });
 
       test(`${what} stays so in a process that saw it, even when all of it is put back`, async (t) => {
@@ -325,21 +330,21 @@ for (const [name, create] of Object.entries(backends)) {
         const since = await raw.keep();
         await raw.putBack(from, changed);
         await withStore(async (store) => {
-          assert.ok((await store.findRolledBackRows()).length > 0);
-          assert.equal(await store.findSession('token of ses_b', Date.now()), null);
+          assert.ok((await store.maintenance.findRolledBackRows()).length > 0);
+          assert.equal(await store.sessions.find('token of ses_b', Date.now()), null);
         });
         // SECURITY.md says so: all of it at once, while no server runs that saw it, cannot be told from a restored backup.
         await raw.putBack(from, changedRows(from, since));
         await withStore(async (store) => {
           assert.equal(await isHonoured(store, withdrawal), true);
-          assert.deepEqual(await store.findRolledBackRows(), []);
+          assert.deepEqual(await store.maintenance.findRolledBackRows(), []);
         });
       });
     }
 
     const noLink: Withdrawal = {
       withdraw: async () => undefined,
-      isHonoured: async (store) => (await store.findOneTimeLink('token of link', Date.now())) !== null,
+      isHonoured: async (store) => (await store.oneTimeLinks.find('token of link', Date.now())) !== null,
     };
 
     test('no row is taken over as if it were of the version before, when all versions are removed', async (t) => {
@@ -348,9 +353,9 @@ for (const [name, create] of Object.entries(backends)) {
       await raw.putBack(from, [`api_keys ${ann} key_1`]);
       await raw.remove([...to.keys()].filter((each) => each.startsWith('row_versions ')));
       await withStore(async (store, refused) => {
-        assert.equal(await store.findKey('digest 1'), null);
+        assert.equal(await store.keys.find('digest 1'), null);
         assert.match(refused.join('\n'), /doctor --trust-rows/);
-        assert.match((await store.findRolledBackRows()).join('\n'), /versions of rows were removed/);
+        assert.match((await store.maintenance.findRolledBackRows()).join('\n'), /versions of rows were removed/);
       });
     });
 
@@ -366,18 +371,18 @@ for (const [name, create] of Object.entries(backends)) {
               for (let turn = 0; turn < 8; turn += 1) {
                 const id = `ses_${node}_${index}_${turn}`;
                 await addSession(store, ownerId, id);
-                const found = await nodes[(node + 1) % nodes.length]?.findSession(`token of ${id}`, Date.now());
+                const found = await nodes[(node + 1) % nodes.length]?.sessions.find(`token of ${id}`, Date.now());
                 assert.equal(found?.id, id);
-                await store.changeOwner(ownerId, (owner) => ({ ...owner, name: id }));
-                assert.notEqual(await store.findOwner(ownerId), null);
-                if (turn % 2 === 0) assert.equal(await store.deleteSession(ownerId, id), true);
+                await store.owners.change(ownerId, (owner) => ({ ...owner, name: id }));
+                assert.notEqual(await store.owners.find(ownerId), null);
+                if (turn % 2 === 0) assert.equal(await store.sessions.delete(ownerId, id), true);
               }
             }),
           ),
         );
         assert.deepEqual(refused, []);
-        assert.deepEqual(await nodes[0]?.verify(), []);
-        assert.equal((await nodes[1]?.listSessions(bob, Date.now()))?.length, 12);
+        assert.deepEqual(await nodes[0]?.maintenance.verify(), []);
+        assert.equal((await nodes[1]?.sessions.list(bob, Date.now()))?.length, 12);
       } finally {
         await Promise.all(nodes.map((store) => store.close()));
       }
@@ -387,7 +392,7 @@ for (const [name, create] of Object.entries(backends)) {
       if (!isThere(t)) return;
       const nodes = await Promise.all([1, 2, 3].map(() => backend.open()));
       const taken = await Promise.all(
-        [0, 1, 2, 0, 1, 2].map((node) => nodes[node]?.takeOneTimeLink('token of link', Date.now())),
+        [0, 1, 2, 0, 1, 2].map((node) => nodes[node]?.oneTimeLinks.consume('token of link', Date.now())),
       );
       await Promise.all(nodes.map((store) => store.close()));
       assert.equal(taken.filter((link) => link !== null).length, 1);
@@ -397,12 +402,12 @@ for (const [name, create] of Object.entries(backends)) {
       if (!isThere(t)) return;
       await withStore(async (store) => {
         const kept = await raw.keep();
-        await store.purge(0, later + 1);
-        assert.deepEqual(await store.verify(), []);
+        await store.maintenance.purge(0, later + 1);
+        assert.deepEqual(await store.maintenance.verify(), []);
         const name = `sessions ${ann} ses_1`;
         assert.ok(kept.has(name) && !(await raw.keep()).has(name));
         await raw.putBack(kept, [name]);
-        assert.equal(await store.findSession('token of ses_1', Date.now()), null);
+        assert.equal(await store.sessions.find('token of ses_1', Date.now()), null);
       });
     });
 
@@ -413,11 +418,11 @@ for (const [name, create] of Object.entries(backends)) {
       await raw.remove(['row_versions head']);
       await withStore(async (store) => {
         await assert.rejects(addSession(store, bob, 'ses_b'), StoreUnavailable);
-        await store.trustRows();
-        assert.deepEqual(await store.verify(), []);
-        assert.equal((await store.findKey('digest 1'))?.revokedAt, null);
+        await store.maintenance.trustRows();
+        assert.deepEqual(await store.maintenance.verify(), []);
+        assert.equal((await store.keys.find('digest 1'))?.revokedAt, null);
         await addSession(store, bob, 'ses_b');
-        assert.equal((await store.findSession('token of ses_b', Date.now()))?.ownerId, bob);
+        assert.equal((await store.sessions.find('token of ses_b', Date.now()))?.ownerId, bob);
       });
     });
 
@@ -427,10 +432,10 @@ for (const [name, create] of Object.entries(backends)) {
       await withStore((store) => addSession(store, bob, 'ses_b'));
       await raw.putBack(from, changed);
       await withStore(async (store) => {
-        assert.match((await store.findRolledBackRows()).join('\n'), /row_versions head: it is older/);
+        assert.match((await store.maintenance.findRolledBackRows()).join('\n'), /row_versions head: it is older/);
         // As SECURITY.md says, the other owner is the one who is refused.
-        assert.equal((await store.findKey('digest 1'))?.revokedAt, null);
-        assert.equal(await store.findSession('token of ses_b', Date.now()), null);
+        assert.equal((await store.keys.find('digest 1'))?.revokedAt, null);
+        assert.equal(await store.sessions.find('token of ses_b', Date.now()), null);
       });
     });
 
@@ -440,17 +445,17 @@ for (const [name, create] of Object.entries(backends)) {
         const command = await backend.open();
         let isDone = false;
         const accepting = (async () => {
-          for (let turn = 0; turn < 5; turn += 1) await command.trustRows();
+          for (let turn = 0; turn < 5; turn += 1) await command.maintenance.trustRows();
         })().finally(() => {
           isDone = true;
         });
         for (let turn = 0; !isDone; turn += 1) {
-          assert.ok(await server.findKey('digest 1'));
+          assert.ok(await server.keys.find('digest 1'));
           if (turn % 20 === 0) await addSession(server, bob, `ses_${turn}`);
         }
         await accepting;
         await command.close();
-        assert.deepEqual([refused, await server.verify()], [[], []]);
+        assert.deepEqual([refused, await server.maintenance.verify()], [[], []]);
       });
     });
 
@@ -470,13 +475,13 @@ for (const [name, create] of Object.entries(backends)) {
         await raw.close();
         await backend.makeOlder(['sessions']);
         raw = await backend.raw();
-        assert.equal((await store.findSession('token of ses_old', Date.now()))?.id, 'ses_old');
-        assert.deepEqual([refused, await store.verify()], [[], []]);
+        assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
+        assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
       // The next start takes those over, too.
       await withStore(async (store, refused) => {
-        assert.equal((await store.findSession('token of ses_old', Date.now()))?.id, 'ses_old');
-        assert.deepEqual([refused, await store.verify()], [[], []]);
+        assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
+        assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
     });
 
@@ -486,15 +491,15 @@ for (const [name, create] of Object.entries(backends)) {
       await backend.makeOlder();
       raw = await backend.raw();
       const before = await raw.keep();
-      await withStore((store) => store.deleteSession(ann, 'ses_1'));
+      await withStore((store) => store.sessions.delete(ann, 'ses_1'));
       await raw.putBack(before, [`sessions ${ann} ses_1`, `api_keys ${ann} key_1`]);
       t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 });
       await withStore(async (store, refused) => {
-        assert.equal(await store.findSession('token of ses_1', later - 1), null);
+        assert.equal(await store.sessions.find('token of ses_1', later - 1), null);
         assert.equal(refused.length, 1);
-        assert.equal((await store.findSession('token of ses_2', later - 1))?.id, 'ses_2');
-        assert.equal((await store.findKey('digest 1'))?.id, 'key_1');
-        assert.match((await store.findRolledBackRows()).join(), /ses_1/);
+        assert.equal((await store.sessions.find('token of ses_2', later - 1))?.id, 'ses_2');
+        assert.equal((await store.keys.find('digest 1'))?.id, 'key_1');
+        assert.match((await store.maintenance.findRolledBackRows()).join(), /ses_1/);
       });
     });
 
@@ -512,7 +517,7 @@ for (const [name, create] of Object.entries(backends)) {
       t.mock.timers.enable({ apis: ['Date'], now: startedAt });
       await withStore(async (store, refused) => {
         await addSession(store, ann, 'ses_old');
-        await store.changeOwner(bob, (owner) => ({ ...owner, name: 'Renamed' }));
+        await store.owners.change(bob, (owner) => ({ ...owner, name: 'Renamed' }));
         await writeOlder(['sessions', 'owners']);
         const retention = {
           ...{ store, retentionDays: 90, now: Date.now, monotonicNow: () => performance.now() },
@@ -524,19 +529,20 @@ for (const [name, create] of Object.entries(backends)) {
           t.mock.timers.setTime(startedAt + minutes * 60_000);
           await addKey(store, bob, `key_${minutes}`, `digest ${minutes}`);
           await writeOlder(['api_keys']);
-          await store.takeOverRows();
+          await store.maintenance.adoptRows();
         }
         t.mock.timers.setTime(startedAt + 25 * 3_600_000);
-        assert.deepEqual(await store.verify(), []);
-        assert.equal((await store.findSession('token of ses_old', later - 1))?.id, 'ses_old');
-        assert.equal((await store.findOwner(bob))?.name, 'Renamed');
-        for (const digest of ['digest 1', 'digest 1380', 'digest 1440']) assert.ok(await store.findKey(digest), digest);
+        assert.deepEqual(await store.maintenance.verify(), []);
+        assert.equal((await store.sessions.find('token of ses_old', later - 1))?.id, 'ses_old');
+        assert.equal((await store.owners.find(bob))?.name, 'Renamed');
+        for (const digest of ['digest 1', 'digest 1380', 'digest 1440'])
+          assert.ok(await store.keys.find(digest), digest);
         assert.deepEqual(refused, []);
         // From then on they are protected, too.
         const before = await raw.keep();
-        await store.revokeKey('key_1440', 5);
+        await store.keys.revoke('key_1440', 5);
         await raw.putBack(before, [`api_keys ${bob} key_1440`]);
-        assert.equal(await store.findKey('digest 1440'), null);
+        assert.equal(await store.keys.find('digest 1440'), null);
       });
     });
 
@@ -544,22 +550,22 @@ for (const [name, create] of Object.entries(backends)) {
       if (!isThere(t)) return;
       const ids = Array.from({ length: 130 }, (_, index) => `own_${String(index).padStart(13, '0')}`);
       await withStore(async (store) => {
-        for (const id of ids) await store.createOwner(plainOwner(id, 1));
+        for (const id of ids) await store.owners.create(plainOwner(id, 1));
         for (const id of ids) await addKey(store, id, `key_of_${id}`, `digest of ${id}`);
       });
       await writeOlder();
       await startTakeOver(backend);
       t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 });
       await withStore(async (store, refused) => {
-        assert.deepEqual(await store.verify(), []);
-        assert.equal((await store.listOwners()).length, ids.length + 3);
-        for (const id of ids) assert.ok(await store.findKey(`digest of ${id}`), id);
+        assert.deepEqual(await store.maintenance.verify(), []);
+        assert.equal((await store.owners.list()).length, ids.length + 3);
+        for (const id of ids) assert.ok(await store.keys.find(`digest of ${id}`), id);
         assert.deepEqual(refused, []);
       });
       // It has ended: what comes without a version later is refused.
       await withStore((store) => addSession(store, ann, 'ses_late'));
       await writeOlder(['sessions']);
-      await withStore(async (store) => assert.equal(await store.findSession('token of ses_late', later - 1), null));
+      await withStore(async (store) => assert.equal(await store.sessions.find('token of ses_late', later - 1), null));
     });
 
     test('a restart within the day after an upgrade brings no row into force that has a version', async (t) => {
@@ -568,13 +574,13 @@ for (const [name, create] of Object.entries(backends)) {
       const kept = await withStore(async (store) => {
         await addKey(store, ann, 'key_new', 'digest new');
         for (const id of ['ses_new', 'ses_lost']) await addSession(store, ann, id);
-        await store.changeOwner(bob, (owner) => ({ ...owner, name: 'Operator', role: 'operator' }));
+        await store.owners.change(bob, (owner) => ({ ...owner, name: 'Operator', role: 'operator' }));
         return raw.keep();
       });
       await withStore(async (store) => {
-        await store.revokeKey('key_new', 5);
-        await store.deleteSession(ann, 'ses_new');
-        await store.changeOwner(bob, (owner) => ({ ...owner, role: 'owner' }));
+        await store.keys.revoke('key_new', 5);
+        await store.sessions.delete(ann, 'ses_new');
+        await store.owners.change(bob, (owner) => ({ ...owner, role: 'owner' }));
       });
       const names = [`api_keys ${ann} key_new`, `sessions ${ann} ses_new`, `owners ${bob}`];
       await raw.putBack(kept, names);
@@ -583,11 +589,11 @@ for (const [name, create] of Object.entries(backends)) {
         if (hours === 1) t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
         if (hours > 0) t.mock.timers.tick(hours * 3_600_000);
         await withStore(async (store, refused) => {
-          assert.equal(await store.findKey('digest new'), null);
-          assert.equal(await store.findSession('token of ses_new', later - 1), null);
-          await assert.rejects(store.findOwner(bob), SealBroken);
+          assert.equal(await store.keys.find('digest new'), null);
+          assert.equal(await store.sessions.find('token of ses_new', later - 1), null);
+          await assert.rejects(store.owners.find(bob), SealBroken);
           assert.equal(refused.length, names.length);
-          const found = (await store.findRolledBackRows()).join('\n');
+          const found = (await store.maintenance.findRolledBackRows()).join('\n');
           for (const id of ['key_new', 'ses_new', bob]) assert.ok(found.includes(id), id);
           if (hours === 25) assert.match(found, /ses_lost: missing/);
         });
@@ -600,11 +606,11 @@ for (const [name, create] of Object.entries(backends)) {
       try {
         await addSession(other, ann, 'ses_other');
         const before = await raw.keep();
-        await withStore((store) => store.deleteOwner(ann));
+        await withStore((store) => store.owners.delete(ann));
         await assert.rejects(addKey(other, ann, 'key_2', 'digest 2'), EncryptionKeyMissing);
         await assert.rejects(addSession(other, ann, 'ses_3'), EncryptionKeyMissing);
-        await other.deleteKey(ann, 'key_1');
-        assert.equal(await other.deleteSession(ann, 'ses_1'), false);
+        await other.keys.delete(ann, 'key_1');
+        assert.equal(await other.sessions.delete(ann, 'ses_1'), false);
         const after = await raw.keep();
         assert.deepEqual(
           [...after.keys()].filter((each) => each.includes(ann)),
@@ -614,9 +620,9 @@ for (const [name, create] of Object.entries(backends)) {
         await raw.putBack(before, rows);
         for (const open of [async () => other, () => backend.open()]) {
           const store = await open();
-          await assert.rejects(store.findOwner(ann), SealBroken);
-          assert.equal(await store.findKey('digest 1'), null);
-          assert.equal(await store.findSession('token of ses_other', Date.now()), null);
+          await assert.rejects(store.owners.find(ann), SealBroken);
+          assert.equal(await store.keys.find('digest 1'), null);
+          assert.equal(await store.sessions.find('token of ses_other', Date.now()), null);
           if (store !== other) await store.close();
         }
       } finally {

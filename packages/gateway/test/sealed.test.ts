@@ -193,16 +193,16 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       const lengths = Array.from(original, (_, length) => original.subarray(0, length));
       for (const sealed of [...flippedBits(original), ...lengths, Buffer.concat([original, Buffer.alloc(1)])]) {
         rows.update('notifications', { sealed }, where);
-        const page = await store.listNotifications(first.ownerId, { limit: 10 });
+        const page = await store.notifications.list(first.ownerId, { limit: 10 });
         assert.deepEqual(page.damaged, [damaged.id]);
         assert.deepEqual(
           page.notifications.map(({ title }) => title),
           [alsoKept.title, kept.title],
         );
       }
-      assert.deepEqual((await store.listNotifications(second.ownerId, { limit: 10 })).damaged, []);
+      assert.deepEqual((await store.notifications.list(second.ownerId, { limit: 10 })).damaged, []);
       rows.update('notifications', { sealed: original }, where);
-      assert.equal((await store.listNotifications(first.ownerId, { limit: 10 })).notifications.length, 3);
+      assert.equal((await store.notifications.list(first.ownerId, { limit: 10 })).notifications.length, 3);
     }));
 
   test('a notification moved to another owner or another id is damaged there', () =>
@@ -212,7 +212,7 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       const newId = moved.id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
       rows.update('notifications', { id: newId }, { owner_id: first.ownerId, id: renamed.id });
       const pages = await Promise.all(
-        [first, second].map(({ ownerId }) => store.listNotifications(ownerId, { limit: 10 })),
+        [first, second].map(({ ownerId }) => store.notifications.list(ownerId, { limit: 10 })),
       );
       assert.deepEqual(
         pages.map(({ damaged }) => damaged),
@@ -232,7 +232,7 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       );
       rows.update('notifications', { sealed: sealedOther as Buffer }, { id: one.id });
       rows.update('notifications', { sealed: sealedOne as Buffer }, { id: other.id });
-      const { damaged } = await store.listNotifications(first.ownerId, { limit: 10 });
+      const { damaged } = await store.notifications.list(first.ownerId, { limit: 10 });
       assert.deepEqual(damaged.sort(), [one.id, other.id].sort());
     }));
 
@@ -267,7 +267,7 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       const digest = String(rows.read('api_keys', 'digest', { id: second.ids.api_keys }));
       rows.update('api_keys', { digest: 'aside' }, { id: second.ids.api_keys });
       rows.update('api_keys', { digest }, { id: first.ids.api_keys });
-      await assert.rejects(store.findKey(digest), /was altered/);
+      await assert.rejects(store.keys.find(digest), /was altered/);
     }));
 
   test('a value from another table is refused, even under the same owner and id', () =>
@@ -275,8 +275,8 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       const { ownerId } = first;
       const sealed = rows.read('owners', 'sealed', { id: ownerId });
       rows.update('devices', { id: ownerId, sealed }, { id: first.ids.devices });
-      await assert.rejects(store.listDevices(ownerId), { name: 'SealBroken' });
-      assert.equal((await store.findOwner(ownerId))?.name, 'first');
+      await assert.rejects(store.devices.list(ownerId), { name: 'SealBroken' });
+      assert.equal((await store.owners.find(ownerId))?.name, 'first');
     }));
 
   test('the wrapped data key of an owner with a flipped byte, of another owner or version is missing', () =>
@@ -332,12 +332,12 @@ describe('A damaged row harms nothing but itself:', () => {
     test(`a look at everything finds one damaged value of ${table}, and finds nothing before`, () =>
       withTwoOwners(async ({ dataDir, store, rows, first }) => {
         await fillEveryTable(store, first);
-        assert.deepEqual(await store.verify(), []);
+        assert.deepEqual(await store.maintenance.verify(), []);
         const [where] = rowIds(dataDir, table);
         damage(rows, table, column, where as Record<string, string>);
         // Another one, which has opened nothing yet.
         await withStore(dataDir, async (fresh) => {
-          const problems = await fresh.verify();
+          const problems = await fresh.maintenance.verify();
           const id = Object.values(where as object).join('/');
           assert.ok(
             problems.some((problem) => problem.startsWith(`${table} ${id}: `)),
@@ -354,7 +354,7 @@ describe('A damaged row harms nothing but itself:', () => {
       rows.remove('data_keys', { owner_id: second.ownerId });
       damage(rows, 'data_keys', 'wrapped', { owner_id: first.ownerId });
       await withStore(dataDir, async (store) => {
-        const problems = await store.verify();
+        const problems = await store.maintenance.verify();
         const missing = [first, second].map(({ ownerId }) => `owners ${ownerId}`).sort();
         assert.deepEqual(problems.map((problem) => problem.split(':')[0]).sort(), [
           `data_keys ${first.ownerId}/1`,
@@ -439,20 +439,20 @@ function damage(rows: RowTamperer, table: string, column: string, where: Record<
 /** What is not made with an owner: a secret, a push target, a first answer, a delivery that waits. */
 async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }: OwnerWithRows): Promise<void> {
   const now = Date.now();
-  await store.obtainSecret('test', () => 'secret');
+  await store.secrets.obtain('test', () => 'secret');
   const target = { id: 'psh_1', ownerId, provider: 'fcm', token: 'token', label: null } as const;
-  await store.createPushTarget({ ...target, createdAt: now, disabledAt: null });
+  await store.pushTargets.create({ ...target, createdAt: now, disabledAt: null });
   const idempotency = { keyDigest: 'digest', fingerprint: 'fingerprint', expiresAt: now + 60_000 };
   const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
   const id = stored.id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
-  await store.save({ ...stored, id }, { dispatch, idempotency, leaseUntil: now + 60_000 });
-  await store.answerIdempotent(ownerId, 'digest', { status: 200, body: '{}' });
+  await store.notifications.save({ ...stored, id }, { dispatch, idempotency, leaseUntil: now + 60_000 });
+  await store.idempotency.saveResponse(ownerId, 'digest', { status: 200, body: '{}' });
   const delivery: Delivery = {
     ...{ ownerId, notificationId: id, channel: 'email', target: '', state: 'waiting', attempts: 1, qos: 1 },
     ...{ createdAt: now, nextAt: now, notBefore: 0, expiresAt: now, endedAt: null, error: 'mailbox full' },
   };
   const results = { push: [], email: ['retry'], mqtt: [] } as const;
-  await store.settleDispatches([{ ownerId, notificationId: id, results, failed: [delivery] }]);
+  await store.dispatches.settle([{ ownerId, notificationId: id, results, failed: [delivery] }]);
   await addSignInRows(store, ownerId, id);
 }
 
@@ -517,7 +517,7 @@ async function createOwnerWithRows(store: Store, name: string): Promise<OwnerWit
       ...{ id: newId(), ownerId, createdAt: Date.now(), title: `${title} of ${name}`, body: '', source: 'test' },
       ...{ category: 'info', severity: null, data: {} },
     };
-    await store.save(notification);
+    await store.notifications.save(notification);
     return notification;
   };
   return {
@@ -529,6 +529,6 @@ async function createOwnerWithRows(store: Store, name: string): Promise<OwnerWit
 }
 
 function readRow(store: Store, table: 'owners' | 'devices' | 'api_keys', of: OwnerWithRows): Promise<unknown> {
-  if (table === 'owners') return store.findOwner(of.ids.owners);
-  return table === 'devices' ? store.listDevices(of.ownerId) : store.findKey(of.keyDigest);
+  if (table === 'owners') return store.owners.find(of.ids.owners);
+  return table === 'devices' ? store.devices.list(of.ownerId) : store.keys.find(of.keyDigest);
 }

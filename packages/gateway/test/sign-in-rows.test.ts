@@ -24,7 +24,7 @@ suite('The rows of signing in', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'tocsin-sign-in-'));
     store = await openStore({ dataDir, masterKey: null }, 'create');
     for (const id of [ann, bob]) {
-      await store.createOwner(plainOwner(id, now));
+      await store.owners.create(plainOwner(id, now));
       await addSignInRows(store, id, randomUUID());
     }
     rows = new RowTamperer(dataDir);
@@ -44,10 +44,10 @@ suite('The rows of signing in', () => {
   });
 
   const finders = {
-    sessions: ['token_digest', (digest: string) => store.findSession(digest, now)],
-    passkeys: ['credential_digest', (digest: string) => store.findPasskey(digest)],
-    oidc_identities: ['subject_digest', (digest: string) => store.findIdentity(digest)],
-    one_time_links: ['token_digest', (digest: string) => store.findOneTimeLink(digest, now)],
+    sessions: ['token_digest', (digest: string) => store.sessions.find(digest, now)],
+    passkeys: ['credential_digest', (digest: string) => store.passkeys.find(digest)],
+    oidc_identities: ['subject_digest', (digest: string) => store.identities.find(digest)],
+    one_time_links: ['token_digest', (digest: string) => store.oneTimeLinks.find(digest, now)],
   } as const;
 
   for (const [table, [column, find]] of Object.entries(finders)) {
@@ -68,6 +68,6 @@ suite('The rows of signing in', () => {
 
   test('do not make a link live longer than it was to', async () => {
     rows.update('one_time_links', { expires_at: now + 9_000_000 }, { owner_id: ann });
-    assert.equal(await store.takeOneTimeLink(`${ann} token`, now), null);
+    assert.equal(await store.oneTimeLinks.consume(`${ann} token`, now), null);
   });
 });

@@ -8,9 +8,9 @@ import {
   type Delivery,
   type Dispatch,
   EncryptionKeyMissing,
-  type Lane,
   type Notification,
   type Store,
+  type TargetQueue,
 } from '../src/usecases/ports/index.ts';
 import type { StoreFixture } from './store-contract.ts';
 
@@ -33,7 +33,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       time = 1_800_000_000_000;
       newId = createUuidV7Source(() => time, randomUUID);
       for (const id of [ownerId, 'own_bob']) {
-        await store.createOwner(plainOwner(id, time));
+        await store.owners.create(plainOwner(id, time));
       }
     });
     afterEach(async () => {
@@ -64,7 +64,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
 
     async function saveDispatched(owner = ownerId): Promise<Notification> {
       const saved = notification(owner);
-      await store.save(saved, { dispatch, idempotency: null, leaseUntil: time + lease });
+      await store.notifications.save(saved, { dispatch, idempotency: null, leaseUntil: time + lease });
       return saved;
     }
 
@@ -89,14 +89,14 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
     async function fail(...more: Partial<Delivery>[]): Promise<Delivery[]> {
       const { id } = await saveDispatched(more[0]?.ownerId);
       const failed = more.map((each) => waiting(id, each));
-      await store.settleDispatches([
+      await store.dispatches.settle([
         { ownerId: more[0]?.ownerId ?? ownerId, notificationId: id, results: allSent, failed },
       ]);
       return failed;
     }
 
-    async function claimOne(at = time + 5000): Promise<Lane> {
-      const [lane, ...others] = await store.claimLanes(at, at + lease, 10);
+    async function claimOne(at = time + 5000): Promise<TargetQueue> {
+      const [lane, ...others] = await store.targetQueues.claim(at, at + lease, 10);
       assert.ok(lane);
       assert.deepEqual(others, []);
       return lane;
@@ -104,23 +104,27 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
 
     test('keeps a dispatch with its notification until it is settled', async () => {
       const { id } = await saveDispatched();
-      assert.deepEqual(await store.findDispatch(ownerId, id), { dispatch, results: null });
-      await store.settleDispatches([{ ownerId, notificationId: id, results: allSent, failed: [] }]);
-      assert.deepEqual(await store.findDispatch(ownerId, id), { dispatch, results: allSent });
-      assert.deepEqual(await store.claimDispatches(time + 2 * lease, time + 3 * lease, 10), []);
+      assert.deepEqual(await store.dispatches.find(ownerId, id), { dispatch, results: null });
+      await store.dispatches.settle([{ ownerId, notificationId: id, results: allSent, failed: [] }]);
+      assert.deepEqual(await store.dispatches.find(ownerId, id), { dispatch, results: allSent });
+      assert.deepEqual(await store.dispatches.claim(time + 2 * lease, time + 3 * lease, 10), []);
       const untold = notification();
-      await store.save(untold);
-      assert.equal(await store.findDispatch(ownerId, untold.id), null);
-      assert.equal(await store.findDispatch('own_bob', id), null);
+      await store.notifications.save(untold);
+      assert.equal(await store.dispatches.find(ownerId, untold.id), null);
+      assert.equal(await store.dispatches.find('own_bob', id), null);
     });
 
     test('gives a dispatch that its process left behind to one other process, in the order of acceptance', async () => {
       const first = await saveDispatched();
       const second = await saveDispatched();
-      assert.deepEqual(await store.claimDispatches(time + lease - 1, time + 2 * lease, 10), [], 'its process may live');
+      assert.deepEqual(
+        await store.dispatches.claim(time + lease - 1, time + 2 * lease, 10),
+        [],
+        'its process may live',
+      );
       const others = await Promise.all([openAnother(), openAnother()]);
       const claims = await Promise.all(
-        [store, ...others].map((each) => each.claimDispatches(time + lease, time + 2 * lease, 10)),
+        [store, ...others].map((each) => each.dispatches.claim(time + lease, time + 2 * lease, 10)),
       );
       const claimed = claims.flat();
       assert.deepEqual(
@@ -129,9 +133,9 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         'each by one alone',
       );
       assert.deepEqual(claimed[0], { ownerId, notificationId: claimed[0]?.notificationId, dispatch });
-      assert.deepEqual(await store.claimDispatches(time + 2 * lease - 1, time + 3 * lease, 10), [], 'held again');
+      assert.deepEqual(await store.dispatches.claim(time + 2 * lease - 1, time + 3 * lease, 10), [], 'held again');
       assert.equal(
-        (await store.claimDispatches(time + 2 * lease, time + 3 * lease, 1)).length,
+        (await store.dispatches.claim(time + 2 * lease, time + 3 * lease, 1)).length,
         1,
         'and taken over again',
       );
@@ -142,33 +146,33 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await fail({});
       await claimOne();
       const dayBefore = time - dayMs;
-      const claimed = await store.claimDispatches(dayBefore, dayBefore + lease, 10);
+      const claimed = await store.dispatches.claim(dayBefore, dayBefore + lease, 10);
       assert.deepEqual(
         claimed.map(({ notificationId }) => notificationId),
         [id],
       );
-      assert.deepEqual(await store.claimDispatches(dayBefore, dayBefore + lease, 10), [], 'and held anew');
-      assert.equal((await store.claimLanes(dayBefore, dayBefore + lease, 10)).length, 1);
-      assert.deepEqual(await store.claimLanes(dayBefore, dayBefore + lease, 10), [], 'and held anew');
+      assert.deepEqual(await store.dispatches.claim(dayBefore, dayBefore + lease, 10), [], 'and held anew');
+      assert.equal((await store.targetQueues.claim(dayBefore, dayBefore + lease, 10)).length, 1);
+      assert.deepEqual(await store.targetQueues.claim(dayBefore, dayBefore + lease, 10), [], 'and held anew');
     });
 
     test('a lease within the skew of clocks is believed', async () => {
       await saveDispatched();
-      assert.deepEqual(await store.claimDispatches(time - 30_000, time, 10), []);
+      assert.deepEqual(await store.dispatches.claim(time - 30_000, time, 10), []);
     });
 
     test('all dispatches can be claimed where no other process is alive', async () => {
       const { id } = await saveDispatched();
-      const [claimed] = await store.claimDispatches(time, time + lease, 10, 'all');
+      const [claimed] = await store.dispatches.claim(time, time + lease, 10, 'all');
       assert.equal(claimed?.notificationId, id);
     });
 
     test('knows the newest notification of which something waits', async () => {
-      assert.equal(await store.newestWaiting(), null);
+      assert.equal(await store.deliveries.newestWaiting(), null);
       await fail({});
       const [newest] = await fail({});
       await fail({ state: 'dead', nextAt: null, endedAt: time });
-      assert.equal(await store.newestWaiting(), newest?.notificationId);
+      assert.equal(await store.deliveries.newestWaiting(), newest?.notificationId);
     });
 
     test('what dead processes held is free and due now, for a process that is alone', async () => {
@@ -176,23 +180,23 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await claimOne();
       const saved = notification();
       const idempotency = { keyDigest: 'a'.repeat(64), fingerprint: 'f', expiresAt: time + dayMs };
-      await store.save(saved, { dispatch, idempotency, leaseUntil: time + lease });
-      assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), []);
-      await store.endLeases(time + 6000);
-      assert.equal((await store.findIdempotent(ownerId, idempotency.keyDigest, time))?.leaseUntil, 0);
+      await store.notifications.save(saved, { dispatch, idempotency, leaseUntil: time + lease });
+      assert.deepEqual(await store.targetQueues.claim(time + 6000, time + lease, 10), []);
+      await store.targetQueues.expireLeases(time + 6000);
+      assert.equal((await store.idempotency.find(ownerId, idempotency.keyDigest, time))?.leaseUntil, 0);
       await claimOne(time + 6000);
     });
 
     test('what a clock that ran ahead put in is due now, and is given up no earlier', async () => {
       const [ahead] = await fail({ notBefore: time + 5000 });
       const now = time - dayMs;
-      assert.deepEqual(await store.listQueues(now), []);
-      await store.resetTimesAhead(time);
-      assert.deepEqual(await store.listQueues(now), [], 'by a clock that agrees nothing is ahead');
-      await store.resetTimesAhead(now);
-      assert.equal((await store.listQueues(now)).length, 1);
+      assert.deepEqual(await store.targetQueues.list(now), []);
+      await store.targetQueues.resetTimesAhead(time);
+      assert.deepEqual(await store.targetQueues.list(now), [], 'by a clock that agrees nothing is ahead');
+      await store.targetQueues.resetTimesAhead(now);
+      assert.equal((await store.targetQueues.list(now)).length, 1);
       const lane = await claimOne(now);
-      const [delivery] = await store.listWaiting(lane, { now, limit: 10 });
+      const [delivery] = await store.deliveries.listWaiting(lane, { now, limit: 10 });
       assert.equal(delivery?.notificationId, ahead?.notificationId);
       assert.deepEqual([delivery?.createdAt, delivery?.nextAt], [now, now]);
       assert.equal(delivery?.expiresAt, ahead?.expiresAt, 'it may be this clock that is wrong');
@@ -201,9 +205,13 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
     test('a strict delivery has one turn, also after a clock that ran ahead', async () => {
       await fail({ nextAt: time, expiresAt: time });
       const now = time - dayMs;
-      await store.resetTimesAhead(now);
+      await store.targetQueues.resetTimesAhead(now);
       const lane = await claimOne(now);
-      const givenUp = await store.postponeDue(lane, now, { delaysMs: [1, 1], minTurns: 5, notBefore: now });
+      const givenUp = await store.targetQueues.postponeDue(lane, now, {
+        delaysMs: [1, 1],
+        minTurns: 5,
+        notBefore: now,
+      });
       assert.deepEqual(
         givenUp.map(({ state }) => state),
         ['dead'],
@@ -213,10 +221,10 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
     test('a turn that a clock set that ran ahead for a moment is due now', async () => {
       // Tried once while the clock was two days ahead.
       const [tried] = await fail({ nextAt: time + 2 * dayMs, notBefore: time + 2 * dayMs - 5000 });
-      assert.deepEqual(await store.claimLanes(time, time + lease, 10), []);
-      await store.resetTimesAhead(time);
+      assert.deepEqual(await store.targetQueues.claim(time, time + lease, 10), []);
+      await store.targetQueues.resetTimesAhead(time);
       const lane = await claimOne(time);
-      assert.deepEqual(await store.listWaiting(lane, { now: time, limit: 10 }), [
+      assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time, limit: 10 }), [
         { ...tried, nextAt: time, notBefore: time },
       ]);
     });
@@ -225,52 +233,54 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const anyTime = { notBefore: time + 3_000_000, nextAt: time + 3_600_000 };
       const [hidden] = await fail(anyTime);
       await fail({ target: 'dev_2', notBefore: time + 3_600_000, nextAt: time + 3_600_000 });
-      await store.resetTimesAhead(time);
-      assert.deepEqual(await store.listQueues(time), []);
-      await store.resetTimesAhead(time, { wasSetBack: true });
-      assert.deepEqual(await store.listQueues(time), [{ ownerId, channel: 'mqtt', target: hidden?.target }]);
+      await store.targetQueues.resetTimesAhead(time);
+      assert.deepEqual(await store.targetQueues.list(time), []);
+      await store.targetQueues.resetTimesAhead(time, { wasSetBack: true });
+      assert.deepEqual(await store.targetQueues.list(time), [{ ownerId, channel: 'mqtt', target: hidden?.target }]);
     });
 
     test('a delivery joins what waits for its target, and nothing where nothing waits', async () => {
       const newcomer = waiting((await saveDispatched()).id);
-      assert.equal(await store.joinLane(newcomer, time, false), 'none');
-      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), [], 'no lane is begun');
+      assert.equal(await store.targetQueues.join(newcomer, time, false), 'none');
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), [], 'no lane is begun');
       const [first] = await fail({});
       const { channel, target } = newcomer;
-      assert.deepEqual(await store.listQueues(time), [{ ownerId, channel, target }]);
-      assert.equal(await store.hasQueue(newcomer, time), true);
-      assert.equal(await store.hasQueue({ ...newcomer, target: 'dev_2' }, time), false);
-      assert.equal(await store.joinLane(newcomer, time, false), 'joined');
-      assert.equal(await store.joinLane({ ...newcomer, target: 'dev_2' }, time, false), 'none');
-      assert.equal(await store.countWaiting(ownerId), 2);
+      assert.deepEqual(await store.targetQueues.list(time), [{ ownerId, channel, target }]);
+      assert.equal(await store.targetQueues.hasWaiting(newcomer, time), true);
+      assert.equal(await store.targetQueues.hasWaiting({ ...newcomer, target: 'dev_2' }, time), false);
+      assert.equal(await store.targetQueues.join(newcomer, time, false), 'joined');
+      assert.equal(await store.targetQueues.join({ ...newcomer, target: 'dev_2' }, time, false), 'none');
+      assert.equal(await store.deliveries.countWaiting(ownerId), 2);
       const lane = await claimOne();
-      const ids = (await store.listWaiting(lane, { now: time, limit: 10 })).map((each) => each.notificationId);
+      const ids = (await store.deliveries.listWaiting(lane, { now: time, limit: 10 })).map(
+        (each) => each.notificationId,
+      );
       assert.deepEqual(ids, [newcomer.notificationId, first?.notificationId].sort(), 'in the order of acceptance');
     });
 
     test('one that was put off by itself is no queue to join', async () => {
       await fail({ notBefore: time + 1 });
       const newcomer = waiting((await saveDispatched()).id);
-      assert.equal(await store.joinLane(newcomer, time, false), 'none');
-      assert.equal(await store.joinLane(newcomer, time + 1, false), 'joined');
+      assert.equal(await store.targetQueues.join(newcomer, time, false), 'none');
+      assert.equal(await store.targetQueues.join(newcomer, time + 1, false), 'joined');
     });
 
     test('while a lane is closing nothing joins it, unless it insists; a lane that something joined does not end', async () => {
       await fail({});
       const held = await claimOne();
       const newcomers = [waiting((await saveDispatched()).id), waiting((await saveDispatched()).id)] as const;
-      const closing = (await store.extendLane(held, held.leaseUntil + 1, true)) as Lane;
-      assert.equal(await store.isClosing(held), true);
-      assert.equal(await store.joinLane(newcomers[0], time, false), 'closing');
-      assert.equal(await store.joinLane(newcomers[0], time, true), 'joined');
-      assert.equal(await store.isClosing(held), false);
-      assert.equal(await store.releaseLane(closing, { ifNothingSince: time }), false);
-      const both = await store.listWaiting(held, { now: time, limit: 10 });
+      const closing = (await store.targetQueues.extend(held, held.leaseUntil + 1, true)) as TargetQueue;
+      assert.equal(await store.targetQueues.isClosing(held), true);
+      assert.equal(await store.targetQueues.join(newcomers[0], time, false), 'closing');
+      assert.equal(await store.targetQueues.join(newcomers[0], time, true), 'joined');
+      assert.equal(await store.targetQueues.isClosing(held), false);
+      assert.equal(await store.targetQueues.release(closing, { ifNothingSince: time }), false);
+      const both = await store.deliveries.listWaiting(held, { now: time, limit: 10 });
       assert.equal(both.length, 2);
       const sent = both.map((each): Delivery => ({ ...each, state: 'sent', nextAt: null, endedAt: time }));
-      await store.updateDeliveries(sent);
-      assert.equal(await store.releaseLane(closing, { ifNothingSince: time }), true);
-      assert.equal(await store.joinLane(newcomers[1], time, false), 'none', 'it has ended');
+      await store.deliveries.update(sent);
+      assert.equal(await store.targetQueues.release(closing, { ifNothingSince: time }), true);
+      assert.equal(await store.targetQueues.join(newcomers[1], time, false), 'none', 'it has ended');
     });
 
     test('of a join and the end of a lane at the same moment, one is first for everybody', async () => {
@@ -278,11 +288,11 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       for (let round = 0; round < 10; round += 1) {
         const [only] = await fail({});
         const lane = await claimOne();
-        await store.updateDeliveries([{ ...(only as Delivery), state: 'sent', nextAt: null, endedAt: time }]);
+        await store.deliveries.update([{ ...(only as Delivery), state: 'sent', nextAt: null, endedAt: time }]);
         const newcomer = waiting((await saveDispatched()).id);
         const [isReleased, joined] = await Promise.all([
-          store.releaseLane(lane, { ifNothingSince: time }),
-          other.joinLane(newcomer, time, false),
+          store.targetQueues.release(lane, { ifNothingSince: time }),
+          other.targetQueues.join(newcomer, time, false),
         ]);
         assert.deepEqual([isReleased, joined], [true, 'none'], 'nothing waits any more, so nothing is joined');
       }
@@ -292,24 +302,24 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const { id } = await saveDispatched();
       const leaseUntil = time + lease;
       const sending = { deliveries: [waiting(id, { nextAt: leaseUntil })], leaseUntil };
-      await store.settleDispatches([{ ownerId, notificationId: id, results: allSent, failed: [], sending }]);
-      assert.deepEqual(await store.claimLanes(leaseUntil - 1, leaseUntil + lease, 10), []);
+      await store.dispatches.settle([{ ownerId, notificationId: id, results: allSent, failed: [], sending }]);
+      assert.deepEqual(await store.targetQueues.claim(leaseUntil - 1, leaseUntil + lease, 10), []);
       const newcomer = waiting((await saveDispatched()).id);
-      assert.equal(await store.joinLane(newcomer, time, false), 'joined');
-      const [delivery] = await store.listDeliveries({ ownerId, notificationId: id, limit: 1 });
-      await store.updateDeliveries([{ ...(delivery as Delivery), state: 'sent', nextAt: null, endedAt: time }]);
-      await store.releaseLane({ ownerId, channel: 'mqtt', target: 'dev_1', leaseUntil }, { at: time });
+      assert.equal(await store.targetQueues.join(newcomer, time, false), 'joined');
+      const [delivery] = await store.deliveries.list({ ownerId, notificationId: id, limit: 1 });
+      await store.deliveries.update([{ ...(delivery as Delivery), state: 'sent', nextAt: null, endedAt: time }]);
+      await store.targetQueues.release({ ownerId, channel: 'mqtt', target: 'dev_1', leaseUntil }, { at: time });
       await claimOne(time);
     });
 
     test('settling twice changes nothing the second time', async () => {
       const [delivery] = await fail({});
       assert.ok(delivery);
-      await store.updateDeliveries([{ ...delivery, state: 'sent', nextAt: null, endedAt: time, attempts: 1 }]);
+      await store.deliveries.update([{ ...delivery, state: 'sent', nextAt: null, endedAt: time, attempts: 1 }]);
       const again = { ownerId, notificationId: delivery.notificationId, results: allSent, failed: [delivery] };
-      await store.settleDispatches([again]);
+      await store.dispatches.settle([again]);
       assert.deepEqual(
-        (await store.listDeliveries({ ownerId, limit: 10 })).map(({ state }) => state),
+        (await store.deliveries.list({ ownerId, limit: 10 })).map(({ state }) => state),
         ['sent'],
       );
     });
@@ -321,27 +331,27 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         { channel: 'push', target: 'psh_1', state: 'dead', nextAt: null, endedAt: time },
       );
       const byChannel = [...failed].sort((a, b) => (a.channel < b.channel ? -1 : 1));
-      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), byChannel);
-      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10, state: 'dead' }), [failed[2]]);
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), byChannel);
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10, state: 'dead' }), [failed[2]]);
       assert.deepEqual(
-        await store.listDeliveries({ ownerId, limit: 10, notificationId: failed[0]?.notificationId as string }),
+        await store.deliveries.list({ ownerId, limit: 10, notificationId: failed[0]?.notificationId as string }),
         byChannel,
       );
-      assert.deepEqual(await store.listDeliveries({ ownerId: 'own_bob', limit: 10 }), []);
-      assert.equal(await store.countWaiting(ownerId), 2);
-      assert.equal(await store.countWaiting('own_bob'), 0);
-      assert.deepEqual(await store.waitingTotals(), { waiting: 2, dead: 1, oldestWaitingAt: time });
+      assert.deepEqual(await store.deliveries.list({ ownerId: 'own_bob', limit: 10 }), []);
+      assert.equal(await store.deliveries.countWaiting(ownerId), 2);
+      assert.equal(await store.deliveries.countWaiting('own_bob'), 0);
+      assert.deepEqual(await store.deliveries.totals(), { waiting: 2, dead: 1, oldestWaitingAt: time });
     });
 
     test('makes a lane due with the first of what waits in it, and lets one process hold it', async () => {
       await fail({ nextAt: time + 9000 });
       await fail({ nextAt: time + 7000 });
       await fail({ nextAt: time + 8000 });
-      assert.deepEqual(await store.claimLanes(time + 6999, time + lease, 10), []);
+      assert.deepEqual(await store.targetQueues.claim(time + 6999, time + lease, 10), []);
       const held = { ownerId, channel: 'mqtt', target: 'dev_1', leaseUntil: time + 7000 + lease };
-      assert.deepEqual(await store.claimLanes(time + 7000, time + 7000 + lease, 10), [held]);
-      assert.deepEqual(await store.claimLanes(time + 8000, time + 8000 + lease, 10), [], 'it is held');
-      const takenOver = await store.claimLanes(time + 7000 + lease, time + 7000 + 2 * lease, 10);
+      assert.deepEqual(await store.targetQueues.claim(time + 7000, time + 7000 + lease, 10), [held]);
+      assert.deepEqual(await store.targetQueues.claim(time + 8000, time + 8000 + lease, 10), [], 'it is held');
+      const takenOver = await store.targetQueues.claim(time + 7000 + lease, time + 7000 + 2 * lease, 10);
       assert.equal(takenOver.length, 1, 'its holder died');
     });
 
@@ -349,11 +359,11 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       for (let count = 0; count < 30; count += 1) await fail({ target: `dev_${count}` });
       const others = await Promise.all([openAnother(), openAnother()]);
       const claims = await Promise.all(
-        [store, ...others].map((each) => each.claimLanes(time + 5000, time + lease, 30)),
+        [store, ...others].map((each) => each.targetQueues.claim(time + 5000, time + lease, 30)),
       );
       const targets = claims.flat().map(({ target }) => target);
       assert.equal(new Set(targets).size, targets.length, 'none twice');
-      const rest = await store.claimLanes(time + 5000, time + lease, 30);
+      const rest = await store.targetQueues.claim(time + 5000, time + lease, 30);
       assert.equal(targets.length + rest.length, 30, 'and none forgotten');
     });
 
@@ -363,8 +373,11 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await fail({ target: 'dev_2' });
       await fail({ ownerId: 'own_bob' });
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
-      assert.deepEqual(await store.listWaiting(lane, { now: time + dayMs, limit: 10 }), [...first, ...second]);
-      assert.deepEqual(await store.listWaiting(lane, { now: time + dayMs, limit: 1 }), first);
+      assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + dayMs, limit: 10 }), [
+        ...first,
+        ...second,
+      ]);
+      assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + dayMs, limit: 1 }), first);
     });
 
     test('releases a lane: due with the first that still waits, at a given time, or gone when it is empty', async () => {
@@ -372,16 +385,16 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const [second] = await fail({ nextAt: time + 60_000 });
       assert.ok(first && second);
       let lane = await claimOne();
-      await store.updateDeliveries([{ ...first, state: 'sent', nextAt: null, endedAt: time + 5000 }]);
-      await store.releaseLane(lane);
-      assert.deepEqual(await store.claimLanes(time + 59_999, time + 70_000, 10), []);
+      await store.deliveries.update([{ ...first, state: 'sent', nextAt: null, endedAt: time + 5000 }]);
+      await store.targetQueues.release(lane);
+      assert.deepEqual(await store.targetQueues.claim(time + 59_999, time + 70_000, 10), []);
       lane = await claimOne(time + 60_000);
-      await store.releaseLane(lane, { at: time + 90_000 });
-      assert.deepEqual(await store.claimLanes(time + 89_999, time + 99_000, 10), []);
+      await store.targetQueues.release(lane, { at: time + 90_000 });
+      assert.deepEqual(await store.targetQueues.claim(time + 89_999, time + 99_000, 10), []);
       lane = await claimOne(time + 90_000);
-      await store.updateDeliveries([{ ...second, state: 'dead', nextAt: null, endedAt: time + 90_000 }]);
-      await store.releaseLane(lane);
-      assert.deepEqual(await store.claimLanes(time + dayMs, time + 2 * dayMs, 10), []);
+      await store.deliveries.update([{ ...second, state: 'dead', nextAt: null, endedAt: time + 90_000 }]);
+      await store.targetQueues.release(lane);
+      assert.deepEqual(await store.targetQueues.claim(time + dayMs, time + 2 * dayMs, 10), []);
     });
 
     test('forgets nothing that is put into a lane while it is being released', async () => {
@@ -390,26 +403,30 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         const [delivery] = await fail({});
         assert.ok(delivery);
         const lane = await claimOne();
-        await store.updateDeliveries([{ ...delivery, state: 'sent', nextAt: null, endedAt: time }]);
+        await store.deliveries.update([{ ...delivery, state: 'sent', nextAt: null, endedAt: time }]);
         const { id } = await saveDispatched();
         const late = { ownerId, notificationId: id, results: allSent, failed: [waiting(id)] };
-        await Promise.all([store.releaseLane(lane), other.settleDispatches([late])]);
+        await Promise.all([store.targetQueues.release(lane), other.dispatches.settle([late])]);
         const again = await claimOne();
-        const left = await store.listWaiting(again, { now: time + dayMs, limit: 10 });
+        const left = await store.deliveries.listWaiting(again, { now: time + dayMs, limit: 10 });
         assert.equal(left.length, 1);
-        await store.endLane(again, time);
-        await store.releaseLane(again);
+        await store.targetQueues.deadLetter(again, time);
+        await store.targetQueues.release(again);
       }
     });
 
     test('extends a lane only for whoever holds it', async () => {
       await fail({});
       const lane = await claimOne();
-      const extended = await store.extendLane(lane, lane.leaseUntil + 1000);
+      const extended = await store.targetQueues.extend(lane, lane.leaseUntil + 1000);
       assert.deepEqual(extended, { ...lane, leaseUntil: lane.leaseUntil + 1000 });
-      assert.equal(await store.extendLane(lane, lane.leaseUntil + 2000), null, 'it is not held under that lease');
-      await store.releaseLane(lane);
-      assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), [], 'nor released');
+      assert.equal(
+        await store.targetQueues.extend(lane, lane.leaseUntil + 2000),
+        null,
+        'it is not held under that lease',
+      );
+      await store.targetQueues.release(lane);
+      assert.deepEqual(await store.targetQueues.claim(time + 6000, time + lease, 10), [], 'nor released');
     });
 
     test('postpones what is due by the number of its turns, ends what is over, and leaves the rest', async () => {
@@ -423,9 +440,9 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await fail({ attempts: 3, expiresAt: time + 10_000 });
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
       const delaysMs = [30_000, 120_000, 600_000];
-      const givenUp = await store.postponeDue(lane, now, { delaysMs, minTurns: 5, notBefore: now });
+      const givenUp = await store.targetQueues.postponeDue(lane, now, { delaysMs, minTurns: 5, notBefore: now });
       assert.deepEqual(givenUp, [{ ...over, state: 'dead', attempts: 5, nextAt: null, endedAt: now }]);
-      const all = await store.listDeliveries({ ownerId, limit: 10 });
+      const all = await store.deliveries.list({ ownerId, limit: 10 });
       assert.deepEqual(
         all.reverse().map(({ state, attempts, nextAt }) => [state, attempts, nextAt === null ? null : nextAt - time]),
         [
@@ -439,8 +456,8 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
           ['waiting', 4, 610_000],
         ],
       );
-      await store.postponeDue(lane, now, { delaysMs: [1, 1], minTurns: 5, notBefore: time + 300_000 });
-      const turns = (await store.listWaiting(lane, { now: time + dayMs, limit: 10 })).map(
+      await store.targetQueues.postponeDue(lane, now, { delaysMs: [1, 1], minTurns: 5, notBefore: time + 300_000 });
+      const turns = (await store.deliveries.listWaiting(lane, { now: time + dayMs, limit: 10 })).map(
         ({ nextAt }) => (nextAt as number) - time,
       );
       assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 12_000, 610_000], 'but not beyond the end');
@@ -450,40 +467,40 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const [later] = await fail({ notBefore: time + 60_000 });
       const [now] = await fail({});
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
-      assert.deepEqual(await store.listWaiting(lane, { now: time + 5000, limit: 10 }), [now]);
-      assert.deepEqual(await store.listWaiting(lane, { now: time + 60_000, limit: 10 }), [later, now]);
+      assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + 5000, limit: 10 }), [now]);
+      assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + 60_000, limit: 10 }), [later, now]);
       const after = later?.notificationId as string;
-      assert.deepEqual(await store.listWaiting(lane, { now: time + 60_000, limit: 10, after }), [now]);
+      assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + 60_000, limit: 10, after }), [now]);
     });
 
     test('moves on once more a lane that is hastened while it is held', async () => {
       await fail({});
       const lane = await claimOne();
-      const [delivery] = await store.listWaiting(lane, { now: time + 5000, limit: 1 });
-      await store.updateDeliveries([{ ...(delivery as Delivery), nextAt: time + dayMs / 2 }]);
-      assert.equal(await store.hastenLanes('mqtt', time + 6000), 1);
-      assert.deepEqual(await store.claimLanes(time + 6000, time + lease, 10), [], 'it is held');
-      const extended = await store.extendLane(lane, lane.leaseUntil + 1000);
-      await store.releaseLane(extended as Lane, { at: time + 90_000 });
-      assert.equal((await store.claimLanes(time + 6000, time + 6000 + lease, 10)).length, 1);
+      const [delivery] = await store.deliveries.listWaiting(lane, { now: time + 5000, limit: 1 });
+      await store.deliveries.update([{ ...(delivery as Delivery), nextAt: time + dayMs / 2 }]);
+      assert.equal(await store.targetQueues.wake('mqtt', time + 6000), 1);
+      assert.deepEqual(await store.targetQueues.claim(time + 6000, time + lease, 10), [], 'it is held');
+      const extended = await store.targetQueues.extend(lane, lane.leaseUntil + 1000);
+      await store.targetQueues.release(extended as TargetQueue, { at: time + 90_000 });
+      assert.equal((await store.targetQueues.claim(time + 6000, time + 6000 + lease, 10)).length, 1);
     });
 
     test('keeps nothing for an owner who is gone', async () => {
       const { id } = await saveDispatched();
-      await (await openAnother()).deleteOwner(ownerId);
+      await (await openAnother()).owners.delete(ownerId);
       const settled = { ownerId, notificationId: id, results: allSent, failed: [waiting(id)] };
-      await store.settleDispatches([settled]).catch((error) => assert.ok(error instanceof EncryptionKeyMissing));
-      assert.deepEqual(await store.waitingTotals(), { waiting: 0, dead: 0, oldestWaitingAt: null });
-      assert.deepEqual(await store.claimLanes(time + dayMs, time + 2 * dayMs, 10), []);
+      await store.dispatches.settle([settled]).catch((error) => assert.ok(error instanceof EncryptionKeyMissing));
+      assert.deepEqual(await store.deliveries.totals(), { waiting: 0, dead: 0, oldestWaitingAt: null });
+      assert.deepEqual(await store.targetQueues.claim(time + dayMs, time + 2 * dayMs, 10), []);
     });
 
     test('hastens the lanes of a channel that works again, and no others', async () => {
       await fail({ nextAt: time + dayMs });
       await fail({ nextAt: time + dayMs, target: 'dev_2' });
       await fail({ nextAt: time + dayMs, channel: 'email', target: '' });
-      assert.equal(await store.hastenLanes('mqtt', time), 2);
-      assert.equal(await store.hastenLanes('mqtt', time), 0);
-      const lanes = await store.claimLanes(time, time + lease, 10);
+      assert.equal(await store.targetQueues.wake('mqtt', time), 2);
+      assert.equal(await store.targetQueues.wake('mqtt', time), 0);
+      const lanes = await store.targetQueues.claim(time, time + lease, 10);
       assert.deepEqual(lanes.map(({ target }) => target).sort(), ['dev_1', 'dev_2']);
     });
 
@@ -492,10 +509,10 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const [sent] = await fail({ target: 'dev_2' });
       assert.ok(dead && sent);
       const lane = await claimOne();
-      await store.updateDeliveries([{ ...sent, state: 'sent', nextAt: null, endedAt: time }]);
-      await store.releaseLane(lane);
-      assert.equal(await store.retryDeliveries([dead, sent], time + 1000), 1);
-      const [again] = await store.listDeliveries({ ownerId, limit: 10, state: 'waiting' });
+      await store.deliveries.update([{ ...sent, state: 'sent', nextAt: null, endedAt: time }]);
+      await store.targetQueues.release(lane);
+      assert.equal(await store.deliveries.retry([dead, sent], time + 1000), 1);
+      const [again] = await store.deliveries.list({ ownerId, limit: 10, state: 'waiting' });
       assert.deepEqual(again, {
         ...dead,
         state: 'waiting',
@@ -504,32 +521,32 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         expiresAt: time + 1000 + dayMs,
         endedAt: null,
       });
-      const due = await store.claimLanes(time + 1000, time + lease, 10);
+      const due = await store.targetQueues.claim(time + 1000, time + lease, 10);
       assert.ok(due.some(({ target }) => target === 'dev_1'));
-      assert.equal(await store.dropDeliveries([dead]), 1);
-      assert.equal(await store.dropDeliveries([dead]), 0);
-      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10, state: 'waiting' }), []);
+      assert.equal(await store.deliveries.drop([dead]), 1);
+      assert.equal(await store.deliveries.drop([dead]), 0);
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10, state: 'waiting' }), []);
     });
 
     test('what was dropped while it was being tried stays dropped', async () => {
       const [delivery] = await fail({});
       assert.ok(delivery);
-      await store.dropDeliveries([delivery]);
-      await store.updateDeliveries([{ ...delivery, attempts: 1 }]);
-      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), []);
+      await store.deliveries.drop([delivery]);
+      await store.deliveries.update([{ ...delivery, attempts: 1 }]);
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), []);
     });
 
     test('deletes what belongs to notifications with them', async () => {
       const old = await fail({});
       time += 10 * dayMs;
       const young = await fail({});
-      await store.purge(time - dayMs, time);
-      assert.equal(await store.findDispatch(ownerId, old[0]?.notificationId as string), null);
-      assert.deepEqual(await store.listDeliveries({ ownerId, limit: 10 }), young);
-      await store.deleteOwner(ownerId);
-      assert.equal(await store.findDispatch(ownerId, young[0]?.notificationId as string), null);
-      assert.deepEqual(await store.claimLanes(time + dayMs, time + 2 * dayMs, 10), []);
-      assert.deepEqual(await store.waitingTotals(), { waiting: 0, dead: 0, oldestWaitingAt: null });
+      await store.maintenance.purge(time - dayMs, time);
+      assert.equal(await store.dispatches.find(ownerId, old[0]?.notificationId as string), null);
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), young);
+      await store.owners.delete(ownerId);
+      assert.equal(await store.dispatches.find(ownerId, young[0]?.notificationId as string), null);
+      assert.deepEqual(await store.targetQueues.claim(time + dayMs, time + 2 * dayMs, 10), []);
+      assert.deepEqual(await store.deliveries.totals(), { waiting: 0, dead: 0, oldestWaitingAt: null });
     });
 
     const claim = (key: string, fingerprint = 'f1') => ({
@@ -539,7 +556,11 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
     });
     const saveOnce = async (to: Store, key: string, owner = ownerId) => {
       const saved = notification(owner);
-      const outcome = await to.save(saved, { dispatch, idempotency: claim(key), leaseUntil: time + lease });
+      const outcome = await to.notifications.save(saved, {
+        dispatch,
+        idempotency: claim(key),
+        leaseUntil: time + lease,
+      });
       return { id: saved.id, outcome };
     };
 
@@ -548,16 +569,16 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(first.outcome, 'saved');
       const second = await saveOnce(await openAnother(), 'k');
       assert.equal(second.outcome, 'duplicate');
-      assert.equal(await store.findNotification(ownerId, second.id), null);
-      assert.equal(await store.findDispatch(ownerId, second.id), null);
+      assert.equal(await store.notifications.find(ownerId, second.id), null);
+      assert.equal(await store.dispatches.find(ownerId, second.id), null);
       assert.equal((await saveOnce(store, 'k', 'own_bob')).outcome, 'saved', 'another owner has keys of their own');
-      assert.deepEqual(await store.findIdempotent(ownerId, 'k', time), {
+      assert.deepEqual(await store.idempotency.find(ownerId, 'k', time), {
         fingerprint: 'f1',
         notificationId: first.id,
         leaseUntil: time + lease,
         answer: null,
       });
-      assert.equal(await store.findIdempotent(ownerId, 'other', time), null);
+      assert.equal(await store.idempotency.find(ownerId, 'other', time), null);
     });
 
     test('takes each idempotency key once, however many processes try at the same moment', async () => {
@@ -570,21 +591,21 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       );
       const saved = attempts.filter(({ outcome }) => outcome === 'saved');
       assert.equal(saved.length, keys.length);
-      const { notifications } = await store.listNotifications(ownerId, { limit: 200 });
+      const { notifications } = await store.notifications.list(ownerId, { limit: 200 });
       assert.deepEqual(new Set(notifications.map(({ id }) => id)), new Set(saved.map(({ id }) => id)));
     });
 
     test('keeps the first answer under its key, for a day', async () => {
       await saveOnce(store, 'k');
-      await store.answerIdempotent(ownerId, 'k', { status: 200, body: 'the first' });
-      await store.answerIdempotent(ownerId, 'k', { status: 200, body: 'the second' });
-      const record = await (await openAnother()).findIdempotent(ownerId, 'k', time + dayMs - 1);
+      await store.idempotency.saveResponse(ownerId, 'k', { status: 200, body: 'the first' });
+      await store.idempotency.saveResponse(ownerId, 'k', { status: 200, body: 'the second' });
+      const record = await (await openAnother()).idempotency.find(ownerId, 'k', time + dayMs - 1);
       assert.deepEqual(record?.answer, { status: 200, body: 'the first' });
-      assert.equal(await store.findIdempotent(ownerId, 'k', time + dayMs), null);
+      assert.equal(await store.idempotency.find(ownerId, 'k', time + dayMs), null);
       time += dayMs;
       const { id, outcome } = await saveOnce(store, 'k');
       assert.equal(outcome, 'saved', 'the key is free again, purged or not');
-      const renewed = await store.findIdempotent(ownerId, 'k', time);
+      const renewed = await store.idempotency.find(ownerId, 'k', time);
       assert.equal(renewed?.notificationId, id);
       assert.equal(renewed?.answer, null);
     });

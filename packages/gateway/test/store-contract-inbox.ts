@@ -22,7 +22,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       store = await fixture.open();
       time = 1_800_000_000_000;
       newId = createUuidV7Source(() => time, randomUUID);
-      for (const id of [ann, bob]) await store.createOwner(plainOwner(id, time));
+      for (const id of [ann, bob]) await store.owners.create(plainOwner(id, time));
     });
     afterEach(async () => {
       await store.close();
@@ -34,7 +34,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       const ids: string[] = [];
       for (let index = 0; index < count; index += 1) {
         ids.push(newId());
-        await store.save({
+        await store.notifications.save({
           id: ids.at(-1) as string,
           ownerId,
           createdAt: time,
@@ -52,7 +52,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
     async function pages(ownerId: string, limit: number, unreadOnly = false): Promise<InboxItem[][]> {
       const found: InboxItem[][] = [];
       for (let before: string | undefined; ; ) {
-        const page = await store.listInbox(ownerId, { limit, unreadOnly, ...(before !== undefined && { before }) });
+        const page = await store.inbox.list(ownerId, { limit, unreadOnly, ...(before !== undefined && { before }) });
         assert.deepEqual(page.damaged, []);
         found.push(page.items);
         before = page.next;
@@ -64,16 +64,20 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       (await pages(ownerId, 100, unreadOnly)).flat().map(({ id }) => id);
 
     async function generationOf(ownerId: string): Promise<number> {
-      const [news] = await store.readInboxNews([{ ownerId, after: '' }], 0);
+      const [news] = await store.inbox.readNews([{ ownerId, after: '' }], 0);
       return news?.generation as number;
     }
 
     /** Every promise about another owner's ids comes down to this. */
     async function leaves(ownerId: string, act: () => Promise<unknown>): Promise<void> {
-      const before = [await pages(ownerId, 100), await store.countUnread(ownerId, 100), await generationOf(ownerId)];
+      const before = [
+        await pages(ownerId, 100),
+        await store.inbox.countUnread(ownerId, 100),
+        await generationOf(ownerId),
+      ];
       await act();
       assert.deepEqual(
-        [await pages(ownerId, 100), await store.countUnread(ownerId, 100), await generationOf(ownerId)],
+        [await pages(ownerId, 100), await store.inbox.countUnread(ownerId, 100), await generationOf(ownerId)],
         before,
       );
     }
@@ -90,33 +94,33 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       const [oldest] = third as [InboxItem];
       const { isRead, ...notification } = oldest;
       assert.equal(isRead, false);
-      assert.deepEqual(notification, await store.findNotification(ann, ids[0] as string));
-      assert.deepEqual(await store.findInboxItem(ann, ids[0] as string), oldest);
-      assert.equal(await store.countUnread(ann, 100), 7);
-      assert.equal(await store.countUnread(ann, 5), 5);
+      assert.deepEqual(notification, await store.notifications.find(ann, ids[0] as string));
+      assert.deepEqual(await store.inbox.find(ann, ids[0] as string), oldest);
+      assert.equal(await store.inbox.countUnread(ann, 100), 7);
+      assert.equal(await store.inbox.countUnread(ann, 5), 5);
     });
 
     test('is searched page by page, newest first, up to the number of matches wanted', async () => {
       const ids = await fill(ann, 12);
       await fill(bob, 2);
-      await store.markRead(ann, [ids[10] as string], true);
+      await store.inbox.markRead(ann, [ids[10] as string], true);
       const never = new AbortController().signal;
       const terms = { query: 'number 0', severities: ['critical'], categories: null };
-      const first = await store.searchInbox(ann, { limit: 10, terms, mostMatches: 5 }, never);
+      const first = await store.inbox.search(ann, { limit: 10, terms, mostMatches: 5 }, never);
       const expected = [ids[10] as string];
       assert.deepEqual([first.matches.map(({ id }) => id), first.opened, first.next], [expected, 10, ids[2]]);
       assert.deepEqual(
         first.matches[0],
-        { ...(await store.findNotification(ann, expected[0] as string)), isRead: true },
+        { ...(await store.notifications.find(ann, expected[0] as string)), isRead: true },
         'whole',
       );
       const rest = { limit: 10, terms, mostMatches: 5, before: first.next as string };
-      const second = await store.searchInbox(ann, rest, never);
+      const second = await store.inbox.search(ann, rest, never);
       assert.deepEqual([second.matches.map(({ id }) => id), second.opened, second.next], [[ids[0]], 2, undefined]);
-      const one = await store.searchInbox(ann, { limit: 10, terms, mostMatches: 1 }, never);
+      const one = await store.inbox.search(ann, { limit: 10, terms, mostMatches: 1 }, never);
       assert.deepEqual([one.matches.length, one.opened, one.next], [1, 2, ids[10]]);
       const none = { ...terms, severities: ['none'] };
-      assert.deepEqual((await store.searchInbox(ann, { limit: 50, terms: none, mostMatches: 5 }, never)).matches, []);
+      assert.deepEqual((await store.inbox.search(ann, { limit: 50, terms: none, mostMatches: 5 }, never)).matches, []);
     });
 
     test('ends a page of large notifications early, and goes on with the next', async () => {
@@ -125,7 +129,13 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       for (let count = 0; count < 5; count += 1) {
         ids.unshift(newId());
         const content = { title: 'Large', body: '', source: '', category: 'info', severity: null } as const;
-        await store.save({ id: ids[0] as string, ownerId: ann, createdAt: time, ...content, data: { blob } });
+        await store.notifications.save({
+          id: ids[0] as string,
+          ownerId: ann,
+          createdAt: time,
+          ...content,
+          data: { blob },
+        });
       }
       const found = await pages(ann, 100);
       assert.deepEqual(
@@ -141,13 +151,13 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
     test('keeps what is read and unread across pages, and filters by it over several', async () => {
       const ids = await fill(ann, 30);
       const at = (index: number): string => ids[index] as string;
-      await store.markRead(ann, [at(3), at(5), at(29)], true);
-      await store.markAllRead(ann, at(14));
+      await store.inbox.markRead(ann, [at(3), at(5), at(29)], true);
+      await store.inbox.markAllRead(ann, at(14));
       // On both sides of how far everything is read.
-      await store.markRead(ann, [at(0), at(2), at(4), at(9), at(14)], false);
-      await store.markRead(ann, [at(16), at(20), at(21)], true);
-      await store.markRead(ann, [at(21), at(25)], false);
-      await store.deleteFromInbox(ann, [at(2), at(18), at(29)], time);
+      await store.inbox.markRead(ann, [at(0), at(2), at(4), at(9), at(14)], false);
+      await store.inbox.markRead(ann, [at(16), at(20), at(21)], true);
+      await store.inbox.markRead(ann, [at(21), at(25)], false);
+      await store.inbox.delete(ann, [at(2), at(18), at(29)], time);
       const unread = ids.filter((_, index) => {
         if ([2, 18, 29].includes(index)) return false;
         return index <= 14 ? [0, 4, 9, 14].includes(index) : ![16, 20].includes(index);
@@ -158,26 +168,26 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
         unread.toReversed(),
       );
       assert.ok(inPages.length > 3 && inPages.every((page) => page.every(({ isRead }) => !isRead)));
-      assert.equal(await store.countUnread(ann, 100), unread.length);
-      assert.equal(await store.countUnread(ann, 3), 3);
+      assert.equal(await store.inbox.countUnread(ann, 100), unread.length);
+      assert.equal(await store.inbox.countUnread(ann, 3), 3);
       const readOnes = (await pages(ann, 7)).flat().filter(({ isRead }) => isRead);
       assert.equal(readOnes.length, 27 - unread.length);
-      assert.equal((await store.findInboxItem(ann, at(9)))?.isRead, false);
-      assert.equal((await store.findInboxItem(ann, at(10)))?.isRead, true);
+      assert.equal((await store.inbox.find(ann, at(9)))?.isRead, false);
+      assert.equal((await store.inbox.find(ann, at(10)))?.isRead, true);
     });
 
     test('reads all that is older, never less than before, and nothing that came later', async () => {
       const ids = await fill(ann, 6);
       const [first, , third, , fifth, last] = ids as [string, string, string, string, string, string];
-      await store.markAllRead(ann, fifth);
+      await store.inbox.markAllRead(ann, fifth);
       assert.deepEqual(await listed(ann, true), [last]);
-      await store.markRead(ann, [first, third], false);
-      await store.markAllRead(ann, first);
+      await store.inbox.markRead(ann, [first, third], false);
+      await store.inbox.markAllRead(ann, first);
       assert.deepEqual(await listed(ann, true), [last, third]);
-      await store.markAllRead(ann, third);
+      await store.inbox.markAllRead(ann, third);
       assert.deepEqual(await listed(ann, true), [last]);
-      await leaves(ann, () => store.markAllRead(bob, last));
-      await store.markAllRead(ann, newId());
+      await leaves(ann, () => store.inbox.markAllRead(bob, last));
+      await store.inbox.markAllRead(ann, newId());
       assert.deepEqual(await listed(ann, true), [last], 'what is not there is passed over');
       const [late] = await fill(ann, 1);
       assert.deepEqual(await listed(ann, true), [late, last]);
@@ -186,118 +196,118 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
     test('undoes the last "all read" exactly, and keeps what was marked since then', async () => {
       const ids = await fill(ann, 12);
       const at = (index: number): string => ids[index] as string;
-      await store.markAllRead(ann, at(5));
-      await store.markRead(ann, [at(1), at(4)], false);
-      await store.markRead(ann, [at(7), at(9)], true);
-      await store.deleteFromInbox(ann, [at(4), at(9)], time);
+      await store.inbox.markAllRead(ann, at(5));
+      await store.inbox.markRead(ann, [at(1), at(4)], false);
+      await store.inbox.markRead(ann, [at(7), at(9)], true);
+      await store.inbox.delete(ann, [at(4), at(9)], time);
       const before = await listed(ann, true);
       assert.deepEqual(before, [at(11), at(10), at(8), at(6), at(1)]);
 
-      await store.markAllRead(ann, at(10));
+      await store.inbox.markAllRead(ann, at(10));
       assert.deepEqual(await listed(ann, true), [at(11)]);
-      assert.equal(await store.undoMarkAllRead(ann, at(5)), false, 'an earlier one');
-      assert.equal(await store.undoMarkAllRead(ann, newId()), false, 'none');
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(5)), false, 'an earlier one');
+      assert.equal(await store.inbox.undoMarkAllRead(ann, newId()), false, 'none');
       await leaves(ann, async () => {
-        assert.equal(await store.undoMarkAllRead(bob, at(10)), false, 'of another owner');
+        assert.equal(await store.inbox.undoMarkAllRead(bob, at(10)), false, 'of another owner');
       });
       assert.deepEqual(await listed(ann, true), [at(11)]);
-      assert.equal(await store.undoMarkAllRead(ann, at(10)), true);
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(10)), true);
       assert.deepEqual(await listed(ann, true), before);
-      assert.equal(await store.countUnread(ann, 100), before.length);
-      assert.equal(await store.undoMarkAllRead(ann, at(10)), false, 'once');
-      await store.restoreToInbox(ann, [at(4), at(9)]);
-      assert.equal((await store.findInboxItem(ann, at(4)))?.isRead, false);
-      assert.equal((await store.findInboxItem(ann, at(9)))?.isRead, true);
+      assert.equal(await store.inbox.countUnread(ann, 100), before.length);
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(10)), false, 'once');
+      await store.inbox.restore(ann, [at(4), at(9)]);
+      assert.equal((await store.inbox.find(ann, at(4)))?.isRead, false);
+      assert.equal((await store.inbox.find(ann, at(9)))?.isRead, true);
 
       // Below how far everything is read, where only marks move.
-      await store.markRead(ann, [at(6), at(8), at(10), at(11)], true);
-      await store.markAllRead(ann, at(4));
+      await store.inbox.markRead(ann, [at(6), at(8), at(10), at(11)], true);
+      await store.inbox.markAllRead(ann, at(4));
       assert.deepEqual(await listed(ann, true), []);
-      await store.markRead(ann, [at(4)], true);
-      await store.markRead(ann, [at(3)], false);
-      await store.deleteFromInbox(ann, [at(1)], time);
-      await store.restoreToInbox(ann, [at(1)]);
+      await store.inbox.markRead(ann, [at(4)], true);
+      await store.inbox.markRead(ann, [at(3)], false);
+      await store.inbox.delete(ann, [at(1)], time);
+      await store.inbox.restore(ann, [at(1)]);
       const [late] = await fill(ann, 1);
-      assert.equal(await store.undoMarkAllRead(ann, at(4)), true);
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(4)), true);
       assert.deepEqual(await listed(ann, true), [late, at(3), at(1)]);
     });
 
     test('undoes an "all read" that was requested twice, and what another one had nothing to add to', async () => {
       const ids = await fill(ann, 6);
       const at = (index: number): string => ids[index] as string;
-      await store.markRead(ann, [at(1)], true);
+      await store.inbox.markRead(ann, [at(1)], true);
       const before = await listed(ann, true);
-      for (const repeated of [at(5), at(5), at(3), newId()]) await store.markAllRead(ann, repeated);
+      for (const repeated of [at(5), at(5), at(3), newId()]) await store.inbox.markAllRead(ann, repeated);
       assert.deepEqual(await listed(ann, true), []);
-      assert.equal(await store.undoMarkAllRead(ann, at(3)), false, 'it marked nothing');
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(3)), false, 'it marked nothing');
       assert.deepEqual(await listed(ann, true), []);
-      assert.equal(await store.undoMarkAllRead(ann, at(5)), true);
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(5)), true);
       assert.deepEqual(await listed(ann, true), before);
-      assert.equal((await store.findInboxItem(ann, at(1)))?.isRead, true);
+      assert.equal((await store.inbox.find(ann, at(1)))?.isRead, true);
 
       // Marks that were set between the two.
-      await store.markAllRead(ann, at(5));
-      await store.markRead(ann, [at(0)], true);
-      await store.markAllRead(ann, at(5));
-      assert.equal(await store.undoMarkAllRead(ann, at(5)), true);
+      await store.inbox.markAllRead(ann, at(5));
+      await store.inbox.markRead(ann, [at(0)], true);
+      await store.inbox.markAllRead(ann, at(5));
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(5)), true);
       assert.deepEqual(await listed(ann, true), before.slice(0, -1), 'what was read since then stays read');
-      await store.markAllRead(ann, at(5));
-      await store.markRead(ann, [at(2)], false);
-      await store.markAllRead(ann, at(5));
+      await store.inbox.markAllRead(ann, at(5));
+      await store.inbox.markRead(ann, [at(2)], false);
+      await store.inbox.markAllRead(ann, at(5));
       assert.deepEqual(await listed(ann, true), []);
-      assert.equal(await store.undoMarkAllRead(ann, at(5)), true);
+      assert.equal(await store.inbox.undoMarkAllRead(ann, at(5)), true);
       assert.deepEqual(await listed(ann, true), [at(2)], 'the last one marked only that');
     });
 
     test('puts what is deleted out of sight at once, and restores it as it was', async () => {
       const ids = await fill(ann, 5);
       const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];
-      await store.markRead(ann, [second], true);
-      assert.equal(await store.deleteFromInbox(ann, [second, third, newId()], time), 2);
-      assert.equal(await store.deleteFromInbox(ann, [third, fourth], time + 1), 1, 'what was deleted is not again');
+      await store.inbox.markRead(ann, [second], true);
+      assert.equal(await store.inbox.delete(ann, [second, third, newId()], time), 2);
+      assert.equal(await store.inbox.delete(ann, [third, fourth], time + 1), 1, 'what was deleted is not again');
       assert.deepEqual(await listed(ann), [fifth, first]);
       assert.deepEqual(await listed(ann, true), [fifth, first]);
-      assert.equal(await store.countUnread(ann, 100), 2);
-      assert.equal(await store.findInboxItem(ann, third), null);
-      assert.equal(await store.restoreToInbox(ann, [first, second, third]), 2);
-      assert.equal(await store.restoreToInbox(ann, [second, third]), 0);
+      assert.equal(await store.inbox.countUnread(ann, 100), 2);
+      assert.equal(await store.inbox.find(ann, third), null);
+      assert.equal(await store.inbox.restore(ann, [first, second, third]), 2);
+      assert.equal(await store.inbox.restore(ann, [second, third]), 0);
       assert.deepEqual(await listed(ann), [fifth, third, second, first]);
-      assert.equal((await store.findInboxItem(ann, second))?.isRead, true);
-      assert.equal((await store.findInboxItem(ann, third))?.isRead, false);
+      assert.equal((await store.inbox.find(ann, second))?.isRead, true);
+      assert.equal((await store.inbox.find(ann, third))?.isRead, false);
     });
 
     test('restores as read what was deleted when all was read', async () => {
       const [first, second] = (await fill(ann, 2)) as [string, string];
-      await store.markRead(ann, [first], false);
-      await store.deleteFromInbox(ann, [first], time);
-      await store.markAllRead(ann, second);
-      await store.restoreToInbox(ann, [first]);
-      assert.equal((await store.findInboxItem(ann, first))?.isRead, true);
-      assert.equal(await store.countUnread(ann, 10), 0);
+      await store.inbox.markRead(ann, [first], false);
+      await store.inbox.delete(ann, [first], time);
+      await store.inbox.markAllRead(ann, second);
+      await store.inbox.restore(ann, [first]);
+      assert.equal((await store.inbox.find(ann, first))?.isRead, true);
+      assert.equal(await store.inbox.countUnread(ann, 10), 0);
     });
 
     test('does nothing with the ids of another owner', async () => {
       const ids = await fill(ann, 3);
-      await store.deleteFromInbox(ann, ids.slice(0, 1), time);
+      await store.inbox.delete(ann, ids.slice(0, 1), time);
       await leaves(ann, async () => {
-        await store.markRead(bob, ids, true);
-        await store.markAllRead(bob, ids[2] as string);
-        assert.equal(await store.deleteFromInbox(bob, ids, time), 0);
-        assert.equal(await store.restoreToInbox(bob, ids), 0);
-        assert.equal(await store.findInboxItem(bob, ids[1] as string), null);
+        await store.inbox.markRead(bob, ids, true);
+        await store.inbox.markAllRead(bob, ids[2] as string);
+        assert.equal(await store.inbox.delete(bob, ids, time), 0);
+        assert.equal(await store.inbox.restore(bob, ids), 0);
+        assert.equal(await store.inbox.find(bob, ids[1] as string), null);
       });
       assert.deepEqual(await listed(bob), []);
       await fill(bob, 1);
-      assert.equal(await store.countUnread(bob, 10), 1);
+      assert.equal(await store.inbox.countUnread(bob, 10), 1);
     });
 
     test('does nothing without ids', async () => {
       await fill(ann, 1);
       await leaves(ann, async () => {
-        await store.markRead(ann, [], true);
-        assert.equal(await store.deleteFromInbox(ann, [], time), 0);
-        assert.equal(await store.restoreToInbox(ann, []), 0);
-        assert.deepEqual(await store.readInboxNews([], 5), []);
+        await store.inbox.markRead(ann, [], true);
+        assert.equal(await store.inbox.delete(ann, [], time), 0);
+        assert.equal(await store.inbox.restore(ann, []), 0);
+        assert.deepEqual(await store.inbox.readNews([], 5), []);
       });
     });
 
@@ -310,7 +320,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
         { ownerId: bob, after: '' },
         { ownerId: 'own_nobody', after: '' },
       ];
-      const news = await store.readInboxNews(questions, 2);
+      const news = await store.inbox.readNews(questions, 2);
       assert.deepEqual(
         news.toSorted((a, b) => (a.ownerId < b.ownerId ? -1 : 1)),
         [
@@ -326,11 +336,11 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
         assert.ok(generation > last, change.toString());
         last = generation;
       };
-      await grows(() => store.markRead(ann, annIds.slice(0, 1), true));
-      await grows(() => store.markRead(ann, annIds.slice(0, 1), false));
-      await grows(() => store.markAllRead(ann, after));
-      await grows(() => store.deleteFromInbox(ann, [after], time));
-      await grows(() => store.restoreToInbox(ann, [after]));
+      await grows(() => store.inbox.markRead(ann, annIds.slice(0, 1), true));
+      await grows(() => store.inbox.markRead(ann, annIds.slice(0, 1), false));
+      await grows(() => store.inbox.markAllRead(ann, after));
+      await grows(() => store.inbox.delete(ann, [after], time));
+      await grows(() => store.inbox.restore(ann, [after]));
       assert.equal(await generationOf(bob), 0);
     });
 
@@ -341,10 +351,10 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
         await Promise.all(
           Array.from({ length: 10 }, (_, index) => {
             const each = index % 2 === 0 ? store : other;
-            return each.markRead(ann, index % 3 === 0 ? ids : ids.toReversed(), true);
+            return each.inbox.markRead(ann, index % 3 === 0 ? ids : ids.toReversed(), true);
           }),
         );
-        assert.equal(await store.countUnread(ann, 100), 0);
+        assert.equal(await store.inbox.countUnread(ann, 100), 0);
         assert.equal(await generationOf(ann), 10);
       } finally {
         await other.close();
@@ -371,40 +381,40 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
     test('purges for good what was deleted before, with what was known of its delivery, and nothing else', async () => {
       const ids = await fill(ann, 1210);
       const [kept, told] = [ids.at(-1) as string, newId()];
-      const notification = await store.findNotification(ann, kept);
+      const notification = await store.notifications.find(ann, kept);
       assert.ok(notification);
-      await store.save({ ...notification, id: told }, { dispatch, idempotency: null, leaseUntil: time });
+      await store.notifications.save({ ...notification, id: told }, { dispatch, idempotency: null, leaseUntil: time });
       const results = { push: [], email: ['retry'], mqtt: [] } as const;
-      await store.settleDispatches([{ ownerId: ann, notificationId: told, results, failed: [delivery(told)] }]);
-      await store.deleteFromInbox(ann, [...ids.slice(0, 1205), told], time);
-      await store.deleteFromInbox(ann, [ids[1206] as string], time + 10);
-      assert.equal(await store.purgeDeleted(time), 0);
-      assert.equal(await store.purgeDeleted(time + 1), 1206);
-      assert.equal(await store.purgeDeleted(time + 1), 0);
-      assert.equal(await store.findNotification(ann, told), null);
-      assert.equal(await store.findDispatch(ann, told), null);
-      assert.deepEqual(await store.listDeliveries({ ownerId: ann, limit: 10 }), []);
-      assert.equal(await store.restoreToInbox(ann, [told, ids[0] as string, ids[1206] as string]), 1);
+      await store.dispatches.settle([{ ownerId: ann, notificationId: told, results, failed: [delivery(told)] }]);
+      await store.inbox.delete(ann, [...ids.slice(0, 1205), told], time);
+      await store.inbox.delete(ann, [ids[1206] as string], time + 10);
+      assert.equal(await store.inbox.purgeDeleted(time), 0);
+      assert.equal(await store.inbox.purgeDeleted(time + 1), 1206);
+      assert.equal(await store.inbox.purgeDeleted(time + 1), 0);
+      assert.equal(await store.notifications.find(ann, told), null);
+      assert.equal(await store.dispatches.find(ann, told), null);
+      assert.deepEqual(await store.deliveries.list({ ownerId: ann, limit: 10 }), []);
+      assert.equal(await store.inbox.restore(ann, [told, ids[0] as string, ids[1206] as string]), 1);
       assert.deepEqual(await listed(ann), ids.slice(1205).toReversed());
-      assert.deepEqual(await store.verify(), []);
+      assert.deepEqual(await store.maintenance.verify(), []);
     });
 
     test('purges what one owner has from before, and marks with it', async () => {
       const old = await fill(ann, 3);
       await fill(bob, 1);
-      await store.markRead(ann, old, true);
-      await store.deleteFromInbox(ann, old.slice(0, 1), time);
+      await store.inbox.markRead(ann, old, true);
+      await store.inbox.delete(ann, old.slice(0, 1), time);
       time += 1000;
       const [fresh] = await fill(ann, 1);
-      assert.equal(await store.purgeInbox(ann, time), 3);
-      assert.equal(await store.purgeInbox(ann, time), 0);
+      assert.equal(await store.inbox.purge(ann, time), 3);
+      assert.equal(await store.inbox.purge(ann, time), 0);
       assert.deepEqual(await listed(ann), [fresh]);
       assert.equal((await listed(bob)).length, 1);
-      assert.equal(await store.restoreToInbox(ann, old), 0, 'no mark is left');
+      assert.equal(await store.inbox.restore(ann, old), 0, 'no mark is left');
     });
 
     test('counts what belongs to each owner', async () => {
-      assert.deepEqual(await store.ownerTotals(), [
+      assert.deepEqual(await store.owners.totals(), [
         { ownerId: ann, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
         { ownerId: bob, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
       ]);
@@ -420,23 +430,26 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
         revokedAt: null,
         irregular: false,
       };
-      for (const id of ['key_1', 'key_2', 'key_3']) await store.createKey({ ...key, id, digest: `digest of ${id}` });
-      await store.revokeKey('key_2', time);
+      for (const id of ['key_1', 'key_2', 'key_3']) await store.keys.create({ ...key, id, digest: `digest of ${id}` });
+      await store.keys.revoke('key_2', time);
       const device = { id: 'dev_1', ownerId: ann, name: 'Phone', state: 'active', paused: false } as const;
-      await store.createDevice({ ...device, createdAt: time, seenAt: null }, 'digest');
+      await store.devices.create({ ...device, createdAt: time, seenAt: null }, 'digest');
       const target = { ownerId: ann, provider: 'fcm', token: 'token', label: null, disabledAt: null } as const;
-      await store.createPushTarget({ ...target, id: 'push_1', createdAt: time });
+      await store.pushTargets.create({ ...target, id: 'push_1', createdAt: time });
       const [first] = await fill(ann, 1);
-      const template = (await store.findNotification(ann, first as string)) as Notification;
+      const template = (await store.notifications.find(ann, first as string)) as Notification;
       for (const state of ['waiting', 'dead', 'dead'] as const) {
         time += 5;
         const id = newId();
-        await store.save({ ...template, id, createdAt: time }, { dispatch, idempotency: null, leaseUntil: time });
+        await store.notifications.save(
+          { ...template, id, createdAt: time },
+          { dispatch, idempotency: null, leaseUntil: time },
+        );
         const failed = [{ ...delivery(id), state, nextAt: state === 'dead' ? null : time }];
         const results = { push: [], email: ['retry'], mqtt: [] } as const;
-        await store.settleDispatches([{ ownerId: ann, notificationId: id, results, failed }]);
+        await store.dispatches.settle([{ ownerId: ann, notificationId: id, results, failed }]);
       }
-      assert.deepEqual(await store.ownerTotals(), [
+      assert.deepEqual(await store.owners.totals(), [
         { ownerId: ann, keys: 2, devices: 1, pushTargets: 1, waiting: 1, dead: 2, newestAt: time },
         { ownerId: bob, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
       ]);
@@ -444,11 +457,11 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
 
     test('leaves nothing of an inbox behind when its owner is deleted', async () => {
       const ids = await fill(ann, 3);
-      await store.markAllRead(ann, ids[0] as string);
-      await store.deleteFromInbox(ann, ids.slice(1), time);
-      await store.deleteOwner(ann);
+      await store.inbox.markAllRead(ann, ids[0] as string);
+      await store.inbox.delete(ann, ids.slice(1), time);
+      await store.owners.delete(ann);
       assert.equal(await generationOf(ann), 0);
-      assert.equal(await store.restoreToInbox(ann, ids), 0);
+      assert.equal(await store.inbox.restore(ann, ids), 0);
       assert.equal(await generationOf(ann), 0, 'nor does anything begin anew');
     });
   });

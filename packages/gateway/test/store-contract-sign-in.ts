@@ -25,7 +25,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       fixture = await createFixture();
       store = await fixture.open();
       other = await fixture.open();
-      for (const id of [ann, bob]) await store.createOwner(plainOwner(id, now));
+      for (const id of [ann, bob]) await store.owners.create(plainOwner(id, now));
     });
     afterEach(async () => {
       await Promise.all([store.close(), other.close()]);
@@ -75,22 +75,22 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
     });
 
     test('finds a session as it was made, in every process, until it expires', async () => {
-      await store.createSession(session('s1'));
-      assert.deepEqual(await other.findSession('digest of s1', now), session('s1'));
-      assert.deepEqual(await other.findSession('digest of s1', now + 999), session('s1'));
-      assert.equal(await store.findSession('digest of s1', now + 1000), null);
-      assert.deepEqual(await store.listSessions(ann, now + 1000), []);
-      assert.equal(await store.findSession('digest of s2', now), null);
+      await store.sessions.create(session('s1'));
+      assert.deepEqual(await other.sessions.find('digest of s1', now), session('s1'));
+      assert.deepEqual(await other.sessions.find('digest of s1', now + 999), session('s1'));
+      assert.equal(await store.sessions.find('digest of s1', now + 1000), null);
+      assert.deepEqual(await store.sessions.list(ann, now + 1000), []);
+      assert.equal(await store.sessions.find('digest of s2', now), null);
     });
 
     test('lists the sessions of an owner, last seen first, and moves times forward only', async () => {
-      for (const id of ['s1', 's2', 's3']) await store.createSession(session(id));
-      await store.createSession(session('s4', bob));
-      await store.touchSession(session('s2'), { seenAt: now + 20, expiresAt: now + 5000 });
-      await store.touchSession(session('s3'), { seenAt: now + 10, expiresAt: now + 4000 });
-      await store.touchSession(session('s2'), { seenAt: now + 1, expiresAt: now + 2 });
-      await store.touchSession(session('s1', bob), { seenAt: now + 99, expiresAt: now + 99 });
-      assert.deepEqual(await store.listSessions(ann, now + 1), [
+      for (const id of ['s1', 's2', 's3']) await store.sessions.create(session(id));
+      await store.sessions.create(session('s4', bob));
+      await store.sessions.touch(session('s2'), { seenAt: now + 20, expiresAt: now + 5000 });
+      await store.sessions.touch(session('s3'), { seenAt: now + 10, expiresAt: now + 4000 });
+      await store.sessions.touch(session('s2'), { seenAt: now + 1, expiresAt: now + 2 });
+      await store.sessions.touch(session('s1', bob), { seenAt: now + 99, expiresAt: now + 99 });
+      assert.deepEqual(await store.sessions.list(ann, now + 1), [
         { ...session('s2'), seenAt: now + 20, expiresAt: now + 5000 },
         { ...session('s3'), seenAt: now + 10, expiresAt: now + 4000 },
         session('s1'),
@@ -98,134 +98,137 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
     });
 
     test('ends one session, or all but one with the links not used yet, of that owner alone', async () => {
-      for (const id of ['s1', 's2', 's3']) await store.createSession(session(id));
-      await store.createSession(session('s4', bob));
-      assert.equal(await store.deleteSession(bob, 's1'), false);
-      assert.equal(await store.deleteSession(ann, 's1'), true);
-      assert.equal(await store.deleteSession(ann, 's1'), false);
-      assert.equal(await other.findSession('digest of s1', now), null);
-      assert.equal(await store.deleteSessions(ann, 's4'), 2);
-      await store.createSession(session('s5'));
-      await store.createOneTimeLink(link());
-      await store.createOneTimeLink({ ...link(bob), tokenDigest: 'digest of another link' });
-      assert.equal(await store.deleteSessions(ann, 's5'), 0);
-      assert.equal(await other.findOneTimeLink('digest of link', now), null);
-      assert.notEqual(await other.findOneTimeLink('digest of another link', now), null);
-      assert.equal((await store.listSessions(bob, now)).length, 1);
+      for (const id of ['s1', 's2', 's3']) await store.sessions.create(session(id));
+      await store.sessions.create(session('s4', bob));
+      assert.equal(await store.sessions.delete(bob, 's1'), false);
+      assert.equal(await store.sessions.delete(ann, 's1'), true);
+      assert.equal(await store.sessions.delete(ann, 's1'), false);
+      assert.equal(await other.sessions.find('digest of s1', now), null);
+      assert.equal(await store.sessions.deleteOthers(ann, 's4'), 2);
+      await store.sessions.create(session('s5'));
+      await store.oneTimeLinks.create(link());
+      await store.oneTimeLinks.create({ ...link(bob), tokenDigest: 'digest of another link' });
+      assert.equal(await store.sessions.deleteOthers(ann, 's5'), 0);
+      assert.equal(await other.oneTimeLinks.find('digest of link', now), null);
+      assert.notEqual(await other.oneTimeLinks.find('digest of another link', now), null);
+      assert.equal((await store.sessions.list(bob, now)).length, 1);
     });
 
     test('lets one of twenty take a link, and a look leaves it', async () => {
-      await store.createOneTimeLink(link());
-      assert.deepEqual(await store.findOneTimeLink('digest of link', now), link());
+      await store.oneTimeLinks.create(link());
+      assert.deepEqual(await store.oneTimeLinks.find('digest of link', now), link());
       const takers = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? store : other));
-      const taken = await Promise.all(takers.map((each) => each.takeOneTimeLink('digest of link', now)));
+      const taken = await Promise.all(takers.map((each) => each.oneTimeLinks.consume('digest of link', now)));
       assert.deepEqual(
         taken.filter((each) => each !== null),
         [link()],
       );
-      assert.equal(await store.findOneTimeLink('digest of link', now), null);
-      assert.equal(await store.takeOneTimeLink('digest of link', now), null);
+      assert.equal(await store.oneTimeLinks.find('digest of link', now), null);
+      assert.equal(await store.oneTimeLinks.consume('digest of link', now), null);
     });
 
     test('neither finds nor takes a link that has expired', async () => {
-      await store.createOneTimeLink(link());
-      assert.equal(await store.findOneTimeLink('digest of link', now + 1000), null);
-      assert.equal(await store.takeOneTimeLink('digest of link', now + 1000), null);
-      assert.deepEqual(await store.takeOneTimeLink('digest of link', now + 999), link());
+      await store.oneTimeLinks.create(link());
+      assert.equal(await store.oneTimeLinks.find('digest of link', now + 1000), null);
+      assert.equal(await store.oneTimeLinks.consume('digest of link', now + 1000), null);
+      assert.deepEqual(await store.oneTimeLinks.consume('digest of link', now + 999), link());
     });
 
     test('keeps passkeys, each credential once', async () => {
-      await store.createPasskey(passkey('p1'));
-      await store.createPasskey({ ...passkey('p2'), createdAt: now + 1 });
-      assert.deepEqual(await other.findPasskey('digest of p1'), passkey('p1'));
-      assert.equal(await store.findPasskey('digest of p3'), null);
+      await store.passkeys.create(passkey('p1'));
+      await store.passkeys.create({ ...passkey('p2'), createdAt: now + 1 });
+      assert.deepEqual(await other.passkeys.find('digest of p1'), passkey('p1'));
+      assert.equal(await store.passkeys.find('digest of p3'), null);
       const twin = { ...passkey('p9', bob), credentialDigest: 'digest of p1' };
-      await assert.rejects(store.createPasskey(twin), AlreadyTaken);
+      await assert.rejects(store.passkeys.create(twin), AlreadyTaken);
       assert.deepEqual(
-        (await store.listPasskeys(ann)).map(({ id }) => id),
+        (await store.passkeys.list(ann)).map(({ id }) => id),
         ['p1', 'p2'],
       );
-      assert.deepEqual(await store.listPasskeys(bob), []);
-      assert.equal(await store.deletePasskey(bob, 'p1'), false);
-      assert.equal(await store.deletePasskey(ann, 'p1'), true);
-      assert.equal(await store.findPasskey('digest of p1'), null);
+      assert.deepEqual(await store.passkeys.list(bob), []);
+      assert.equal(await store.passkeys.delete(bob, 'p1'), false);
+      assert.equal(await store.passkeys.delete(ann, 'p1'), true);
+      assert.equal(await store.passkeys.find('digest of p1'), null);
     });
 
     test('notes the use of a passkey once for each count, and any number of times where it does not count', async () => {
-      await store.createPasskey({ ...passkey('counts'), counter: 7 });
-      await store.createPasskey(passkey('counts not'));
-      const found = (await store.findPasskey('digest of counts')) as Passkey;
+      await store.passkeys.create({ ...passkey('counts'), counter: 7 });
+      await store.passkeys.create(passkey('counts not'));
+      const found = (await store.passkeys.find('digest of counts')) as Passkey;
       const uses = [store, other, store, other].map((each) =>
-        each.usePasskey(found, { counter: 8, usedAt: now + 1, userVerified: true }),
+        each.passkeys.recordUse(found, { counter: 8, usedAt: now + 1, userVerified: true }),
       );
       assert.deepEqual((await Promise.all(uses)).filter(Boolean), [true]);
-      assert.deepEqual(await store.findPasskey('digest of counts'), {
+      assert.deepEqual(await store.passkeys.find('digest of counts'), {
         ...found,
         counter: 8,
         usedAt: now + 1,
         userVerified: true,
       });
       for (const usedAt of [now + 1, now + 2]) {
-        assert.equal(await store.usePasskey(passkey('counts not'), { counter: 0, usedAt, userVerified: false }), true);
+        assert.equal(
+          await store.passkeys.recordUse(passkey('counts not'), { counter: 0, usedAt, userVerified: false }),
+          true,
+        );
       }
-      assert.equal((await store.findPasskey('digest of counts not'))?.userVerified, null);
+      assert.equal((await store.passkeys.find('digest of counts not'))?.userVerified, null);
       assert.equal(
-        await store.usePasskey(passkey('counts not', bob), { counter: 0, usedAt: now + 9, userVerified: true }),
+        await store.passkeys.recordUse(passkey('counts not', bob), { counter: 0, usedAt: now + 9, userVerified: true }),
         false,
       );
-      await store.deletePasskey(ann, 'counts not');
+      await store.passkeys.delete(ann, 'counts not');
       assert.equal(
-        await store.usePasskey(passkey('counts not'), { counter: 0, usedAt: now, userVerified: true }),
+        await store.passkeys.recordUse(passkey('counts not'), { counter: 0, usedAt: now, userVerified: true }),
         false,
       );
     });
 
     test('keeps identities, each for one owner', async () => {
-      await store.createIdentity(identity('i1'));
-      assert.deepEqual(await other.findIdentity('digest of i1'), identity('i1'));
+      await store.identities.create(identity('i1'));
+      assert.deepEqual(await other.identities.find('digest of i1'), identity('i1'));
       const twin = { ...identity('i2', bob), subjectDigest: 'digest of i1' };
-      await assert.rejects(store.createIdentity(twin), AlreadyTaken);
-      assert.deepEqual(await store.listIdentities(ann), [identity('i1')]);
-      assert.equal(await store.deleteIdentity(bob, 'i1'), false);
-      assert.equal(await store.deleteIdentity(ann, 'i1'), true);
-      assert.deepEqual(await store.listIdentities(ann), []);
-      await store.createIdentity(twin);
+      await assert.rejects(store.identities.create(twin), AlreadyTaken);
+      assert.deepEqual(await store.identities.list(ann), [identity('i1')]);
+      assert.equal(await store.identities.delete(bob, 'i1'), false);
+      assert.equal(await store.identities.delete(ann, 'i1'), true);
+      assert.deepEqual(await store.identities.list(ann), []);
+      await store.identities.create(twin);
     });
 
     test('keeps nothing for an owner who is gone, even if another process deleted them', async () => {
-      await store.createSession(session('s1'));
-      await store.createOneTimeLink(link());
-      await store.createPasskey(passkey('p1'));
-      await store.createIdentity(identity('i1'));
-      await other.deleteOwner(ann);
-      assert.equal(await store.findSession('digest of s1', now), null);
-      assert.equal(await store.takeOneTimeLink('digest of link', now), null);
-      assert.equal(await store.findPasskey('digest of p1'), null);
-      assert.equal(await store.findIdentity('digest of i1'), null);
-      await assert.rejects(store.createSession(session('s2')), EncryptionKeyMissing);
-      await assert.rejects(store.createOneTimeLink(link()), EncryptionKeyMissing);
-      await assert.rejects(store.createPasskey(passkey('p2')), EncryptionKeyMissing);
-      await assert.rejects(store.createIdentity(identity('i2')), EncryptionKeyMissing);
+      await store.sessions.create(session('s1'));
+      await store.oneTimeLinks.create(link());
+      await store.passkeys.create(passkey('p1'));
+      await store.identities.create(identity('i1'));
+      await other.owners.delete(ann);
+      assert.equal(await store.sessions.find('digest of s1', now), null);
+      assert.equal(await store.oneTimeLinks.consume('digest of link', now), null);
+      assert.equal(await store.passkeys.find('digest of p1'), null);
+      assert.equal(await store.identities.find('digest of i1'), null);
+      await assert.rejects(store.sessions.create(session('s2')), EncryptionKeyMissing);
+      await assert.rejects(store.oneTimeLinks.create(link()), EncryptionKeyMissing);
+      await assert.rejects(store.passkeys.create(passkey('p2')), EncryptionKeyMissing);
+      await assert.rejects(store.identities.create(identity('i2')), EncryptionKeyMissing);
     });
 
     test('purges sessions and links that have expired, and keeps the others', async () => {
-      await store.createSession(session('old'));
-      await store.createSession({ ...session('new'), expiresAt: now + 9000 });
-      await store.createOneTimeLink(link());
-      await store.createOneTimeLink({ ...link(), tokenDigest: 'digest of another', expiresAt: now + 9000 });
-      await store.purge(0, now + 5000);
-      assert.equal(await store.findSession('digest of old', now), null);
-      assert.equal(await store.findOneTimeLink('digest of link', now), null);
-      assert.equal((await store.listSessions(ann, now)).length, 1);
-      assert.notEqual(await store.findOneTimeLink('digest of another', now), null);
+      await store.sessions.create(session('old'));
+      await store.sessions.create({ ...session('new'), expiresAt: now + 9000 });
+      await store.oneTimeLinks.create(link());
+      await store.oneTimeLinks.create({ ...link(), tokenDigest: 'digest of another', expiresAt: now + 9000 });
+      await store.maintenance.purge(0, now + 5000);
+      assert.equal(await store.sessions.find('digest of old', now), null);
+      assert.equal(await store.oneTimeLinks.find('digest of link', now), null);
+      assert.equal((await store.sessions.list(ann, now)).length, 1);
+      assert.notEqual(await store.oneTimeLinks.find('digest of another', now), null);
     });
 
     test('finds nothing wrong with itself', async () => {
-      await store.createSession(session('s1'));
-      await store.createOneTimeLink(link());
-      await store.createPasskey(passkey('p1'));
-      await store.createIdentity(identity('i1'));
-      assert.deepEqual(await store.verify(), []);
+      await store.sessions.create(session('s1'));
+      await store.oneTimeLinks.create(link());
+      await store.passkeys.create(passkey('p1'));
+      await store.identities.create(identity('i1'));
+      assert.deepEqual(await store.maintenance.verify(), []);
     });
   });
 }

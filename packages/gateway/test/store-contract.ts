@@ -105,182 +105,182 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
 
     test('gives back an owner as it was created, also to another process and after a restart', async () => {
       const ann = owner('own_ann');
-      await store.createOwner(ann);
-      assert.deepEqual(await store.findOwner('own_ann'), ann);
-      assert.deepEqual(await (await openAnother()).findOwner('own_ann'), ann);
+      await store.owners.create(ann);
+      assert.deepEqual(await store.owners.find('own_ann'), ann);
+      assert.deepEqual(await (await openAnother()).owners.find('own_ann'), ann);
       await reopen();
-      assert.deepEqual(await store.listOwners(), [ann]);
-      assert.equal(await store.findOwner('own_nobody'), null);
+      assert.deepEqual(await store.owners.list(), [ann]);
+      assert.equal(await store.owners.find('own_nobody'), null);
     });
 
     test('creates a first owner once, however many try at the same moment', async () => {
       const stores = [store, await openAnother(), await openAnother()];
-      const created = await Promise.all(stores.map((each, index) => each.createFirstOwner(owner(`own_${index}`))));
+      const created = await Promise.all(stores.map((each, index) => each.owners.createFirst(owner(`own_${index}`))));
       assert.equal(created.filter(Boolean).length, 1);
-      const [first, ...others] = await store.listOwners();
+      const [first, ...others] = await store.owners.list();
       assert.deepEqual(others, []);
-      await store.save(notification(first?.id as string, 'x'));
+      await store.notifications.save(notification(first?.id as string, 'x'));
     });
 
     test('says whether there are owners', async () => {
-      assert.equal(await store.hasOwners(), false);
-      await store.createOwner(owner('own_ann'));
-      assert.equal(await (await openAnother()).hasOwners(), true);
-      await store.deleteOwner('own_ann');
-      assert.equal(await store.hasOwners(), false);
+      assert.equal(await store.owners.hasAny(), false);
+      await store.owners.create(owner('own_ann'));
+      assert.equal(await (await openAnother()).owners.hasAny(), true);
+      await store.owners.delete('own_ann');
+      assert.equal(await store.owners.hasAny(), false);
     });
 
     test('keeps a secret for every process until it is deleted', async () => {
       const another = await openAnother();
-      assert.equal(await store.findSecret('of_a_test'), null);
-      const made = await store.obtainSecret('of_a_test', () => 'first');
-      assert.equal(await another.obtainSecret('of_a_test', () => 'second'), made);
-      assert.equal(await another.findSecret('of_a_test'), 'first');
-      await another.forgetSecret('of_a_test');
-      assert.equal(await store.findSecret('of_a_test'), null);
+      assert.equal(await store.secrets.find('of_a_test'), null);
+      const made = await store.secrets.obtain('of_a_test', () => 'first');
+      assert.equal(await another.secrets.obtain('of_a_test', () => 'second'), made);
+      assert.equal(await another.secrets.find('of_a_test'), 'first');
+      await another.secrets.delete('of_a_test');
+      assert.equal(await store.secrets.find('of_a_test'), null);
     });
 
     test('stores nothing for an owner that another process has deleted', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.save(notification('own_ann', 'before'));
-      await (await openAnother()).deleteOwner('own_ann');
-      await assert.rejects(store.save(notification('own_ann', 'after')), EncryptionKeyMissing);
-      assert.deepEqual((await store.listNotifications('own_ann', { limit: 10 })).notifications, []);
+      await store.owners.create(owner('own_ann'));
+      await store.notifications.save(notification('own_ann', 'before'));
+      await (await openAnother()).owners.delete('own_ann');
+      await assert.rejects(store.notifications.save(notification('own_ann', 'after')), EncryptionKeyMissing);
+      assert.deepEqual((await store.notifications.list('own_ann', { limit: 10 })).notifications, []);
     });
 
     test('lists owners in the order of their creation', async () => {
       for (const id of ['own_c', 'own_a', 'own_b']) {
-        await store.createOwner(owner(id));
+        await store.owners.create(owner(id));
         time += 1;
       }
       assert.deepEqual(
-        (await store.listOwners()).map(({ id }) => id),
+        (await store.owners.list()).map(({ id }) => id),
         ['own_c', 'own_a', 'own_b'],
       );
     });
 
     test('changes an owner, and says when there is none', async () => {
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       const changed = { ...owner('own_ann'), name: 'Ann', email: null, emailAlerts: false };
-      assert.equal(await store.updateOwner(changed), true);
-      assert.deepEqual(await store.findOwner('own_ann'), changed);
-      await assert.rejects(store.updateOwner(owner('own_nobody')), EncryptionKeyMissing);
+      assert.equal(await store.owners.update(changed), true);
+      assert.deepEqual(await store.owners.find('own_ann'), changed);
+      await assert.rejects(store.owners.update(owner('own_nobody')), EncryptionKeyMissing);
     });
 
     test('loses no change of an owner when several come at once', async () => {
-      await store.createOwner({ ...owner('own_ann'), name: '' });
-      const add = (letter: string) => store.changeOwner('own_ann', (ann) => ({ ...ann, name: ann.name + letter }));
+      await store.owners.create({ ...owner('own_ann'), name: '' });
+      const add = (letter: string) => store.owners.change('own_ann', (ann) => ({ ...ann, name: ann.name + letter }));
       await Promise.all([...'abcdefgh'].map(add));
-      const { name = '' } = (await store.findOwner('own_ann')) ?? {};
+      const { name = '' } = (await store.owners.find('own_ann')) ?? {};
       assert.equal([...name].sort().join(''), 'abcdefgh');
-      assert.equal(await store.changeOwner('own_nobody', (nobody) => nobody), null);
+      assert.equal(await store.owners.change('own_nobody', (nobody) => nobody), null);
     });
 
     test('deletes an owner with everything that is theirs, and nothing of others', async () => {
       for (const id of ['own_ann', 'own_bob']) {
-        await store.createOwner(owner(id));
-        await store.createKey(key(`key_${id}`, id));
-        await store.createDevice(device(`dev_${id}`, id), 'digest');
-        await store.save(notification(id, 'x'));
-        await store.claimSignature(id, 'signature', time + 1);
+        await store.owners.create(owner(id));
+        await store.keys.create(key(`key_${id}`, id));
+        await store.devices.create(device(`dev_${id}`, id), 'digest');
+        await store.notifications.save(notification(id, 'x'));
+        await store.signatures.claim(id, 'signature', time + 1);
       }
-      assert.equal(await store.deleteOwner('own_ann'), true);
-      assert.equal(await store.deleteOwner('own_ann'), false);
-      assert.equal(await store.findOwner('own_ann'), null);
-      assert.deepEqual(await store.listKeys('own_ann'), []);
-      assert.deepEqual(await store.listDevices('own_ann'), []);
-      assert.equal(await store.findKey('digest-of-key_own_ann'), null);
-      assert.deepEqual((await store.listNotifications('own_ann', { limit: 10 })).notifications, []);
-      await assert.rejects(store.save(notification('own_ann', 'late')), EncryptionKeyMissing);
-      assert.equal((await store.listKeys('own_bob')).length, 1);
-      assert.equal((await store.listDevices('own_bob')).length, 1);
-      assert.equal((await store.listNotifications('own_bob', { limit: 10 })).notifications.length, 1);
+      assert.equal(await store.owners.delete('own_ann'), true);
+      assert.equal(await store.owners.delete('own_ann'), false);
+      assert.equal(await store.owners.find('own_ann'), null);
+      assert.deepEqual(await store.keys.list('own_ann'), []);
+      assert.deepEqual(await store.devices.list('own_ann'), []);
+      assert.equal(await store.keys.find('digest-of-key_own_ann'), null);
+      assert.deepEqual((await store.notifications.list('own_ann', { limit: 10 })).notifications, []);
+      await assert.rejects(store.notifications.save(notification('own_ann', 'late')), EncryptionKeyMissing);
+      assert.equal((await store.keys.list('own_bob')).length, 1);
+      assert.equal((await store.devices.list('own_bob')).length, 1);
+      assert.equal((await store.notifications.list('own_bob', { limit: 10 })).notifications.length, 1);
     });
 
     test('gives back a key as it was created, by owner and by digest', async () => {
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       const made = key('key_1', 'own_ann');
-      await store.createKey(made);
-      assert.deepEqual(await store.findKey('digest-of-key_1'), made);
-      assert.deepEqual(await store.listKeys('own_ann'), [made]);
-      assert.equal(await store.findKey('digest-of-key_2'), null);
+      await store.keys.create(made);
+      assert.deepEqual(await store.keys.find('digest-of-key_1'), made);
+      assert.deepEqual(await store.keys.list('own_ann'), [made]);
+      assert.equal(await store.keys.find('digest-of-key_2'), null);
     });
 
     test('refuses a second key with the same value, and keeps the first', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createOwner(owner('own_bob'));
-      await store.createKey(key('key_1', 'own_ann'));
+      await store.owners.create(owner('own_ann'));
+      await store.owners.create(owner('own_bob'));
+      await store.keys.create(key('key_1', 'own_ann'));
       const twin = { ...key('key_2', 'own_bob'), digest: 'digest-of-key_1' };
-      await assert.rejects(store.createKey(twin), KeyExists);
-      assert.equal((await store.findKey('digest-of-key_1'))?.ownerId, 'own_ann');
+      await assert.rejects(store.keys.create(twin), KeyExists);
+      assert.equal((await store.keys.find('digest-of-key_1'))?.ownerId, 'own_ann');
     });
 
     test('revokes a key once, and keeps the first time', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createKey(key('key_1', 'own_ann'));
-      assert.equal((await store.revokeKey('key_1', 111))?.revokedAt, 111);
-      assert.equal((await store.revokeKey('key_1', 222))?.revokedAt, 111);
-      assert.equal((await store.findKey('digest-of-key_1'))?.revokedAt, 111);
-      assert.equal(await store.revokeKey('key_none', 1), null);
+      await store.owners.create(owner('own_ann'));
+      await store.keys.create(key('key_1', 'own_ann'));
+      assert.equal((await store.keys.revoke('key_1', 111))?.revokedAt, 111);
+      assert.equal((await store.keys.revoke('key_1', 222))?.revokedAt, 111);
+      assert.equal((await store.keys.find('digest-of-key_1'))?.revokedAt, 111);
+      assert.equal(await store.keys.revoke('key_none', 1), null);
     });
 
     test('deletes a key, and only that of its owner', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createOwner(owner('own_bob'));
-      await store.createKey(key('key_1', 'own_ann'));
-      await store.deleteKey('own_bob', 'key_1');
-      assert.equal((await store.listKeys('own_ann')).length, 1);
-      await store.deleteKey('own_ann', 'key_1');
-      assert.deepEqual([await store.findKey('digest-of-key_1'), await store.listKeys('own_ann')], [null, []]);
+      await store.owners.create(owner('own_ann'));
+      await store.owners.create(owner('own_bob'));
+      await store.keys.create(key('key_1', 'own_ann'));
+      await store.keys.delete('own_bob', 'key_1');
+      assert.equal((await store.keys.list('own_ann')).length, 1);
+      await store.keys.delete('own_ann', 'key_1');
+      assert.deepEqual([await store.keys.find('digest-of-key_1'), await store.keys.list('own_ann')], [null, []]);
     });
 
     test('changes and deletes devices, and says when there is none', async () => {
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       const phone = device('dev_1', 'own_ann');
-      await store.createDevice(phone, 'digest');
-      assert.deepEqual(await store.listDevices('own_ann'), [phone]);
-      assert.deepEqual(await store.changeDevice('dev_1', { paused: true }), { ...phone, paused: true });
-      assert.deepEqual(await store.changeDevice('dev_1', { state: 'inactive' }), {
+      await store.devices.create(phone, 'digest');
+      assert.deepEqual(await store.devices.list('own_ann'), [phone]);
+      assert.deepEqual(await store.devices.change('dev_1', { paused: true }), { ...phone, paused: true });
+      assert.deepEqual(await store.devices.change('dev_1', { state: 'inactive' }), {
         ...phone,
         paused: true,
         state: 'inactive',
       });
-      assert.deepEqual(await store.changeDevice('dev_1', { paused: false, state: 'active' }), phone);
-      assert.equal(await store.changeDevice('dev_none', { paused: true }), null);
-      assert.deepEqual(await store.changeDevice('dev_1', { name: 'Tablet' }), { ...phone, name: 'Tablet' });
-      assert.deepEqual(await store.listDevices('own_ann'), [{ ...phone, name: 'Tablet' }]);
-      assert.equal(await store.deleteDevice('dev_1'), true);
-      assert.equal(await store.deleteDevice('dev_1'), false);
-      assert.deepEqual(await store.listDevices('own_ann'), []);
+      assert.deepEqual(await store.devices.change('dev_1', { paused: false, state: 'active' }), phone);
+      assert.equal(await store.devices.change('dev_none', { paused: true }), null);
+      assert.deepEqual(await store.devices.change('dev_1', { name: 'Tablet' }), { ...phone, name: 'Tablet' });
+      assert.deepEqual(await store.devices.list('own_ann'), [{ ...phone, name: 'Tablet' }]);
+      assert.equal(await store.devices.delete('dev_1'), true);
+      assert.equal(await store.devices.delete('dev_1'), false);
+      assert.deepEqual(await store.devices.list('own_ann'), []);
     });
 
     test('changes what a device signs in with, and says when there is none', async () => {
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       const phone = device('dev_1', 'own_ann');
-      await store.createDevice(phone, 'digest');
-      assert.equal(await store.changeDeviceSecret('dev_1', 'another digest'), true);
-      assert.deepEqual(await store.findDevice('dev_1'), { device: phone, secretDigest: 'another digest' });
-      assert.equal(await store.changeDeviceSecret('dev_none', 'digest'), false);
+      await store.devices.create(phone, 'digest');
+      assert.equal(await store.devices.changeSecret('dev_1', 'another digest'), true);
+      assert.deepEqual(await store.devices.find('dev_1'), { device: phone, secretDigest: 'another digest' });
+      assert.equal(await store.devices.changeSecret('dev_none', 'digest'), false);
     });
 
     test('remembers when devices were last seen, never an earlier time, and without a word to caches', async () => {
-      await store.createOwner(owner('own_ann'));
-      for (const id of ['dev_1', 'dev_2']) await store.createDevice(device(id, 'own_ann'), 'digest');
-      const { generation } = await store.readChanges();
-      await store.touchDevices(['dev_2', 'dev_none', 'dev_2'], time);
-      await store.touchDevices(['dev_2', 'dev_1'], time - 5);
-      await store.touchDevices([], time);
+      await store.owners.create(owner('own_ann'));
+      for (const id of ['dev_1', 'dev_2']) await store.devices.create(device(id, 'own_ann'), 'digest');
+      const { generation } = await store.changes.read();
+      await store.devices.touch(['dev_2', 'dev_none', 'dev_2'], time);
+      await store.devices.touch(['dev_2', 'dev_1'], time - 5);
+      await store.devices.touch([], time);
       assert.deepEqual(
-        (await store.listDevices('own_ann')).map(({ seenAt }) => seenAt),
+        (await store.devices.list('own_ann')).map(({ seenAt }) => seenAt),
         [time - 5, time],
       );
-      assert.equal((await store.readChanges()).generation, generation);
+      assert.equal((await store.changes.read()).generation, generation);
     });
 
     test('says who can be reached and how', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createDevice(device('dev_1', 'own_ann'), 'digest');
-      assert.deepEqual(await store.recipientsOf('own_ann'), {
+      await store.owners.create(owner('own_ann'));
+      await store.devices.create(device('dev_1', 'own_ann'), 'digest');
+      assert.deepEqual(await store.owners.recipientsOf('own_ann'), {
         email: 'own_ann@example.com',
         emailAlerts: true,
         quietHours: owner('own_ann').quietHours,
@@ -291,68 +291,68 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
 
     test('counts the generation up with every change that a cache must notice, in every process', async () => {
       const other = await openAnother();
-      let last = (await other.readChanges()).generation;
+      let last = (await other.changes.read()).generation;
       const grows = async (change: () => Promise<unknown>): Promise<void> => {
         await change();
-        const { generation } = await other.readChanges();
+        const { generation } = await other.changes.read();
         assert.ok(generation > last, change.toString());
         last = generation;
       };
-      await grows(() => store.createOwner(owner('own_ann')));
-      await grows(() => store.createKey(key('key_1', 'own_ann')));
-      await grows(() => store.revokeKey('key_1', 1));
-      await grows(() => store.createDevice(device('dev_1', 'own_ann'), 'digest'));
-      await grows(() => store.changeDevice('dev_1', { paused: true }));
-      await grows(() => store.changeDeviceSecret('dev_1', 'another digest'));
-      await grows(() => store.deleteDevice('dev_1'));
-      await grows(() => store.updateOwner(owner('own_ann')));
-      await store.save(notification('own_ann', 'x'));
+      await grows(() => store.owners.create(owner('own_ann')));
+      await grows(() => store.keys.create(key('key_1', 'own_ann')));
+      await grows(() => store.keys.revoke('key_1', 1));
+      await grows(() => store.devices.create(device('dev_1', 'own_ann'), 'digest'));
+      await grows(() => store.devices.change('dev_1', { paused: true }));
+      await grows(() => store.devices.changeSecret('dev_1', 'another digest'));
+      await grows(() => store.devices.delete('dev_1'));
+      await grows(() => store.owners.update(owner('own_ann')));
+      await store.notifications.save(notification('own_ann', 'x'));
       await store.check();
-      assert.equal((await other.readChanges()).generation, last);
-      await grows(() => store.deleteOwner('own_ann'));
+      assert.equal((await other.changes.read()).generation, last);
+      await grows(() => store.owners.delete('own_ann'));
     });
 
     test('knows whether irregular keys were imported', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createKey(key('key_1', 'own_ann'));
-      assert.equal((await store.readChanges()).hasIrregularKeys, false);
-      await store.createKey({ ...key('key_2', 'own_ann'), irregular: true });
-      assert.equal((await store.readChanges()).hasIrregularKeys, true);
+      await store.owners.create(owner('own_ann'));
+      await store.keys.create(key('key_1', 'own_ann'));
+      assert.equal((await store.changes.read()).hasIrregularKeys, false);
+      await store.keys.create({ ...key('key_2', 'own_ann'), irregular: true });
+      assert.equal((await store.changes.read()).hasIrregularKeys, true);
     });
 
     test('gives back notifications as they were saved, newest first, page by page', async () => {
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       const saved: Notification[] = [];
       for (let count = 0; count < 7; count += 1) {
         saved.unshift(notification('own_ann', `Number ${count}`));
-        await store.save(saved[0] as Notification);
+        await store.notifications.save(saved[0] as Notification);
       }
-      const first = await store.listNotifications('own_ann', { limit: 3 });
+      const first = await store.notifications.list('own_ann', { limit: 3 });
       assert.deepEqual(first.notifications, saved.slice(0, 3));
-      const second = await store.listNotifications('own_ann', { limit: 3, before: first.next as string });
+      const second = await store.notifications.list('own_ann', { limit: 3, before: first.next as string });
       assert.deepEqual(second.notifications, saved.slice(3, 6));
-      const third = await store.listNotifications('own_ann', { limit: 3, before: second.next as string });
+      const third = await store.notifications.list('own_ann', { limit: 3, before: second.next as string });
       assert.deepEqual(third.notifications, saved.slice(6));
       assert.equal(third.next, undefined);
       assert.deepEqual([...first.damaged, ...second.damaged, ...third.damaged], []);
     });
 
     test('shows an owner nothing of another', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createOwner(owner('own_bob'));
-      await store.save(notification('own_ann', 'for Ann'));
-      assert.deepEqual((await store.listNotifications('own_bob', { limit: 10 })).notifications, []);
+      await store.owners.create(owner('own_ann'));
+      await store.owners.create(owner('own_bob'));
+      await store.notifications.save(notification('own_ann', 'for Ann'));
+      assert.deepEqual((await store.notifications.list('own_bob', { limit: 10 })).notifications, []);
     });
 
     test('saves many at once, from two processes, each exactly once', async () => {
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       const other = await openAnother();
       const all = Array.from({ length: 1500 }, (_, index) => notification('own_ann', `${index}`));
-      await Promise.all(all.map((each, index) => (index % 2 === 0 ? store : other).save(each)));
+      await Promise.all(all.map((each, index) => (index % 2 === 0 ? store : other).notifications.save(each)));
       const ids: string[] = [];
       let before: string | undefined;
       do {
-        const page = await store.listNotifications('own_ann', { limit: 400, ...(before !== undefined && { before }) });
+        const page = await store.notifications.list('own_ann', { limit: 400, ...(before !== undefined && { before }) });
         ids.push(...page.notifications.map(({ id }) => id));
         before = page.next;
       } while (before !== undefined);
@@ -366,52 +366,52 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
     });
 
     test('says that the key is missing for an owner without one', async () => {
-      await assert.rejects(store.save(notification('own_nobody', 'x')), EncryptionKeyMissing);
+      await assert.rejects(store.notifications.save(notification('own_nobody', 'x')), EncryptionKeyMissing);
     });
 
     test('takes a signature once per owner, also across processes and a restart', async () => {
-      await store.createOwner(owner('own_ann'));
-      assert.equal(await store.claimSignature('own_ann', 's1', time + 1000), true);
-      assert.equal(await store.claimSignature('own_ann', 's1', time + 1000), false);
-      assert.equal(await (await openAnother()).claimSignature('own_ann', 's1', time + 1000), false);
-      assert.equal(await store.claimSignature('own_ann', 's2', time + 1000), true);
-      assert.equal(await store.claimSignature('own_bob', 's1', time + 1000), true);
+      await store.owners.create(owner('own_ann'));
+      assert.equal(await store.signatures.claim('own_ann', 's1', time + 1000), true);
+      assert.equal(await store.signatures.claim('own_ann', 's1', time + 1000), false);
+      assert.equal(await (await openAnother()).signatures.claim('own_ann', 's1', time + 1000), false);
+      assert.equal(await store.signatures.claim('own_ann', 's2', time + 1000), true);
+      assert.equal(await store.signatures.claim('own_bob', 's1', time + 1000), true);
       await reopen();
-      assert.equal(await store.claimSignature('own_ann', 's1', time + 1000), false);
+      assert.equal(await store.signatures.claim('own_ann', 's1', time + 1000), false);
     });
 
     test('purges what is older than the retention, of every owner, and expired signatures', async () => {
       const start = time;
       for (const id of ['own_ann', 'own_bob']) {
-        await store.createOwner(owner(id));
+        await store.owners.create(owner(id));
         time = start;
         newId = createUuidV7Source(() => time, randomUUID);
-        for (let count = 0; count < 1100; count += 1) void store.save(notification(id, 'old'));
+        for (let count = 0; count < 1100; count += 1) void store.notifications.save(notification(id, 'old'));
         time = start + 10 * dayMs;
-        await store.save(notification(id, 'new'));
+        await store.notifications.save(notification(id, 'new'));
       }
-      await store.claimSignature('own_ann', 'old', start);
-      await store.claimSignature('own_ann', 'new', start + 10 * dayMs);
-      assert.equal(await store.purge(start + 5 * dayMs, start + 5 * dayMs), 2200);
-      assert.equal(await store.purge(start + 5 * dayMs, start + 5 * dayMs), 0);
+      await store.signatures.claim('own_ann', 'old', start);
+      await store.signatures.claim('own_ann', 'new', start + 10 * dayMs);
+      assert.equal(await store.maintenance.purge(start + 5 * dayMs, start + 5 * dayMs), 2200);
+      assert.equal(await store.maintenance.purge(start + 5 * dayMs, start + 5 * dayMs), 0);
       for (const id of ['own_ann', 'own_bob']) {
-        const { notifications } = await store.listNotifications(id, { limit: 10 });
+        const { notifications } = await store.notifications.list(id, { limit: 10 });
         assert.deepEqual(
           notifications.map(({ title }) => title),
           ['new'],
         );
       }
-      assert.equal(await store.claimSignature('own_ann', 'old', time), true);
-      assert.equal(await store.claimSignature('own_ann', 'new', time), false);
+      assert.equal(await store.signatures.claim('own_ann', 'old', time), true);
+      assert.equal(await store.signatures.claim('own_ann', 'new', time), false);
     });
 
     test('finds nothing wrong with itself', async () => {
-      await store.createOwner(owner('own_ann'));
-      await store.createKey(key('key_1', 'own_ann'));
-      await store.createDevice(device('dev_1', 'own_ann'), 'digest');
-      for (let count = 0; count < 5; count += 1) await store.save(notification('own_ann', 'x'));
+      await store.owners.create(owner('own_ann'));
+      await store.keys.create(key('key_1', 'own_ann'));
+      await store.devices.create(device('dev_1', 'own_ann'), 'digest');
+      for (let count = 0; count < 5; count += 1) await store.notifications.save(notification('own_ann', 'x'));
       await store.check();
-      assert.deepEqual(await store.verify(), []);
+      assert.deepEqual(await store.maintenance.verify(), []);
     });
 
     const mqttSession = (ownerId: string, clientId = 'client'): MqttSession => ({
@@ -424,31 +424,31 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
 
     async function keepMqttSession(ownerId: string, clientId?: string): Promise<MqttSession> {
       const session = mqttSession(ownerId, clientId);
-      if ((await store.findOwner(ownerId)) === null) {
-        await store.createOwner(owner(ownerId));
-        await store.createDevice(device(session.deviceId, ownerId), 'digest');
+      if ((await store.owners.find(ownerId)) === null) {
+        await store.owners.create(owner(ownerId));
+        await store.devices.create(device(session.deviceId, ownerId), 'digest');
       }
-      await store.saveMqttSession(session);
+      await store.mqttSessions.save(session);
       return session;
     }
 
     const queueOf = ({ ownerId, deviceId, clientId }: MqttSession): MqttQueueName => ({ ownerId, deviceId, clientId });
 
     const waitingIds = async (session: MqttQueueName): Promise<string[]> =>
-      (await store.listMqttWaiting(session, { limit: 100 })).map(({ notificationId }) => notificationId);
+      (await store.mqttQueues.list(session, { limit: 100 })).map(({ notificationId }) => notificationId);
 
     const enqueue = (queue: MqttQueueName, ...ids: string[]): Promise<readonly boolean[]> =>
-      store.enqueueMqtt(ids.map((notificationId) => ({ queue, notificationId, qos: 1 })));
+      store.mqttQueues.enqueue(ids.map((notificationId) => ({ queue, notificationId, qos: 1 })));
 
     test('keeps MQTT sessions with their latest subscriptions, also after a restart', async () => {
       const session = await keepMqttSession('own_ann');
       const other = await keepMqttSession('own_ann', 'other');
       const changed = { ...session, subscriptions: [], seenAt: time + 5 };
-      await store.saveMqttSession(changed);
-      await store.touchMqttSessions([other], time + 7);
-      await store.touchMqttSessions([mqttSession('own_nobody')], time);
+      await store.mqttSessions.save(changed);
+      await store.mqttSessions.touch([other], time + 7);
+      await store.mqttSessions.touch([mqttSession('own_nobody')], time);
       await reopen();
-      const sessions = await store.listMqttSessions();
+      const sessions = await store.mqttSessions.list();
       assert.deepEqual(
         sessions.sort((a, b) => a.clientId.localeCompare(b.clientId)),
         [changed, { ...other, seenAt: time + 7 }],
@@ -463,10 +463,10 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await enqueue(other, 'n9');
       assert.deepEqual(await waitingIds(session), ['n1', 'n2', 'n3']);
       assert.deepEqual(await waitingIds(other), ['n9']);
-      assert.deepEqual(await store.listMqttWaiting(session, { limit: 1 }), [
+      assert.deepEqual(await store.mqttQueues.list(session, { limit: 1 }), [
         { notificationId: 'n1', qos: 1, messageId: null, state: 'publish' },
       ]);
-      await store.removeMqttWaiting(session, ['n1', 'n3', 'n9']);
+      await store.mqttQueues.remove(session, ['n1', 'n3', 'n9']);
       assert.deepEqual(await waitingIds(session), ['n2']);
       assert.deepEqual(await waitingIds(other), ['n9']);
     });
@@ -474,23 +474,25 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
     test('lets nothing wait for an MQTT session that is not there', async () => {
       const session = await keepMqttSession('own_ann');
       await enqueue(session, 'n1');
-      assert.equal(await store.deleteMqttSession(session), 1);
+      assert.equal(await store.mqttSessions.delete(session), 1);
       await enqueue(session, 'n2');
       assert.deepEqual(await waitingIds(session), []);
       assert.deepEqual(await waitingIds({ ...session, clientId: '' }), ['n1'], 'it waits for the device');
-      assert.deepEqual(await store.listMqttSessions(), []);
+      assert.deepEqual(await store.mqttSessions.list(), []);
     });
 
     test('remembers how far the handshake for an MQTT message is, also after a restart', async () => {
       const session = await keepMqttSession('own_ann');
-      await store.enqueueMqtt(['n1', 'n2', 'n3'].map((notificationId) => ({ queue: session, notificationId, qos: 2 })));
-      await store.updateMqttWaiting(session, [
+      await store.mqttQueues.enqueue(
+        ['n1', 'n2', 'n3'].map((notificationId) => ({ queue: session, notificationId, qos: 2 })),
+      );
+      await store.mqttQueues.update(session, [
         { notificationId: 'n2', messageId: 7, state: 'publish' },
         { notificationId: 'n1', messageId: 8, state: 'publish' },
       ]);
-      await store.updateMqttWaiting(session, [{ notificationId: 'n1', messageId: 8, state: 'pubrel' }]);
+      await store.mqttQueues.update(session, [{ notificationId: 'n1', messageId: 8, state: 'pubrel' }]);
       await reopen();
-      assert.deepEqual(await store.listMqttInFlight(session), [
+      assert.deepEqual(await store.mqttQueues.listInFlight(session), [
         { notificationId: 'n1', qos: 2, messageId: 8, state: 'pubrel' },
         { notificationId: 'n2', qos: 2, messageId: 7, state: 'publish' },
       ]);
@@ -502,12 +504,12 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       const ofDevice = { ...queueOf(session), clientId: '' };
       await enqueue(session, 'n1', 'n2', 'n3');
       await enqueue(ofDevice, 'n4');
-      const page = await store.listMqttWaiting(session, { limit: 2, after: 'n1' });
+      const page = await store.mqttQueues.list(session, { limit: 2, after: 'n1' });
       assert.deepEqual(
         page.map(({ notificationId }) => notificationId),
         ['n2', 'n3'],
       );
-      const lengths = (await store.countMqttWaiting()).map(({ clientId, length }) => [clientId, length]);
+      const lengths = (await store.mqttQueues.lengths()).map(({ clientId, length }) => [clientId, length]);
       assert.deepEqual(lengths.sort(), [
         ['', 1],
         [session.clientId, 3],
@@ -526,9 +528,10 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       const { ownerId, deviceId } = session;
       await enqueue(session, 'n1', 'n2');
       await enqueue({ ownerId, deviceId, clientId: '' }, 'n3');
-      await store.confirmMqttWaiting(session, [{ notificationId: 'n1', deliveredAt: time, qos: 1 }]);
+      await store.mqttQueues.confirm(session, [{ notificationId: 'n1', deliveredAt: time, qos: 1 }]);
       assert.deepEqual(await waitingIds(session), ['n2']);
-      const progress = async (id: string) => (await store.findMqttProgress(ownerId, id, [deviceId])).get(deviceId);
+      const progress = async (id: string) =>
+        (await store.mqttQueues.findProgress(ownerId, id, [deviceId])).get(deviceId);
       assert.deepEqual(await progress('n1'), { state: 'delivered', deliveredAt: time, qos: 1 });
       assert.deepEqual([await progress('n2'), await progress('n3')], [{ state: 'queued' }, { state: 'queued' }]);
       assert.equal(await progress('n4'), undefined);
@@ -539,8 +542,8 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       const other = await keepMqttSession('own_ann', 'other');
       await enqueue(session, 'n1', 'n2', 'n3');
       await enqueue(other, 'n1', 'n2');
-      await store.confirmMqttWaiting(other, [{ notificationId: 'n1', deliveredAt: time, qos: 1 }]);
-      assert.deepEqual(await store.moveMqttWaiting(session, other), { copied: 1, removed: 3 });
+      await store.mqttQueues.confirm(other, [{ notificationId: 'n1', deliveredAt: time, qos: 1 }]);
+      assert.deepEqual(await store.mqttQueues.move(session, other), { copied: 1, removed: 3 });
       assert.deepEqual([await waitingIds(session), await waitingIds(other)], [[], ['n2', 'n3']]);
     });
 
@@ -549,20 +552,20 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       const { ownerId, deviceId } = session;
       await enqueue(session, 'n1', 'n2');
       const failure = { error: 'The queue is full', at: time };
-      await store.deadLetterMqttWaiting(session, [{ notificationId: 'n1', qos: 1 }], failure);
+      await store.mqttQueues.deadLetter(session, [{ notificationId: 'n1', qos: 1 }], failure);
       assert.deepEqual(await waitingIds(session), ['n2']);
-      const [dead] = await store.listDeliveries({ ownerId, state: 'dead', limit: 10 });
+      const [dead] = await store.deliveries.list({ ownerId, state: 'dead', limit: 10 });
       assert.deepEqual(
         [dead?.notificationId, dead?.channel, dead?.target, dead?.error],
         ['n1', 'mqtt', deviceId, failure.error],
       );
-      assert.equal(await store.retryDeliveries(dead === undefined ? [] : [dead], time), 1);
+      assert.equal(await store.deliveries.retry(dead === undefined ? [] : [dead], time), 1);
     });
 
     test('deletes what waits for notifications that were deleted', async () => {
       const session = await keepMqttSession('own_ann');
       await enqueue(session, 'n1', 'n2');
-      assert.equal(await store.purgeMqttWaiting(), 2);
+      assert.equal(await store.mqttQueues.purge(), 2);
       assert.deepEqual(await waitingIds(session), []);
     });
 
@@ -572,10 +575,10 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       time += dayMs;
       const kept = await keepMqttSession('own_ann', 'kept');
       for (const session of [old, gone, kept]) await enqueue(session, 'n1');
-      await store.deleteDevice(gone.deviceId);
-      assert.equal(await store.purgeMqttSessions(time), 1);
-      assert.equal(await store.purgeMqttSessions(time), 0);
-      assert.deepEqual(await store.listMqttSessions(), [kept]);
+      await store.devices.delete(gone.deviceId);
+      assert.equal(await store.mqttSessions.purge(time), 1);
+      assert.equal(await store.mqttSessions.purge(time), 0);
+      assert.deepEqual(await store.mqttSessions.list(), [kept]);
       assert.deepEqual([await waitingIds(old), await waitingIds(gone), await waitingIds(kept)], [[], [], ['n1']]);
       const ofDevice = { ...old, clientId: '' };
       assert.deepEqual(await waitingIds(ofDevice), ['n1'], 'what waited for the session waits for its device');
@@ -584,15 +587,15 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
     test('deletes MQTT sessions with their owner', async () => {
       const session = await keepMqttSession('own_ann');
       await enqueue(session, 'n1');
-      await store.deleteOwner('own_ann');
-      assert.deepEqual(await store.listMqttSessions(), []);
+      await store.owners.delete('own_ann');
+      assert.deepEqual(await store.mqttSessions.list(), []);
       assert.deepEqual(await waitingIds(session), []);
     });
 
     test('counts the requests of keys together with every other process, each in a window of its own', async () => {
       const other = await openAnother();
       const count = (from: Store, count: number, keyId = 'key_1', windowMs = 60_000) =>
-        from.countRequests([{ ownerId: 'own_ann', keyId, windowMs, count }]).then(([standing]) => standing);
+        from.limits.count([{ ownerId: 'own_ann', keyId, windowMs, count }]).then(([standing]) => standing);
       const used = async (...args: Parameters<typeof count>) => (await count(...args))?.used;
       const first = await count(store, 2);
       assert.equal(first?.used, 2);
@@ -606,7 +609,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
         windowMs: 60_000,
         count: 1,
       }));
-      const standings = await Promise.all([store.countRequests(many), other.countRequests(many.toReversed())]);
+      const standings = await Promise.all([store.limits.count(many), other.limits.count(many.toReversed())]);
       const sums = standings.flat().map((standing) => standing.used);
       assert.deepEqual(
         sums.toSorted((a, b) => a - b),
@@ -617,41 +620,41 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
     });
 
     test('says what an owner has stored towards the daily quota', async () => {
-      assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 0, bytes: 0 });
+      assert.deepEqual(await store.limits.readQuotaUse('own_ann'), { rows: 0, bytes: 0 });
       const windowMs = 60_000;
-      await store.countRequests([
+      await store.limits.count([
         { ownerId: 'own_ann', keyId: 'quota_rows', windowMs, count: 3 },
         { ownerId: 'own_ann', keyId: 'quota_bytes', windowMs, count: 5_000_000_000 },
         { ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 7 },
       ]);
-      assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 3, bytes: 5_000_000_000 });
-      assert.deepEqual(await store.readQuotaUse('own_bob'), { rows: 0, bytes: 0 });
+      assert.deepEqual(await store.limits.readQuotaUse('own_ann'), { rows: 3, bytes: 5_000_000_000 });
+      assert.deepEqual(await store.limits.readQuotaUse('own_bob'), { rows: 0, bytes: 0 });
     });
 
     test('keeps what was counted by a clock that ran ahead, for one window from now', async () => {
       const count = async (windowMs: number) => {
-        const [standing] = await store.countRequests([{ ownerId: 'own_ann', keyId: 'quota_rows', windowMs, count: 1 }]);
+        const [standing] = await store.limits.count([{ ownerId: 'own_ann', keyId: 'quota_rows', windowMs, count: 1 }]);
         return standing;
       };
       await count(60_000);
       await fixture.runSql(`update request_counts set resets_at = resets_at + ${7 * dayMs}`);
-      assert.deepEqual(await store.readQuotaUse('own_ann'), { rows: 1, bytes: 0 });
+      assert.deepEqual(await store.limits.readQuotaUse('own_ann'), { rows: 1, bytes: 0 });
       assert.deepEqual(await count(60_000), { used: 2, msLeft: 60_000 });
     });
 
     test('counts from nothing once a window is over, and forgets the counts of an owner with the owner', async () => {
       const count = async (windowMs: number) => {
-        const [standing] = await store.countRequests([{ ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 1 }]);
+        const [standing] = await store.limits.count([{ ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 1 }]);
         return standing?.used;
       };
       // The clock is that of the database.
       assert.equal(await count(50), 1);
       await delay(60);
       assert.equal(await count(50), 1);
-      await store.createOwner(owner('own_ann'));
+      await store.owners.create(owner('own_ann'));
       assert.equal(await count(60_000), 1);
       assert.equal(await count(60_000), 2);
-      await store.deleteOwner('own_ann');
+      await store.owners.delete('own_ann');
       assert.equal(await count(60_000), 1);
     });
   });

@@ -189,8 +189,8 @@ async function timeToRead(gateway: GatewayProcess): Promise<number> {
 
 async function assertStored(dataDir: string, acknowledged: Map<string, string>): Promise<void> {
   await withStore(dataDir, async (store) => {
-    assert.deepEqual(await store.verify(), []);
-    const [owner] = await store.listOwners();
+    assert.deepEqual(await store.maintenance.verify(), []);
+    const [owner] = await store.owners.list();
     const { notifications } = await readAll(store, owner?.id ?? '');
     const stored = new Map(notifications.map(({ id, title }) => [id, title]));
     for (const [id, title] of acknowledged) assert.equal(stored.get(id), title);

@@ -31,7 +31,7 @@ suite('The console refuses unprintable characters in', () => {
   let client: ConsoleClient;
   before(async () => {
     local = await startLocalConsole();
-    await local.store.changeOwner(local.owner.id, (owner) => ({ ...owner, role: 'operator' }));
+    await local.store.owners.change(local.owner.id, (owner) => ({ ...owner, role: 'operator' }));
     client = await local.signIn();
   });
   after(() => local.stop());
@@ -84,7 +84,7 @@ suite('The command line', () => {
 
   test('shows what an earlier version let in without obeying it, row by row', async () => {
     const store = await openStore({ dataDir: installation.dataDir, masterKey: null }, 'existing');
-    const [ann] = await store.listOwners();
+    const [ann] = await store.owners.list();
     assert.ok(ann);
     const makers = systemMakers;
     const names = Object.values(hostile);
@@ -96,12 +96,12 @@ suite('The command line', () => {
       const key = { type: 'internal_service', allowedDomains: [], requireSignature: false, rateLimit: null } as const;
       await createKey(store, makers, { ownerId: ann.id, label: name, expiresAt: null, value: null, ...key });
       const target = { provider: 'fcm', token: name, createdAt: 1, disabledAt: null } as const;
-      await store.createPushTarget({ id: `psh_${owner.id}`, ownerId: ann.id, label: name, ...target });
+      await store.pushTargets.create({ id: `psh_${owner.id}`, ownerId: ann.id, label: name, ...target });
       const content = { title: name, body: name, source: name, category: 'info', severity: null } as const;
       const id = `01930000-0000-7000-8000-${owner.createdAt.toString(16).slice(-4).padStart(12, '0')}`;
-      await store.save({ id, ownerId: owner.id, createdAt: 1, ...content, data: { [name]: name } });
+      await store.notifications.save({ id, ownerId: owner.id, createdAt: 1, ...content, data: { [name]: name } });
     }
-    const device = (await store.listDevices(ann.id)).at(-1)?.id as string;
+    const device = (await store.devices.list(ann.id)).at(-1)?.id as string;
     await store.close();
 
     /** Commands, with the number of lines that they print; null: any. */

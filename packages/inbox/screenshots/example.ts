@@ -89,7 +89,7 @@ export async function fillHistory(dataDir: string, ownerId: string): Promise<voi
       const createdAt = Date.now() - minutesAgo * 60_000;
       const id = createUuidV7Source(() => createdAt, randomUUID)();
       const rest = { body: '', category: 'info' as const, severity: null, data: {} as JsonObject };
-      await store.save({ ...rest, ...content, id, ownerId, createdAt });
+      await store.notifications.save({ ...rest, ...content, id, ownerId, createdAt });
     }
   } finally {
     await store.close();

@@ -159,10 +159,10 @@ suite('The detail page of a notification', () => {
     await delivery.filter({ hasText: /waiting, next attempt (at|shortly)/ }).waitFor();
     // Mark it dead directly instead of waiting for a day.
     await withStore(site.installation.dataDir, async (store) => {
-      const [waiting] = await store.listDeliveries({ ownerId, limit: 1 });
+      const [waiting] = await store.deliveries.list({ ownerId, limit: 1 });
       assert.ok(waiting);
       const endedAt = Date.now();
-      await store.updateDeliveries([{ ...waiting, state: 'dead', attempts: 9, nextAt: null, endedAt }]);
+      await store.deliveries.update([{ ...waiting, state: 'dead', attempts: 9, nextAt: null, endedAt }]);
     });
     await page.reload();
     await delivery.filter({ hasText: /failed permanently after 9 retries: ./ }).waitFor();

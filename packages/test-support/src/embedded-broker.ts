@@ -81,7 +81,7 @@ export class BrokerFixture {
   }
 
   async addOwner(id = `own_${randomUUID().slice(0, 8)}`): Promise<string> {
-    await this.store.createOwner(plainOwner(id, this.clock.now));
+    await this.store.owners.create(plainOwner(id, this.clock.now));
     return id;
   }
 
@@ -89,7 +89,7 @@ export class BrokerFixture {
     const owner = ownerId ?? (await this.addOwner());
     const id = `dev_${randomUUID().slice(0, 8)}`;
     const secret = `secret-of-${id}`;
-    await this.store.createDevice(
+    await this.store.devices.create(
       { id, ownerId: owner, name: 'Phone', state: 'active', paused: false, createdAt: this.clock.now, seenAt: null },
       digestOf(secret),
     );
@@ -98,7 +98,7 @@ export class BrokerFixture {
   }
 
   async changePassword(deviceId: string, password: string): Promise<void> {
-    await this.store.changeDeviceSecret(deviceId, digestOf(password));
+    await this.store.devices.changeSecret(deviceId, digestOf(password));
   }
 
   /** Stores a notification and publishes it to one device; gives back its id. */
@@ -121,7 +121,7 @@ export class BrokerFixture {
       severity: null,
       data: {},
     };
-    await this.store.save(notification);
+    await this.store.notifications.save(notification);
     return { id: notification.id, outcome: await this.publish(device, notification, qos) };
   }
 

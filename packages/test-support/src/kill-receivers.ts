@@ -87,7 +87,7 @@ export class KillReceivers {
     await this.#client?.endAsync(true);
     await gateway.stop();
     const reported = await withStore((store) =>
-      store.listDeliveries({ ownerId: this.#firstRun.owner, limit: 100_000 }),
+      store.deliveries.list({ ownerId: this.#firstRun.owner, limit: 100_000 }),
     );
     const isReported = (channel: string) => (id: string) =>
       reported.some((each) => each.notificationId === id && each.channel === channel && each.state !== 'sent');

@@ -97,7 +97,7 @@ function contentFor(title: string): { body: string; data: { filler: string } } {
 }
 
 async function compare(t: TestContext, store: Store, ownerId: string, kills: number, ledger: Ledger): Promise<void> {
-  assert.deepEqual(await store.verify(), [], 'the database is sound');
+  assert.deepEqual(await store.maintenance.verify(), [], 'the database is sound');
   const { notifications, damaged } = await readAll(store, ownerId);
   assert.deepEqual(damaged, []);
   const titleOfStored = new Map(notifications.map(({ id, title }) => [id, title]));

@@ -90,7 +90,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     }),
     acceptFor: (recipients) =>
       createAccept({
-        store: wrapped,
+        notifications: wrapped.notifications,
         directory: { recipientsOf: async () => recipients },
         channels: { push: nothing, email: nothing, mqtt: nothing },
         followUp,

@@ -121,7 +121,7 @@ function appParts(
   const limits = createLimits(options.rateLimit === undefined ? null : (parseRate(options.rateLimit) ?? null));
   return {
     accept: createAccept({
-      store,
+      notifications: store.notifications,
       directory,
       channels: { ...noChannels, ...options.channels },
       followUp,
@@ -131,7 +131,7 @@ function appParts(
       onStoreFailure: () => undefined,
     }),
     idempotency: createIdempotency({ store, now }),
-    authenticator: { directory, store, limits, now },
+    authenticator: { directory, signatures: store.signatures, limits, now },
     addressPolicy: { allowed: [] },
     trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),
     maxBodyBytes: options.maxBodyBytes ?? 262_144,

@@ -19,11 +19,11 @@ export async function addSignInRows(store: Store, ownerId: string, notificationI
   const [id, expiresAt] = [`row of ${ownerId}`, createdAt + 60_000];
   const times = { createdAt, seenAt: createdAt, expiresAt };
   const tokenDigest = `${ownerId} token`;
-  await store.createSession({ id, ownerId, tokenDigest, method: 'link', userAgent, address, ...times });
+  await store.sessions.create({ id, ownerId, tokenDigest, method: 'link', userAgent, address, ...times });
   const link = { purpose: 'confirm_email', method: 'mail', email, createdAt, expiresAt } as const;
-  await store.createOneTimeLink({ tokenDigest, ownerId, ...link });
+  await store.oneTimeLinks.create({ tokenDigest, ownerId, ...link });
   const credential = { credentialDigest: `${ownerId} credential`, credentialId, publicKey, transports: ['usb'], name };
-  await store.createPasskey({ id, ownerId, ...credential, userVerified: true, counter: 0, createdAt, usedAt: null });
-  await store.createIdentity({ id, ownerId, subjectDigest: `${ownerId} subject`, issuer, subject, createdAt });
-  await store.markRead(ownerId, [notificationId], true);
+  await store.passkeys.create({ id, ownerId, ...credential, userVerified: true, counter: 0, createdAt, usedAt: null });
+  await store.identities.create({ id, ownerId, subjectDigest: `${ownerId} subject`, issuer, subject, createdAt });
+  await store.inbox.markRead(ownerId, [notificationId], true);
 }

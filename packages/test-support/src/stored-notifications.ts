@@ -21,7 +21,7 @@ export async function readAll(
   const damaged: string[] = [];
   let before: string | undefined;
   do {
-    const page = await store.listNotifications(ownerId, { limit: 1000, ...(before !== undefined && { before }) });
+    const page = await store.notifications.list(ownerId, { limit: 1000, ...(before !== undefined && { before }) });
     notifications.push(...page.notifications);
     damaged.push(...page.damaged);
     before = page.next;

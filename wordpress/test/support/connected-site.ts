@@ -60,7 +60,7 @@ export class ConnectedSite {
   /** What the gateway keeps, oldest first. */
   received(): Promise<Notification[]> {
     return withStore(this.installation.dataDir, async (store) => {
-      const [owner] = await store.listOwners();
+      const [owner] = await store.owners.list();
       return (await readAll(store, owner?.id ?? '')).notifications.reverse();
     });
   }

@@ -22,7 +22,7 @@ export interface ChannelSettings {
 }
 
 export interface ChannelParts {
-  store: Pick<Store, 'obtainSecret' | 'disablePushTarget' | 'isLegacy'>;
+  store: Pick<Store, 'secrets' | 'pushTargets' | 'isLegacy'>;
   egress: Egresses;
   /** The broker that devices are reached through: the operator's, or the embedded one. */
   publisher: MqttPublisher;
@@ -126,7 +126,7 @@ async function createPush(
   { store, egress, now }: ChannelParts,
 ): Promise<ManagedChannel<PushTarget>> {
   return createPushChannel(settings.push, {
-    vapid: parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys)),
+    vapid: parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys)),
     dial: async (url, request, signal) => {
       const { status, headers } = await egress.push.post(url, request, signal);
       return {
@@ -134,7 +134,7 @@ async function createPush(
         headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
       };
     },
-    disable: (id) => store.disablePushTarget(id, now()),
+    disable: (id) => store.pushTargets.disable(id, now()),
     now,
     retentionDays: settings.retentionDays,
     webPushHosts: settings.push.webPushHosts,

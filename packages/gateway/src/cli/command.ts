@@ -85,7 +85,7 @@ export async function withStore<T>(
 }
 
 export async function resolveOwner(store: Store, id: string | undefined, option = '--owner '): Promise<Owner> {
-  if (id !== undefined) return (await store.findOwner(id)) ?? notFound('owner', id);
+  if (id !== undefined) return (await store.owners.find(id)) ?? notFound('owner', id);
   const { owners, refused } = await listReadableOwners(store);
   const [only, ...others] = owners;
   // One of several owners is never chosen only because the others cannot be read.
@@ -105,7 +105,7 @@ export async function resolveOwner(store: Store, id: string | undefined, option 
 /** The owners whose rows are in force and decrypt, and the ids of the others. */
 export async function listReadableOwners(store: Store): Promise<{ owners: Owner[]; refused: string[] }> {
   const refused: string[] = [];
-  const owners = await store.listOwners((id) => refused.push(id));
+  const owners = await store.owners.list((id) => refused.push(id));
   return { owners, refused };
 }
 

@@ -72,14 +72,14 @@ export const deliveryCommands: CommandGroup = {
       done: (count) => `${count} will be tried within a second or two, if a server runs.`,
       noneOfAll: 'Nothing was given up; what waits is tried by itself.',
       noneOfId: 'It was sent meanwhile.',
-      apply: (store, deliveries) => store.retryDeliveries(deliveries, Date.now()),
+      apply: (store, deliveries) => store.deliveries.retry(deliveries, Date.now()),
     }),
     drop: change({
       summary: 'Forget a delivery; or all that were given up',
       done: (count) => `${count} dropped. The notifications themselves stay in the inbox.`,
       noneOfAll: 'Nothing was given up.',
       noneOfId: 'It is gone already.',
-      apply: (store, deliveries) => store.dropDeliveries(deliveries),
+      apply: (store, deliveries) => store.deliveries.drop(deliveries),
     }),
   },
 };
@@ -121,7 +121,7 @@ async function ownersMeant(store: Store, id: string | undefined): Promise<{ owne
 async function collect(store: Store, owners: Owner[], { states, limit, ...filter }: Filter): Promise<Delivery[]> {
   let found: Delivery[] = [];
   for (const { id: ownerId } of owners) {
-    for (const state of states) found.push(...(await store.listDeliveries({ ownerId, state, limit, ...filter })));
+    for (const state of states) found.push(...(await store.deliveries.list({ ownerId, state, limit, ...filter })));
     found = found.sort(byAge).slice(0, limit);
   }
   return found;
@@ -136,9 +136,9 @@ async function withQueues(
 ): Promise<Listed[]> {
   const entries = new Map(found.map((each) => [idOf(each), each]));
   for (const { id: ownerId } of owners) {
-    const dispatch = (await store.findDispatch(ownerId, notificationId))?.dispatch;
+    const dispatch = (await store.dispatches.find(ownerId, notificationId))?.dispatch;
     if (dispatch === undefined || !states.includes('sent')) continue;
-    for (const [target, progress] of await store.findMqttProgress(ownerId, notificationId, dispatch.mqtt)) {
+    for (const [target, progress] of await store.mqttQueues.findProgress(ownerId, notificationId, dispatch.mqtt)) {
       const known = entries.get(idOf({ notificationId, channel: 'mqtt', target }));
       const endedAt = progress.state === 'delivered' ? progress.deliveredAt : null;
       // What the device acknowledged is delivered, whatever a process that died has not written down.
@@ -170,7 +170,7 @@ async function applyToDead(
 ): Promise<number> {
   let count = 0;
   for (;;) {
-    const dead = await store.listDeliveries({ ownerId, state: 'dead', limit: maxLimit });
+    const dead = await store.deliveries.list({ ownerId, state: 'dead', limit: maxLimit });
     const changed = dead.length === 0 ? 0 : await apply(store, dead);
     count += changed;
     if (changed === 0 || dead.length < maxLimit) return count;
@@ -180,7 +180,7 @@ async function applyToDead(
 async function find(store: Store, owners: Owner[], id: string): Promise<Delivery> {
   const [notificationId = ''] = id.split('.');
   for (const { id: ownerId } of owners) {
-    const ofNotification = await store.listDeliveries({ ownerId, notificationId, limit: maxLimit });
+    const ofNotification = await store.deliveries.list({ ownerId, notificationId, limit: maxLimit });
     const found = ofNotification.find((delivery) => idOf(delivery) === id);
     if (found !== undefined) return found;
   }

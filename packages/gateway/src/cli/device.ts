@@ -50,7 +50,7 @@ export const deviceCommands: CommandGroup = {
       options: { owner: ownerOption },
       run: (args, environment) =>
         withStore(environment, async (store) => {
-          const devices = await store.listDevices((await resolveOwner(store, args.text('owner'))).id);
+          const devices = await store.devices.list((await resolveOwner(store, args.text('owner'))).id);
           return { json: devices.map(deviceJson), text: describe(devices) };
         }),
     },
@@ -64,7 +64,7 @@ export const deviceCommands: CommandGroup = {
       positional: 'ID',
       run: ({ positional }, environment) =>
         withStore(environment, async (store) => {
-          if (!(await store.deleteDevice(positional))) notFound('device', positional);
+          if (!(await store.devices.delete(positional))) notFound('device', positional);
           return { json: { id: positional, deleted: true }, text: `Deleted device ${positional}.` };
         }),
     },
@@ -77,7 +77,7 @@ function changing(summary: string, change: Partial<Pick<Device, 'state' | 'pause
     positional: 'ID',
     run: ({ positional }, environment) =>
       withStore(environment, async (store) => {
-        const device = (await store.changeDevice(positional, change)) ?? notFound('device', positional);
+        const device = (await store.devices.change(positional, change)) ?? notFound('device', positional);
         return { json: deviceJson(device), text: describe([device]) };
       }),
   };

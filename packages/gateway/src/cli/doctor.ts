@@ -139,8 +139,8 @@ async function examineStore(config: Config, deep: boolean, trustRows: boolean): 
     const store = await openStore({ ...config, onNewerSchema }, 'existing');
     try {
       await store.check();
-      const trusted = trustRows ? await store.trustRows() : null;
-      const damage = deep ? await store.verify() : await store.findRolledBackRows();
+      const trusted = trustRows ? await store.maintenance.trustRows() : null;
+      const damage = deep ? await store.maintenance.verify() : await store.maintenance.findRolledBackRows();
       if (damage.length > 0) return damage.map((message) => ({ check, state: 'failed', message }));
       const { owners: readable, refused } = await listReadableOwners(store);
       if (refused.length > 0) return [{ check, state: 'failed', message: refusedOwners(refused) }];
@@ -161,7 +161,7 @@ async function examineStore(config: Config, deep: boolean, trustRows: boolean): 
 }
 
 async function examineClock(store: Store): Promise<Finding[]> {
-  const { record, databaseNow } = await store.readClock();
+  const { record, databaseNow } = await store.clock.read();
   const problem = clockProblem(record, Date.now(), databaseNow);
   return problem === null ? [] : [{ check: 'clock', state: 'warning', message: problem }];
 }
@@ -215,7 +215,7 @@ async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
     { check: 'console', message: hostWarning(config.publicAddresses, isLegacy) },
   ];
   for (const owner of (await listReadableOwners(store)).owners.filter(({ role }) => role === 'operator')) {
-    if (!needsVerifiedPasskey(owner, await store.listPasskeys(owner.id))) continue;
+    if (!needsVerifiedPasskey(owner, await store.passkeys.list(owner.id))) continue;
     const message = `no passkey of the operator ${printable(owner.name)} (${owner.id}) is known to ask for a PIN, a fingerprint or a face: add one that does in Settings`;
     warnings.push({ check: 'console', message });
   }

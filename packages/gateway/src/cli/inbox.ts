@@ -27,7 +27,7 @@ export const inboxCommands: CommandGroup = {
         }
         const page = await withStore(environment, async (store) => {
           const { id } = await resolveOwner(store, args.text('owner'));
-          return store.listInbox(id, { limit, ...(before !== undefined && { before }) });
+          return store.inbox.list(id, { limit, ...(before !== undefined && { before }) });
         });
         const whenEmpty = before === undefined ? 'Nothing here yet.' : 'Nothing older.';
         return {

@@ -81,7 +81,7 @@ export const keyCommands: CommandGroup = {
           const { refused } = await listReadableOwners(store);
           const isRefused = given !== undefined && refused.includes(given);
           const id = isRefused ? given : (await resolveOwner(store, given)).id;
-          const keys = await store.listKeys(id, (keyId) => damaged.push(keyId));
+          const keys = await store.keys.list(id, (keyId) => damaged.push(keyId));
           const warnings = damaged.map(
             (keyId) => `Key ${keyId} is damaged and not accepted: see 'tocsin doctor --deep'.`,
           );
@@ -94,7 +94,7 @@ export const keyCommands: CommandGroup = {
       positional: 'KEYID',
       run: ({ positional }, environment) =>
         withStore(environment, async (store) => {
-          const key = (await store.revokeKey(positional, makers.now())) ?? notFound('key', positional);
+          const key = (await store.keys.revoke(positional, makers.now())) ?? notFound('key', positional);
           return { json: toJson(key), text: `Revoked key ${key.id}.` };
         }),
     },

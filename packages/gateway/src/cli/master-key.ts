@@ -8,7 +8,7 @@ export const masterKeyCommands: CommandGroup = {
       summary: 'Show which master keys are in use, and how much each seals',
       run: (_args, environment) =>
         withStore(environment, async (store) => {
-          const status = await store.masterKeyStatus();
+          const status = await store.masterKeys.status();
           return { json: { ...status, rotating: isRotating(status) }, text: describeStatus(status) };
         }),
     },
@@ -32,12 +32,12 @@ export const masterKeyCommands: CommandGroup = {
           if (discardOldKey && oldKeyFile !== undefined) {
             throw new UsageError('Give --old-key-to or --discard-old-key, not both.');
           }
-          const report = await store.rotateMasterKey({
+          const report = await store.masterKeys.rotate({
             onProgress: createProgressPrinter(),
             ...(oldKeyFile !== undefined && { oldKeyFile }),
             discardOldKey,
           });
-          const { source } = await store.masterKeyStatus();
+          const { source } = await store.masterKeys.status();
           return { json: report, text: describeReport(report, source, discardOldKey), warnings: warningsOf(report) };
         }),
     },

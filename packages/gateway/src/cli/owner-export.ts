@@ -36,7 +36,7 @@ export const exportCommand: Command = {
   },
   run: (args, environment) =>
     withStore(environment, async (store) => {
-      const owner = (await store.findOwner(args.positional)) ?? notFound('owner', args.positional);
+      const owner = (await store.owners.find(args.positional)) ?? notFound('owner', args.positional);
       const counts: Counts = { notifications: 0, damaged: 0 };
       const document = Readable.from(writeDocument(store, owner, counts));
       const file = args.text('output');
@@ -56,16 +56,16 @@ async function* writeDocument(store: Store, owner: Owner, counts: Counts): Async
     format: 'tocsin-owner-1',
     exportedAt: isoTime(Date.now()),
     owner: ownerJson(owner),
-    keys: (await store.listKeys(owner.id, noteDamaged)).map(keyJson),
-    devices: (await store.listDevices(owner.id, noteDamaged)).map(deviceJson),
-    pushTargets: (await store.listPushTargets(owner.id, noteDamaged)).map(targetJson),
+    keys: (await store.keys.list(owner.id, noteDamaged)).map(keyJson),
+    devices: (await store.devices.list(owner.id, noteDamaged)).map(deviceJson),
+    pushTargets: (await store.pushTargets.list(owner.id, noteDamaged)).map(targetJson),
   };
   yield `${printableJson(JSON.stringify(head, null, 2)).slice(0, -2)},\n  "notifications": [`;
   // Most owners have none, and need not be asked for each notification.
-  const hasDeliveries = (await orIfDamaged(store.listDeliveries({ ownerId: owner.id, limit: 1 })))?.length !== 0;
+  const hasDeliveries = (await orIfDamaged(store.deliveries.list({ ownerId: owner.id, limit: 1 })))?.length !== 0;
   let after = '';
   for (;;) {
-    const page = await store.listNotifications(owner.id, { limit: pageSize, after });
+    const page = await store.notifications.list(owner.id, { limit: pageSize, after });
     const lines = await Promise.all(
       page.notifications.map(async (notification) => {
         const deliveries = hasDeliveries ? await deliveriesOf(store, notification) : [];
@@ -152,7 +152,7 @@ function notificationJson({ ownerId: _, createdAt, id, ...content }: Notificatio
 /** Those targets that the first attempt did not reach; null where that cannot be read. */
 async function deliveriesOf(store: Store, { ownerId, id }: Notification) {
   const filter = { ownerId, notificationId: id, limit: maxDeliveries };
-  return (await orIfDamaged(store.listDeliveries(filter)))?.map(deliveryJson) ?? null;
+  return (await orIfDamaged(store.deliveries.list(filter)))?.map(deliveryJson) ?? null;
 }
 
 async function orIfDamaged<T>(reading: Promise<T>): Promise<T | null> {

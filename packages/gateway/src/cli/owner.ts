@@ -69,8 +69,8 @@ export const ownerCommands: CommandGroup = {
       positional: 'ID',
       run: ({ positional }, environment) =>
         withStore(environment, async (store, config) => {
-          const owner = (await store.findOwner(positional)) ?? notFound('owner', positional);
-          const use = await store.readQuotaUse(owner.id);
+          const owner = (await store.owners.find(positional)) ?? notFound('owner', positional);
+          const use = await store.limits.readQuotaUse(owner.id);
           return {
             json: { ...toJson(owner), storedToday: { ...use, quota: config.quota } },
             text: `${describe([owner])}\n\n${describeUse(use, config.quota)}`,
@@ -107,7 +107,7 @@ export const ownerCommands: CommandGroup = {
             checkAlerts(after);
             return after;
           };
-          const owner = (await store.changeOwner(args.positional, change)) ?? notFound('owner', args.positional);
+          const owner = (await store.owners.change(args.positional, change)) ?? notFound('owner', args.positional);
           const isOffWithAddress = email !== undefined && owner.email !== null && !owner.emailAlerts;
           const hint = `\n\nEmail is off for this owner. Turn it on: 'tocsin owner set ${owner.id} --email-alerts on'.`;
           return { json: toJson(owner), text: `${describe([owner])}${isOffWithAddress ? hint : ''}` };
@@ -136,9 +136,9 @@ export const ownerCommands: CommandGroup = {
       positional: 'ID',
       run: ({ positional: id }, environment) =>
         withStore(environment, async (store) => {
-          if ((await store.findOwner(id)) === null) notFound('owner', id);
-          const identities = await store.listIdentities(id);
-          for (const identity of identities) await store.deleteIdentity(id, identity.id);
+          if ((await store.owners.find(id)) === null) notFound('owner', id);
+          const identities = await store.identities.list(id);
+          for (const identity of identities) await store.identities.delete(id, identity.id);
           return { json: { id, count: identities.length }, text: `Forgot ${identities.length} of owner ${id}.` };
         }),
     },
@@ -153,10 +153,10 @@ export const ownerCommands: CommandGroup = {
           const { positional: id } = args;
           // Not looked at without need: an owner whose row is damaged can be deleted, too.
           if (isAtTerminal() && !args.flag('yes')) {
-            const { name } = (await store.findOwner(id)) ?? notFound('owner', id);
+            const { name } = (await store.owners.find(id)) ?? notFound('owner', id);
             await confirmByName(`This deletes ${printable(name)} (${id}) and everything of theirs.`, printable(name));
           }
-          if (!(await store.deleteOwner(id))) notFound('owner', id);
+          if (!(await store.owners.delete(id))) notFound('owner', id);
           return { json: { id, deleted: true }, text: `Deleted owner ${id} and everything of theirs.` };
         }),
     },

@@ -67,7 +67,7 @@ export const pushCommands: CommandGroup = {
       options: { owner: ownerOption },
       run: (args, environment) =>
         withStore(environment, async (store) => {
-          const targets = await store.listPushTargets((await resolveOwner(store, args.text('owner'))).id);
+          const targets = await store.pushTargets.list((await resolveOwner(store, args.text('owner'))).id);
           return { json: targets.map(targetJson), text: describe(targets) };
         }),
     },
@@ -77,7 +77,7 @@ export const pushCommands: CommandGroup = {
       positional: 'ID',
       run: ({ positional }, environment) =>
         withStore(environment, async (store) => {
-          if (!(await store.deletePushTarget(positional))) {
+          if (!(await store.pushTargets.delete(positional))) {
             throw new Problem(`There is no push target ${positional}. See 'tocsin push list'.`);
           }
           return { json: { id: positional, removed: true }, text: `Removed push target ${positional}.` };
@@ -87,7 +87,7 @@ export const pushCommands: CommandGroup = {
       summary: 'Show the key with which a page subscribes to Web Push (applicationServerKey)',
       run: (_args, environment) =>
         withStore(environment, async (store) => {
-          const { publicKey } = parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys));
+          const { publicKey } = parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys));
           return { json: { publicKey }, text: publicKey };
         }),
     },
@@ -98,7 +98,7 @@ async function add(
   store: Store,
   wanted: Pick<StoredPushTarget, 'ownerId' | 'provider' | 'token' | 'label'>,
 ): Promise<StoredPushTarget> {
-  const known = await store.listPushTargets(wanted.ownerId);
+  const known = await store.pushTargets.list(wanted.ownerId);
   const same = known.find(({ provider, token }) => provider === wanted.provider && token === wanted.token);
   if (same !== undefined) {
     throw new Problem(
@@ -107,7 +107,7 @@ async function add(
   }
   const id = `psh_${randomBase62(16, makers.randomIndex)}`;
   const target: StoredPushTarget = { ...wanted, id, createdAt: makers.now(), disabledAt: null };
-  await store.createPushTarget(target);
+  await store.pushTargets.create(target);
   return target;
 }
 

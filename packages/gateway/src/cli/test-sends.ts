@@ -24,7 +24,7 @@ export const testEmailCommand: Command = {
   positional: 'ID',
   run: ({ positional }, environment) =>
     withStore(environment, async (store, config) => {
-      const owner = (await store.findOwner(positional)) ?? notFound('owner', positional);
+      const owner = (await store.owners.find(positional)) ?? notFound('owner', positional);
       const { email: address } = owner;
       if (address === null)
         throw new Problem(`${printable(owner.name)} has no address: 'tocsin owner set ${owner.id} --email ADDRESS'.`);
@@ -47,7 +47,7 @@ export const testPushCommand: Command = {
   positional: 'ID',
   run: ({ positional }, environment) =>
     withStore(environment, async (store, config) => {
-      const target = (await store.findPushTarget(positional)) ?? notFound('push', positional);
+      const target = (await store.pushTargets.find(positional)) ?? notFound('push', positional);
       return withChannels(config, store, async ({ managed: { push } }) => {
         const send = push.send(
           testNotification(target.ownerId),
@@ -65,7 +65,7 @@ export const testDeviceCommand: Command = {
   positional: 'ID',
   run: ({ positional }, environment) =>
     withStore(environment, async (store, config) => {
-      const { device } = (await store.findDevice(positional)) ?? notFound('device', positional);
+      const { device } = (await store.devices.find(positional)) ?? notFound('device', positional);
       const answer = await postTest(config, store, device.ownerId, device.id);
       const isPublished = answer.ok === true && answer.mqttPublishedCount === 1;
       if (!isPublished) {
@@ -168,6 +168,6 @@ async function postTest(config: Config, store: Store, ownerId: string, deviceId:
     if (error instanceof Problem) throw error;
     throw new Problem(`The server does not answer at ${url}: is it running, and is TOCSIN_PORT the same there?`);
   } finally {
-    await store.deleteKey(ownerId, key.id);
+    await store.keys.delete(ownerId, key.id);
   }
 }

@@ -57,7 +57,7 @@ export async function openRedelivery(foundation: Foundation, set: ChannelSet): P
   if (config.databaseUrl === null) {
     const parts = { ...followUp, store, now: Date.now, onFailed: log.redeliveryFailed };
     await takeUpLeftBehind(parts, 'all').catch(log.redeliveryFailed);
-    await store.endLeases(Date.now()).catch(log.redeliveryFailed);
+    await store.targetQueues.expireLeases(Date.now()).catch(log.redeliveryFailed);
   }
   const { email } = set.managed;
   if (email !== null) followUp.recovery.probeWith('email', async () => (await email.check()) === null);

@@ -69,7 +69,7 @@ export async function addConsoleApi(
   { channels, knowsLastSeen, listeners, stopping }: ConsoleSurroundings,
 ): Promise<void> {
   const { config, log, store } = foundation;
-  const vapid = parseVapidKeys(await store.obtainSecret('webpush_vapid', createVapidKeys));
+  const vapid = parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys));
   const newCookieKey = (): string => randomBytes(32).toString('base64url');
   const addresses = createAddresses({
     ...config.publicAddresses,
@@ -87,7 +87,7 @@ export async function addConsoleApi(
     clientAddress: ({ raw }: FastifyRequest) => clientAddress(raw, config.trustedProxies),
     mailer: channels.managed.email && createSignInMailer(channels.managed.email),
     oidc: config.oidc && createOidcProvider(config.oidc),
-    cookieKey: Buffer.from(await store.obtainSecret('console_cookies', newCookieKey), 'base64url'),
+    cookieKey: Buffer.from(await store.secrets.obtain('console_cookies', newCookieKey), 'base64url'),
     webPushProblem: (subscription) => tokenProblem('webpush', subscription, config.push.webPushHosts),
     topicPrefix: config.mqtt.topicPrefix,
     service: {
@@ -148,7 +148,7 @@ function acceptForSome(
   { channels }: ChannelSet,
 ): (recipients: Recipients) => Accept {
   const parts = {
-    store: observeSaves(storeHealth.watchSaves(store), deliveryObserver),
+    notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
     channels: observeChannels(channels, 'first', deliveryObserver),
     followUp,
     responseBudgetMs: config.responseBudgetMs,

@@ -22,7 +22,7 @@ export async function openApi(foundation: Foundation, channels: Channels): Promi
   opened.defer(watchDescriptors(log.descriptorsExhausted), 'descriptor watch');
   await followUp.queues.watch();
   // What waits is sent in the order of ids: new ones go behind it, also if the clock was set back before the start.
-  const after = await foundation.store.newestWaiting().catch(log.redeliveryFailed);
+  const after = await foundation.store.deliveries.newestWaiting().catch(log.redeliveryFailed);
   const newId = createUuidV7Source(Date.now, randomUUID, after ?? null);
   const api = opened.adopt(createApi(foundation, channels, newId), drain, 'requests');
   return listen(api, config.host, config.port, 'TOCSIN_PORT');
@@ -32,19 +32,19 @@ function createApi(foundation: Foundation, channels: Channels, newId: () => stri
   const { config, log, opened, store, storeHealth, followUp, observability } = foundation;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
-  store.onChange(directory.changed);
+  store.changes.listen(directory.changed);
   const newRequestId = createRequestIdSource();
   const isAlone = config.workers === 1 && config.databaseUrl === null;
-  const sharedLimits = isAlone ? null : { store, onChange: log.limitsShared };
+  const sharedLimits = isAlone ? null : { counts: store.limits, onChange: log.limitsShared };
   const quota = opened.adopt(
-    new OwnerQuota({ limits: config.quota, store, onFailed: log.quotaNotCounted }),
+    new OwnerQuota({ limits: config.quota, counts: store.limits, onFailed: log.quotaNotCounted }),
     (each) => each.close(),
     'quota',
   );
   const app = createApp({
     quota,
     accept: createAccept({
-      store: observeSaves(storeHealth.watchSaves(store), deliveryObserver),
+      notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
       directory,
       channels: observeChannels(channels, 'first', deliveryObserver),
       followUp,
@@ -54,7 +54,12 @@ function createApi(foundation: Foundation, channels: Channels, newId: () => stri
       onStoreFailure: log.storeFailed,
     }),
     idempotency: createIdempotency({ store, now: Date.now }),
-    authenticator: { directory, store, limits: createLimits(config.rateLimit, sharedLimits), now: Date.now },
+    authenticator: {
+      directory,
+      signatures: store.signatures,
+      limits: createLimits(config.rateLimit, sharedLimits),
+      now: Date.now,
+    },
     addressPolicy: { allowed: config.customBrokerAllow },
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.maxBodyBytes,

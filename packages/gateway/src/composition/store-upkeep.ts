@@ -16,7 +16,7 @@ export function reportWalDamage({ databaseUrl, dataDir }: Config, log: Pick<Log,
 }
 
 export interface StoreUpkeepParts {
-  store: Pick<Store, 'examine' | 'checkpoint'>;
+  store: Pick<Store, 'maintenance'>;
   onDamage: (problems: readonly string[]) => void;
   onFailed: (error: unknown) => void;
 }
@@ -27,10 +27,10 @@ export function startStoreUpkeep({ store, onDamage, onFailed }: StoreUpkeepParts
   const report = (error: unknown): void => {
     if (!stop.signal.aborted) onFailed(error);
   };
-  const checkpoint = (): void => void store.checkpoint().catch(report);
+  const checkpoint = (): void => void store.maintenance.checkpoint().catch(report);
   checkpoint();
   const timer = setInterval(checkpoint, checkpointMs);
-  store.examine(stop.signal).then((problems) => {
+  store.maintenance.examine(stop.signal).then((problems) => {
     if (problems.length > 0) onDamage(problems);
   }, report);
   return () => {

@@ -15,7 +15,7 @@ import { resolveTarget } from './dispatch.ts';
 import type { Recovery } from './recovery.ts';
 
 export interface TellParts {
-  store: Pick<Store, 'findNotification'>;
+  store: Pick<Store, 'notifications'>;
   channels: Channels;
   recovery: Pick<Recovery, 'note'>;
   onFailed: (error: unknown) => void;
@@ -44,7 +44,7 @@ export async function findReadable(
   id: string,
 ): Promise<Notification | null> {
   try {
-    return await store.findNotification(ownerId, id);
+    return await store.notifications.find(ownerId, id);
   } catch (error) {
     if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
     onFailed(error);

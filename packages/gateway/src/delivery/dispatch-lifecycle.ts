@@ -1,6 +1,6 @@
 // Everything that follows a delivery in one process, put together: for requests and for redelivery alike.
 
-import type { ChannelName, DeliveryStore } from '../usecases/ports/index.ts';
+import type { ChannelName, Store } from '../usecases/ports/index.ts';
 import { Settlements } from './dispatch-writer.ts';
 import { createJoinQueues, type JoinQueues } from './join-queues.ts';
 import { LateSends } from './late-sends.ts';
@@ -24,7 +24,7 @@ export interface FollowUp {
 }
 
 export function createFollowUp(parts: {
-  store: DeliveryStore;
+  store: Pick<Store, 'dispatches' | 'targetQueues' | 'deliveries'>;
   /** How much of one owner may wait to be tried again. */
   maxWaitingPerOwner: number;
   now: () => number;
@@ -33,13 +33,13 @@ export function createFollowUp(parts: {
   onChannelState?: OnChannelState;
 }): FollowUp {
   const { store, now, onFailed } = parts;
-  const settlements = new Settlements(store, onFailed);
-  const room = new WaitingRoom(store, parts.maxWaitingPerOwner, () => performance.now());
+  const settlements = new Settlements(store.dispatches, onFailed);
+  const room = new WaitingRoom(store.deliveries, parts.maxWaitingPerOwner, () => performance.now());
   const hasten = (channel: ChannelName): void => {
-    store.hastenLanes(channel, now()).catch(onFailed);
+    store.targetQueues.wake(channel, now()).catch(onFailed);
   };
   const recovery = new Recovery(hasten, undefined, undefined, parts.onChannelState);
-  const queues = new TargetQueues(store, now, onFailed);
+  const queues = new TargetQueues(store.targetQueues, now, onFailed);
   const { settle, park } = createSettle({ ...parts, settlements, room });
   const lateSends = new LateSends({ ...parts, settle, recovery });
   return {

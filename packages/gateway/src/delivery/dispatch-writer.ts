@@ -1,6 +1,6 @@
 // How dispatches ended, on the way to the store. What was told to everybody is written in the background, many at a time;
 // what failed is durable before the caller hears of it.
-import { type DeliveryStore, type DispatchToSettle, StoreUnavailable } from '../usecases/ports/index.ts';
+import { type DispatchRepository, type DispatchToSettle, StoreUnavailable } from '../usecases/ports/index.ts';
 
 const flushAfterMs = 20;
 const flushAt = 64;
@@ -11,7 +11,7 @@ const retryMs = 1000;
 const maxKept = 100_000;
 
 export class Settlements {
-  readonly #store: Pick<DeliveryStore, 'settleDispatches'>;
+  readonly #dispatches: Pick<DispatchRepository, 'settle'>;
   readonly #onFailed: (error: unknown) => void;
   #kept: DispatchToSettle[] = [];
   /** Dispatches that this process answers for: told at this moment, or not written down yet. */
@@ -19,8 +19,8 @@ export class Settlements {
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | null = null;
 
-  constructor(store: Pick<DeliveryStore, 'settleDispatches'>, onFailed: (error: unknown) => void) {
-    this.#store = store;
+  constructor(dispatches: Pick<DispatchRepository, 'settle'>, onFailed: (error: unknown) => void) {
+    this.#dispatches = dispatches;
     this.#onFailed = onFailed;
   }
 
@@ -47,7 +47,7 @@ export class Settlements {
   /** True once it is durable. A store that fails gets it later: as long as this process lives, nobody is told twice. */
   async now(settled: DispatchToSettle): Promise<boolean> {
     try {
-      await this.#store.settleDispatches([settled]);
+      await this.#dispatches.settle([settled]);
       this.forget(settled.notificationId);
       return true;
     } catch (error) {
@@ -86,7 +86,7 @@ export class Settlements {
     while (this.#kept.length > 0) {
       const batch = this.#kept.splice(0, maxBatch);
       try {
-        await this.#store.settleDispatches(batch);
+        await this.#dispatches.settle(batch);
         for (const { notificationId } of batch) this.forget(notificationId);
       } catch (error) {
         if (error instanceof StoreUnavailable) {

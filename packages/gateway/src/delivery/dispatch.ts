@@ -10,8 +10,8 @@ import type {
   Delivery,
   Dispatch,
   DispatchToSettle,
-  LaneName,
   Notification,
+  TargetQueueName,
 } from '../usecases/ports/index.ts';
 import type { Targets } from './deliver.ts';
 
@@ -33,7 +33,7 @@ export function targetName(channel: ChannelName, target: string): string {
 }
 
 /** The queues that a dispatch would join: one for each of its targets. */
-export function queuesOf(ownerId: string, dispatch: Dispatch): LaneName[] {
+export function queuesOf(ownerId: string, dispatch: Dispatch): TargetQueueName[] {
   return [
     ...dispatch.push.map((target) => ({ ownerId, channel: 'push' as const, target })),
     ...(dispatch.email ? [{ ownerId, channel: 'email' as const, target: '' }] : []),

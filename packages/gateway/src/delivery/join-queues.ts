@@ -1,11 +1,11 @@
 // Before the first attempt: a notification to a target with a queue is put behind what waits there.
 
 import {
-  type DeliveryStore,
   type Dispatch,
-  type LaneName,
   type Notification,
+  type Store,
   StoreUnavailable,
+  type TargetQueueName,
 } from '../usecases/ports/index.ts';
 import { joiningDelivery, queuesOf, targetName } from './dispatch.ts';
 import type { QueueAnswer, TargetQueues } from './queued-targets.ts';
@@ -13,7 +13,7 @@ import { ignoreUnavailable } from './record.ts';
 import type { WaitingRoom } from './retry-quota.ts';
 
 export interface JoinParts {
-  store: Pick<DeliveryStore, 'joinLane' | 'hasQueue' | 'isClosing'>;
+  store: Pick<Store, 'targetQueues'>;
   queues: TargetQueues;
   room: WaitingRoom;
   now: () => number;
@@ -39,22 +39,22 @@ export function createJoinQueues(parts: JoinParts): JoinQueues {
   async function join(
     notification: Notification,
     dispatch: Dispatch,
-    all: readonly LaneName[],
+    all: readonly TargetQueueName[],
   ): Promise<QueuedTargets> {
     await room.ask(notification.ownerId).catch(ignoreUnavailable);
     const [joined, turnedAway] = [new Set<string>(), new Set<string>()];
     const leaving: (() => void)[] = [];
-    const joinOne = async (name: LaneName): Promise<void> => {
+    const joinOne = async (name: TargetQueueName): Promise<void> => {
       const isStrict = name.channel === 'mqtt' && dispatch.isStrict;
       const mayJoin = !isStrict && room.roomFor(name.ownerId) > 0;
       if (mayJoin) room.take(name.ownerId, 1);
       const ask = async (insist: boolean): Promise<QueueAnswer> => {
-        if (!mayJoin) return (await store.hasQueue(name, now())) ? 'queued' : 'none';
+        if (!mayJoin) return (await store.targetQueues.hasWaiting(name, now())) ? 'queued' : 'none';
         const delivery = joiningDelivery(notification, { ...name, qos: dispatch.qos }, parts);
-        const result = await store.joinLane(delivery, now(), insist);
+        const result = await store.targetQueues.join(delivery, now(), insist);
         return result === 'joined' ? 'queued' : result;
       };
-      const { isQueued, leave } = await queues.ask(name, ask, () => store.isClosing(name));
+      const { isQueued, leave } = await queues.ask(name, ask, () => store.targetQueues.isClosing(name));
       if (mayJoin && !isQueued) room.take(name.ownerId, -1);
       if (isQueued) (mayJoin ? joined : turnedAway).add(targetName(name.channel, name.target));
       else leaving.push(leave);

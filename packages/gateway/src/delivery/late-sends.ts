@@ -4,9 +4,9 @@ import { isAccepted, type Outcome } from '../core/outcome.ts';
 import type { DeliveryResult } from '../core/response.ts';
 import {
   type Delivery,
-  type DeliveryStore,
   type Dispatch,
   type Notification,
+  type Store,
   StoreUnavailable,
 } from '../usecases/ports/index.ts';
 import { afterLateSend, queuesOf, type Standing } from './dispatch.ts';
@@ -17,7 +17,7 @@ import type { Recovery } from './recovery.ts';
 const writeAgainMs = 1000;
 
 export interface LateSendParts {
-  store: Pick<DeliveryStore, 'updateDeliveries' | 'releaseLane'>;
+  store: Pick<Store, 'deliveries' | 'targetQueues'>;
   settle: Settle;
   recovery: Pick<Recovery, 'note'>;
   now: () => number;
@@ -76,7 +76,7 @@ export class LateSends {
     for (const delivery of deliveries) {
       const isSent = isAccepted(outcomeFor(delivery, dispatch, result));
       // What joined meanwhile need not wait: the target is there.
-      await store.releaseLane({ ...delivery, leaseUntil }, isSent ? { at: now() } : {});
+      await store.targetQueues.release({ ...delivery, leaseUntil }, isSent ? { at: now() } : {});
     }
   }
 
@@ -84,7 +84,7 @@ export class LateSends {
   async #write(changed: readonly Delivery[], leaseUntil: number): Promise<void> {
     for (;;) {
       try {
-        return await this.#parts.store.updateDeliveries(changed);
+        return await this.#parts.store.deliveries.update(changed);
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || this.#parts.now() > leaseUntil) throw error;
         this.#parts.onFailed(error);

@@ -5,13 +5,13 @@ const pollMs = 100;
 
 /** Waits until a device has acknowledged a message, or for so long. null: the broker is not the embedded one. */
 export async function waitForReceipt(
-  store: Pick<Store, 'findMqttProgress'>,
+  store: Pick<Store, 'mqttQueues'>,
   { ownerId, notificationId, deviceId }: { ownerId: string; notificationId: string; deviceId: string },
   timeoutMs: number,
 ): Promise<MqttProgress | null> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const progress = (await store.findMqttProgress(ownerId, notificationId, [deviceId])).get(deviceId) ?? null;
+    const progress = (await store.mqttQueues.findProgress(ownerId, notificationId, [deviceId])).get(deviceId) ?? null;
     if (progress === null || progress.state === 'delivered' || performance.now() >= deadline) return progress;
     await delay(pollMs);
   }

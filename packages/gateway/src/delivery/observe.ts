@@ -7,7 +7,7 @@ import {
   type Channels,
   EncryptionKeyMissing,
   type Notification,
-  type NotificationStore,
+  type NotificationWriter,
   StoreUnavailable,
 } from '../usecases/ports/index.ts';
 
@@ -27,12 +27,12 @@ export interface DeliveryObserver {
   ): (outcomes: readonly Outcome[]) => void;
 }
 
-export function observeSaves(store: NotificationStore, observer: DeliveryObserver): NotificationStore {
+export function observeSaves(notifications: NotificationWriter, observer: DeliveryObserver): NotificationWriter {
   return {
     async save(notification, options) {
       const end = observer.saving(notification);
       try {
-        const result = await store.save(notification, options);
+        const result = await notifications.save(notification, options);
         end(result === 'duplicate' ? 'duplicate' : 'stored');
         return result;
       } catch (error) {

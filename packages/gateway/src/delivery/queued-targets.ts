@@ -1,7 +1,7 @@
 // Which targets have a queue, as far as this process knows: a notification to one of them joins the queue instead of
 // overtaking it. The store decides; what is remembered here only spares the others the question.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeliveryStore, LaneName } from '../usecases/ports/index.ts';
+import type { TargetQueueName, TargetQueueRepository } from '../usecases/ports/index.ts';
 
 const pollMs = 1000;
 /** A poll that takes long, because many targets wait, is made less often: at most this share of the time. */
@@ -24,11 +24,11 @@ interface Entry {
   version: number;
 }
 
-export type QueueStore = Pick<DeliveryStore, 'listQueues'>;
+export type QueueList = Pick<TargetQueueRepository, 'list'>;
 export type QueueAnswer = 'queued' | 'none' | 'closing';
 
 export class TargetQueues {
-  readonly #store: QueueStore;
+  readonly #stored: QueueList;
   readonly #now: () => number;
   readonly #onFailed: (error: unknown) => void;
   readonly #entries = new Map<string, Entry>();
@@ -36,8 +36,8 @@ export class TargetQueues {
   #isClosed = false;
   #version = 0;
 
-  constructor(store: QueueStore, now: () => number, onFailed: (error: unknown) => void) {
-    this.#store = store;
+  constructor(stored: QueueList, now: () => number, onFailed: (error: unknown) => void) {
+    this.#stored = stored;
     this.#now = now;
     this.#onFailed = onFailed;
   }
@@ -46,12 +46,12 @@ export class TargetQueues {
     return this.#entries.size === 0;
   }
 
-  has(name: LaneName): boolean {
+  has(name: TargetQueueName): boolean {
     return this.#entries.has(keyOf(name));
   }
 
   /** Something is about to wait for the target; `opening` settles when the store has it, or could not take it. */
-  open(name: LaneName, opening: Promise<unknown>): void {
+  open(name: TargetQueueName, opening: Promise<unknown>): void {
     const entry = this.#learn(keyOf(name));
     this.#waitFor(entry, opening);
   }
@@ -61,7 +61,7 @@ export class TargetQueues {
    * called once the send has begun: requests behind it wait for that.
    */
   async ask(
-    name: LaneName,
+    name: TargetQueueName,
     ask: (insist: boolean) => Promise<QueueAnswer>,
     isClosing: () => Promise<boolean>,
   ): Promise<{ isQueued: boolean; leave: () => void }> {
@@ -99,7 +99,7 @@ export class TargetQueues {
   /** Learns of queues that other processes have, and forgets those that have ended. */
   async refresh(): Promise<void> {
     const since = this.#version;
-    const names = await this.#store.listQueues(this.#now());
+    const names = await this.#stored.list(this.#now());
     const found = new Set(names.map(keyOf));
     for (const key of found) if (this.#entries.get(key)?.isEnded !== false) this.#learn(key);
     for (const [key, entry] of this.#entries) {
@@ -165,6 +165,6 @@ async function pollUntilOpen(isClosing: () => Promise<boolean>, until: number): 
   while (performance.now() < until && (await isClosing().catch(() => false)));
 }
 
-function keyOf({ ownerId, channel, target }: LaneName): string {
+function keyOf({ ownerId, channel, target }: TargetQueueName): string {
   return `${ownerId}/${channel}/${target}`;
 }

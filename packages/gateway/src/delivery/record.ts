@@ -1,6 +1,6 @@
 // After a first attempt: what it came to is written down, and what may work later is kept before anybody is answered.
 import type { DeliveryResult } from '../core/response.ts';
-import { type DeliveryStore, type Dispatch, type Notification, StoreUnavailable } from '../usecases/ports/index.ts';
+import { type Dispatch, type Notification, type Store, StoreUnavailable } from '../usecases/ports/index.ts';
 import { type Settlement, type SettleParts, type Standing, settlementOf } from './dispatch.ts';
 import type { Settlements } from './dispatch-writer.ts';
 import type { WaitingRoom } from './retry-quota.ts';
@@ -25,7 +25,7 @@ export type Park = (
 ) => Promise<Settlement['sending'] | null>;
 
 export function createSettle(parts: {
-  store: Pick<DeliveryStore, 'settleDispatches'>;
+  store: Pick<Store, 'dispatches'>;
   settlements: Settlements;
   room: WaitingRoom;
   now: () => number;
@@ -58,7 +58,7 @@ export function createSettle(parts: {
     async park(notification, dispatch, result, standing) {
       const { settled } = await prepare(notification, dispatch, result, standing);
       try {
-        await parts.store.settleDispatches([settled]);
+        await parts.store.dispatches.settle([settled]);
         settlements.forget(notification.id);
         return settled.sending;
       } catch (error) {

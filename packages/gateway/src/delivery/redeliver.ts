@@ -2,7 +2,7 @@
 // up. Any number of processes may do this at once: dispatches and lanes are held by lease.
 
 import { clockSkewMs, leaseMs } from '../core/lease.ts';
-import type { Channels, Lane, Store } from '../usecases/ports/index.ts';
+import type { Channels, Store, TargetQueue } from '../usecases/ports/index.ts';
 import { createTell } from './deliver-stored.ts';
 import type { FollowUp } from './dispatch-lifecycle.ts';
 import { type LeftBehindParts, takeUpLeftBehind } from './resume-orphans.ts';
@@ -15,7 +15,7 @@ const lookAheadMs = 60_000;
 const maxLanes = 32;
 
 export interface RedeliveryParts extends Omit<LaneParts, 'tell'> {
-  store: LaneParts['store'] & LeftBehindParts['store'] & Pick<Store, 'claimLanes' | 'resetTimesAhead'>;
+  store: LaneParts['store'] & LeftBehindParts['store'] & Pick<Store, 'targetQueues'>;
   channels: Channels;
   followUp: Pick<FollowUp, 'settlements' | 'recovery' | 'queues'>;
 }
@@ -34,7 +34,7 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
   const tell = createTell({ channels: parts.channels, recovery });
   const workLane = createLaneWork({ ...parts, tell }, closing.signal);
   /** Lanes that are being worked on, and the work. */
-  const held = new Map<string, { lane: Lane; work: Promise<void> }>();
+  const held = new Map<string, { lane: TargetQueue; work: Promise<void> }>();
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | null = null;
   let lastLook = Number.NEGATIVE_INFINITY;
@@ -45,7 +45,7 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
     await lookAhead();
     await takeUpLeftBehind({ ...parts, settlements, queues }, 'orphaned');
     while (!closing.signal.aborted && held.size < maxLanes) {
-      const claimed = await store.claimLanes(now(), now() + leaseMs, maxLanes - held.size);
+      const claimed = await store.targetQueues.claim(now(), now() + leaseMs, maxLanes - held.size);
       if (claimed.length === 0) break;
       for (const lane of claimed) begin(lane);
       if (held.size >= maxLanes) await Promise.race([...held.values()].map(({ work }) => work));
@@ -57,11 +57,11 @@ export function startRedelivery(parts: RedeliveryParts): Redelivery {
     const isSetBack = time < lastLook - clockSkewMs;
     lastLook = time;
     if (!isSetBack && performance.now() < lookAheadAt) return;
-    await store.resetTimesAhead(time, { wasSetBack: isSetBack });
+    await store.targetQueues.resetTimesAhead(time, { wasSetBack: isSetBack });
     lookAheadAt = performance.now() + lookAheadMs;
   }
 
-  function begin(lane: Lane): void {
+  function begin(lane: TargetQueue): void {
     const id = `${lane.ownerId}/${lane.channel}/${lane.target}`;
     const known = held.get(id);
     if (known !== undefined) {

@@ -10,7 +10,7 @@ import type { TargetQueues } from './queued-targets.ts';
 const batch = 500;
 
 export interface LeftBehindParts {
-  store: Pick<Store, 'claimDispatches' | 'settleDispatches'>;
+  store: Pick<Store, 'dispatches'>;
   settlements: Pick<Settlements, 'isOpen'>;
   queues: Pick<TargetQueues, 'open'>;
   now: () => number;
@@ -21,7 +21,7 @@ export interface LeftBehindParts {
 export async function takeUpLeftBehind(parts: LeftBehindParts, which: 'orphaned' | 'all'): Promise<void> {
   const { store, settlements, queues, now } = parts;
   for (;;) {
-    const claimed = await store.claimDispatches(now(), now() + leaseMs, batch, which);
+    const claimed = await store.dispatches.claim(now(), now() + leaseMs, batch, which);
     // Clocks may jump: what this process is still busy with was not left by anybody.
     const orphaned = claimed.filter(({ notificationId }) => !settlements.isOpen(notificationId));
     if (orphaned.length === 0) return;
@@ -47,14 +47,14 @@ export async function takeUpLeftBehind(parts: LeftBehindParts, which: 'orphaned'
 
 async function keep({ store, onFailed }: LeftBehindParts, settled: readonly DispatchToSettle[]): Promise<void> {
   try {
-    await store.settleDispatches(settled);
+    await store.dispatches.settle(settled);
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     // One owner whose key is lost must not hold up the others.
     for (const each of settled) {
-      await store.settleDispatches([each]).catch(async (reason: unknown) => {
+      await store.dispatches.settle([each]).catch(async (reason: unknown) => {
         onFailed(reason);
-        await store.settleDispatches([{ ...each, failed: [] }]);
+        await store.dispatches.settle([{ ...each, failed: [] }]);
       });
     }
   }

@@ -1,5 +1,5 @@
 // How much of one owner may wait to be delivered again, so that one who is never reached does not fill the disk.
-import type { DeliveryStore } from '../usecases/ports/index.ts';
+import type { DeliveryRepository } from '../usecases/ports/index.ts';
 
 /** A count from the store is believed for this long; what this process adds meanwhile is counted on. */
 const believedMs = 1000;
@@ -14,13 +14,13 @@ interface Taken {
 }
 
 export class WaitingRoom {
-  readonly #store: Pick<DeliveryStore, 'countWaiting'>;
+  readonly #deliveries: Pick<DeliveryRepository, 'countWaiting'>;
   readonly #seats: number;
   readonly #monotonicNow: () => number;
   readonly #taken = new Map<string, Taken>();
 
-  constructor(store: Pick<DeliveryStore, 'countWaiting'>, seats: number, monotonicNow: () => number) {
-    this.#store = store;
+  constructor(deliveries: Pick<DeliveryRepository, 'countWaiting'>, seats: number, monotonicNow: () => number) {
+    this.#deliveries = deliveries;
     this.#seats = seats;
     this.#monotonicNow = monotonicNow;
   }
@@ -48,7 +48,7 @@ export class WaitingRoom {
 
   async #count(ownerId: string, taken: Taken, since: number): Promise<void> {
     taken.added = 0;
-    const count = await this.#store.countWaiting(ownerId);
+    const count = await this.#deliveries.countWaiting(ownerId);
     taken.count = count + taken.added;
     taken.since = since;
   }

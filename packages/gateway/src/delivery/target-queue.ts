@@ -8,9 +8,9 @@ import {
   type ChannelName,
   type Delivery,
   EncryptionKeyMissing,
-  type Lane,
   type Store,
   StoreUnavailable,
+  type TargetQueue,
 } from '../usecases/ports/index.ts';
 import { findReadable, type Tell } from './deliver-stored.ts';
 import { giveUp, notBefore } from './dispatch.ts';
@@ -38,18 +38,7 @@ const notAskedMs = 12_000;
 const writeAgainMs = 1000;
 
 export interface LaneParts {
-  store: Pick<
-    Store,
-    | 'extendLane'
-    | 'releaseLane'
-    | 'postponeDue'
-    | 'endLane'
-    | 'listWaiting'
-    | 'updateDeliveries'
-    | 'findNotification'
-    | 'recipientsOf'
-    | 'findMqttProgress'
-  >;
+  store: Pick<Store, 'targetQueues' | 'deliveries' | 'notifications' | 'owners' | 'mqttQueues'>;
   tell: Tell;
   /** The broker is the embedded one, which keeps a receipt of what a device acknowledged. */
   keepsReceipts: boolean;
@@ -69,32 +58,32 @@ interface LaneTurn {
 }
 
 /** Works through a lane that is held, once, as far as it goes, and gives it back. Ends soon after the signal. */
-export type WorkLane = (lane: Lane) => Promise<void>;
+export type WorkLane = (lane: TargetQueue) => Promise<void>;
 
 export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane {
   const { store, now } = parts;
 
-  async function workLane(lane: Lane): Promise<void> {
+  async function workLane(lane: TargetQueue): Promise<void> {
     try {
       await goThrough(lane);
     } catch (error) {
       if (!(error instanceof EncryptionKeyMissing)) throw error;
       // Without the owner's key nothing of this can ever be sent.
       parts.onFailed(error);
-      await store.endLane(lane, now());
-      await store.releaseLane(lane);
+      await store.targetQueues.deadLetter(lane, now());
+      await store.targetQueues.release(lane);
     }
   }
 
   /** Once through the lane, as far as it goes. */
-  async function goThrough(lane: Lane): Promise<void> {
+  async function goThrough(lane: TargetQueue): Promise<void> {
     let after: string | undefined;
     let isClosing = false;
     let isReached = false;
     // Until the lane ends: if it went back to one at a time, it would fall behind again.
     let isBehind = false;
     for (;;) {
-      const waiting = await store.listWaiting(lane, {
+      const waiting = await store.deliveries.listWaiting(lane, {
         now: now(),
         limit: laneBatch[lane.channel],
         ...(after !== undefined && { after }),
@@ -105,16 +94,16 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
       isReached ||= last !== undefined;
       after = last ?? after;
       if (isStopped || closing.aborted) {
-        await store.releaseLane(lane, releaseAt === undefined ? {} : { at: releaseAt });
+        await store.targetQueues.release(lane, releaseAt === undefined ? {} : { at: releaseAt });
         return;
       }
       if (waiting.length < laneBatch[lane.channel] && last === waiting.at(-1)?.notificationId) {
-        if (await store.releaseLane(lane, { ifNothingSince: now() })) return;
+        if (await store.targetQueues.release(lane, { ifNothingSince: now() })) return;
         // What joined meanwhile may be older than the last one, if another process accepted it.
         after = undefined;
         isClosing = true;
       }
-      const extended = await store.extendLane(lane, now() + leaseMs, isClosing);
+      const extended = await store.targetQueues.extend(lane, now() + leaseMs, isClosing);
       if (extended === null) return;
       lane.leaseUntil = extended.leaseUntil;
     }
@@ -122,11 +111,11 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
 
   /** Stops where the target cannot be reached, since those behind have to wait too; and before the lease runs out. */
   async function tryInOrder(
-    lane: Lane,
+    lane: TargetQueue,
     waiting: readonly Delivery[],
     { isReached, width }: { isReached: boolean; width: number },
   ): Promise<LaneTurn> {
-    const recipients = await store.recipientsOf(lane.ownerId);
+    const recipients = await store.owners.recipientsOf(lane.ownerId);
     const changed: Delivery[] = [];
     let unreached: Retry | null = null;
     let isGone = false;
@@ -148,7 +137,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
       // Whatever went wrong, what was sent is written down: otherwise it would be sent again.
       await write(changed);
     }
-    if (isGone) await store.endLane(lane, now());
+    if (isGone) await store.targetQueues.deadLetter(lane, now());
     if (unreached !== null) return { isStopped: true, ...(await postpone(lane, waiting, unreached)) };
     const last = changed.at(-1)?.notificationId;
     return { isStopped: isGone, ...(last !== undefined && { last }) };
@@ -157,7 +146,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
   async function write(changed: readonly Delivery[]): Promise<void> {
     for (;;) {
       try {
-        await store.updateDeliveries(changed);
+        await store.deliveries.update(changed);
         break;
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || closing.aborted) throw error;
@@ -168,7 +157,11 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
   }
 
-  async function postpone(lane: Lane, waiting: readonly Delivery[], outcome: Retry): Promise<{ releaseAt?: number }> {
+  async function postpone(
+    lane: TargetQueue,
+    waiting: readonly Delivery[],
+    outcome: Retry,
+  ): Promise<{ releaseAt?: number }> {
     const time = now();
     const isDue = waiting.some(({ nextAt }) => nextAt !== null && nextAt <= time);
     // Hastened, or too much is under way, but the provider was not asked: that was nobody's turn, and the next is soon.
@@ -178,7 +171,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
     }
     const delaysMs = laterDelays(parts.random);
     const notBefore = time + (outcome.retryAfterMs ?? 0);
-    const givenUp = await store.postponeDue(lane, time, { delaysMs, minTurns, notBefore });
+    const givenUp = await store.targetQueues.postponeDue(lane, time, { delaysMs, minTurns, notBefore });
     for (const delivery of givenUp) parts.onGivenUp(delivery);
     return {};
   }
@@ -201,7 +194,7 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
   /** A process may die after it has put a message into a device's queue, and before it has written that down. */
   async function isReceived({ ownerId, notificationId, channel, target }: Delivery): Promise<boolean> {
     if (channel !== 'mqtt' || !parts.keepsReceipts) return false;
-    const progress = await store.findMqttProgress(ownerId, notificationId, [target]);
+    const progress = await store.mqttQueues.findProgress(ownerId, notificationId, [target]);
     return progress.get(target)?.state === 'delivered';
   }
 

@@ -5,12 +5,12 @@ import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
 import { isOriginAllowed } from '../core/origin-policy.ts';
 import { authenticationUnavailable, Refusal } from '../core/refusal.ts';
 import type { Directory } from '../usecases/directory.ts';
-import { type ApiKey, type SignatureStore, StoreUnavailable } from '../usecases/ports/index.ts';
+import { type ApiKey, type SignatureRepository, StoreUnavailable } from '../usecases/ports/index.ts';
 import type { Limits } from './rate-limits.ts';
 
 export interface Authenticator {
   directory: Directory;
-  store: SignatureStore;
+  signatures: SignatureRepository;
   limits: Limits;
   /** The wall clock: expiry and signatures are judged by it. */
   now: () => number;
@@ -126,7 +126,7 @@ function isSigned(headers: IncomingHttpHeaders): boolean {
 }
 
 async function checkSignature(
-  { store, now }: Authenticator,
+  { signatures, now }: Authenticator,
   { key, value: apiKey }: Identified,
   headers: IncomingHttpHeaders,
   rawBody: Buffer,
@@ -140,7 +140,7 @@ async function checkSignature(
     throw badSignature('does not match, or X-Timestamp is not the time in milliseconds within five minutes');
   }
   const expiresAt = Number(timestamp) + 2 * signatureWindowMs;
-  if (!(await claim(store, key.ownerId, signature, expiresAt))) throw badSignature('was used before');
+  if (!(await claim(signatures, key.ownerId, signature, expiresAt))) throw badSignature('was used before');
 }
 
 function badSignature(problem: string): Refusal {
@@ -148,9 +148,14 @@ function badSignature(problem: string): Refusal {
 }
 
 /** Whether it was used before cannot be told while the store is away, so the request is not let in on trust. */
-async function claim(store: SignatureStore, ownerId: string, signature: string, expiresAt: number): Promise<boolean> {
+async function claim(
+  signatures: SignatureRepository,
+  ownerId: string,
+  signature: string,
+  expiresAt: number,
+): Promise<boolean> {
   try {
-    return await store.claimSignature(ownerId, signature, expiresAt);
+    return await signatures.claim(ownerId, signature, expiresAt);
   } catch (error) {
     if (error instanceof StoreUnavailable) throw authenticationUnavailable();
     throw error;

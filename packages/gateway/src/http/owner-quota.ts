@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept } from '../usecases/accept.ts';
-import { type LimitStore, quotaIds, type Standing } from '../usecases/ports/limits.ts';
+import { type LimitRepository, quotaIds, type RateLimitState } from '../usecases/ports/limits.ts';
 
 export interface QuotaLimits {
   /** Notifications in a day; 0: no limit. */
@@ -14,7 +14,7 @@ export interface QuotaLimits {
 
 export interface OwnerQuotaParts {
   limits: QuotaLimits;
-  store: Pick<LimitStore, 'countRequests'>;
+  counts: Pick<LimitRepository, 'count'>;
   onFailed(error: unknown): void;
 }
 
@@ -148,7 +148,7 @@ export class OwnerQuota {
 
   async #addUpBatch(owners: string[]): Promise<void> {
     const sent = owners.map((ownerId) => ({ ...this.#accountOf(ownerId).pending }));
-    const standings = await this.#parts.store.countRequests(
+    const standings = await this.#parts.counts.count(
       owners.flatMap((ownerId, index) => {
         const { rows, bytes } = sent[index] as Use;
         return [
@@ -160,7 +160,7 @@ export class OwnerQuota {
     const now = performance.now();
     for (const [index, ownerId] of owners.entries()) {
       const account = this.#accountOf(ownerId);
-      const [rows, bytes] = standings.slice(2 * index, 2 * index + 2) as [Standing, Standing];
+      const [rows, bytes] = standings.slice(2 * index, 2 * index + 2) as [RateLimitState, RateLimitState];
       account.known = { rows: rows.used, bytes: bytes.used };
       account.resetsAt = now + Math.max(rows.msLeft, bytes.msLeft);
       account.pending.rows -= (sent[index] as Use).rows;

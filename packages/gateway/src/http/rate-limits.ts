@@ -2,7 +2,7 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { formatRate, type Rate } from '../core/rate.ts';
 import { Refusal } from '../core/refusal.ts';
-import type { ApiKey, LimitStore, Standing } from '../usecases/ports/index.ts';
+import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 import { SharedCounts } from './shared-counts.ts';
 
 const failuresPerMinute = 1000;
@@ -22,7 +22,7 @@ export interface Limits {
 
 export interface SharedLimits {
   /** Counts for all processes; failed authentications are still counted by each for itself. */
-  store: Pick<LimitStore, 'countRequests'>;
+  counts: Pick<LimitRepository, 'count'>;
   onChange(isShared: boolean, cause?: string): void;
 }
 
@@ -42,7 +42,7 @@ export function createLimits(defaultRate: Rate | null, shared: SharedLimits | nu
     return limiter;
   }
 
-  const countHere = (key: ApiKey, rate: Rate): Promise<Standing> => consume(limiterOf(rate), key.id);
+  const countHere = (key: ApiKey, rate: Rate): Promise<RateLimitState> => consume(limiterOf(rate), key.id);
   const counts = shared && new SharedCounts({ ...shared, insurance: countHere });
 
   async function count(key: ApiKey, rate: Rate): Promise<Record<string, string>> {
@@ -85,7 +85,7 @@ export function createLimits(defaultRate: Rate | null, shared: SharedLimits | nu
   };
 }
 
-function failureHeaders({ msLeft }: Standing): Record<string, string> {
+function failureHeaders({ msLeft }: RateLimitState): Record<string, string> {
   return {
     'RateLimit-Policy': `"failures";q=${failuresPerMinute};w=60`,
     RateLimit: `"failures";r=0;t=${secondsOf(msLeft)}`,
@@ -93,7 +93,7 @@ function failureHeaders({ msLeft }: Standing): Record<string, string> {
 }
 
 /** The library rejects with the state where the limit is reached; here that is an answer like any other. */
-async function consume(limiter: RateLimiterMemory, id: string): Promise<Standing> {
+async function consume(limiter: RateLimiterMemory, id: string): Promise<RateLimitState> {
   try {
     return standingOf(await limiter.consume(id));
   } catch (error) {
@@ -102,7 +102,7 @@ async function consume(limiter: RateLimiterMemory, id: string): Promise<Standing
   }
 }
 
-function standingOf({ consumedPoints, msBeforeNext }: RateLimiterRes): Standing {
+function standingOf({ consumedPoints, msBeforeNext }: RateLimiterRes): RateLimitState {
   return { used: consumedPoints, msLeft: msBeforeNext };
 }
 
@@ -110,6 +110,6 @@ function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));
 }
 
-function tooMany({ msLeft }: Standing, headers: Record<string, string>): Refusal {
+function tooMany({ msLeft }: RateLimitState, headers: Record<string, string>): Refusal {
   return new Refusal('rate_limited', { headers: { ...headers, 'Retry-After': String(secondsOf(msLeft)) } });
 }

@@ -3,9 +3,9 @@ import { suite, test } from 'node:test';
 import type { Rate } from '../core/rate.ts';
 import {
   type ApiKey,
-  type LimitStore,
+  type LimitRepository,
+  type RateLimitState,
   type RequestCount,
-  type Standing,
   StoreUnavailable,
 } from '../usecases/ports/index.ts';
 import { SharedCounts } from './shared-counts.ts';
@@ -13,15 +13,15 @@ import { SharedCounts } from './shared-counts.ts';
 const rate: Rate = { requests: 3, seconds: 60 };
 const keyNamed = (id: string): ApiKey => ({ id, ownerId: 'own_1' }) as ApiKey;
 const key = keyNamed('key_1');
-const insured: Standing = { used: 1, msLeft: 1 };
+const insured: RateLimitState = { used: 1, msLeft: 1 };
 
 /** A store whose answers the test gives, one question after the other. */
-class ScriptedStore implements Pick<LimitStore, 'countRequests'> {
-  readonly questions: { requests: readonly RequestCount[]; answer: PromiseWithResolvers<Standing[]> }[] = [];
+class ScriptedStore implements Pick<LimitRepository, 'count'> {
+  readonly questions: { requests: readonly RequestCount[]; answer: PromiseWithResolvers<RateLimitState[]> }[] = [];
   #asked = Promise.withResolvers<void>();
 
-  countRequests(requests: readonly RequestCount[]): Promise<Standing[]> {
-    const answer = Promise.withResolvers<Standing[]>();
+  count(requests: readonly RequestCount[]): Promise<RateLimitState[]> {
+    const answer = Promise.withResolvers<RateLimitState[]>();
     this.questions.push({ requests, answer });
     this.#asked.resolve();
     this.#asked = Promise.withResolvers();
@@ -34,10 +34,10 @@ class ScriptedStore implements Pick<LimitStore, 'countRequests'> {
   }
 }
 
-function countsOn(store: Pick<LimitStore, 'countRequests'>) {
+function countsOn(store: Pick<LimitRepository, 'count'>) {
   const changes: [boolean, string | undefined][] = [];
   const counts = new SharedCounts({
-    store,
+    counts: store,
     insurance: async () => insured,
     onChange: (isShared, cause) => changes.push([isShared, cause]),
   });

@@ -1,12 +1,12 @@
 // Requests per key, counted in the store for all processes on it. A store that does not answer in time is done without:
 // limits must never take the API down.
 import type { Rate } from '../core/rate.ts';
-import type { ApiKey, LimitStore, Standing } from '../usecases/ports/index.ts';
+import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 
 export interface SharedCountsParts {
-  store: Pick<LimitStore, 'countRequests'>;
+  counts: Pick<LimitRepository, 'count'>;
   /** Counts in this process alone. */
-  insurance(key: ApiKey, rate: Rate): Promise<Standing>;
+  insurance(key: ApiKey, rate: Rate): Promise<RateLimitState>;
   /** Told of changes: whether counts are shared, and if not, why. */
   onChange(isShared: boolean, cause?: string): void;
 }
@@ -16,7 +16,7 @@ const patienceMs = 500;
 interface Waiting {
   key: ApiKey;
   rate: Rate;
-  resolve(standing: Standing | Promise<Standing>): void;
+  resolve(standing: RateLimitState | Promise<RateLimitState>): void;
 }
 
 export class SharedCounts {
@@ -33,7 +33,7 @@ export class SharedCounts {
     this.#parts = parts;
   }
 
-  count(key: ApiKey, rate: Rate): Standing | Promise<Standing> {
+  count(key: ApiKey, rate: Rate): RateLimitState | Promise<RateLimitState> {
     const msLeft = (this.#fullUntil.get(fullName(key, rate)) ?? 0) - performance.now();
     if (msLeft > 0) return { used: rate.requests + 1, msLeft };
     if (this.#isLate) return this.#parts.insurance(key, rate);
@@ -67,7 +67,7 @@ export class SharedCounts {
 
   async #countTogether(batch: Waiting[]): Promise<void> {
     const groups = Object.values(Object.groupBy(batch, ({ key, rate }) => nameOf(key, rate))) as Waiting[][];
-    const standings = await this.#parts.store.countRequests(
+    const standings = await this.#parts.counts.count(
       groups.map((group) => {
         const { key, rate } = group[0] as Waiting;
         return { ownerId: key.ownerId, keyId: key.id, windowMs: rate.seconds * 1000, count: group.length };
@@ -75,7 +75,7 @@ export class SharedCounts {
     );
     if (!this.#isLate) this.#tell(true);
     for (const [index, group] of groups.entries()) {
-      const { used, msLeft } = standings[index] as Standing;
+      const { used, msLeft } = standings[index] as RateLimitState;
       const { key, rate } = group[0] as Waiting;
       if (used >= rate.requests) this.#fullUntil.set(fullName(key, rate), performance.now() + msLeft);
       else this.#fullUntil.delete(fullName(key, rate));

@@ -23,7 +23,7 @@ test('Our histograms read as those of prom-client do', async () => {
 test('Those of several processes add up, and what they all read from one store does not', async () => {
   const [first, second] = [createMetrics('1.0.0'), createMetrics('1.0.0')];
   for (const metrics of [first, second]) {
-    metrics.watchStore({ waitingTotals: async () => ({ waiting: 7, dead: 2, oldestWaitingAt: null }) });
+    metrics.watchDeliveries({ totals: async () => ({ waiting: 7, dead: 2, oldestWaitingAt: null }) });
     metrics.answered({ requestId: 'req_1', method: 'POST', status: 200, ms: 3 });
     metrics.onBatch(16, 2);
   }
@@ -39,11 +39,11 @@ test('Those of several processes add up, and what they all read from one store d
 });
 
 test('A store that hangs is asked once, and its numbers are left out of the scrape', async () => {
-  const { registry, watchStore } = createMetrics('1.0.0');
+  const { registry, watchDeliveries } = createMetrics('1.0.0');
   const answer = Promise.withResolvers<{ waiting: number; dead: number; oldestWaitingAt: number }>();
   let asked = 0;
-  watchStore({
-    waitingTotals: () => {
+  watchDeliveries({
+    totals: () => {
       asked += 1;
       return answer.promise;
     },
@@ -64,7 +64,7 @@ test('A store that hangs is asked once, and its numbers are left out of the scra
 });
 
 test('A store that fails is left out too', async () => {
-  const { registry, watchStore } = createMetrics('1.0.0');
-  watchStore({ waitingTotals: async () => Promise.reject(new Error('gone')) });
+  const { registry, watchDeliveries } = createMetrics('1.0.0');
+  watchDeliveries({ totals: async () => Promise.reject(new Error('gone')) });
   assert.doesNotMatch(await registry.metrics(), /^tocsin_redeliver/m);
 });

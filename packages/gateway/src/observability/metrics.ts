@@ -10,7 +10,7 @@ import type { RequestLog } from '../http/app.ts';
 import type { DisconnectReason, OnDisconnected } from '../http/connection-guard.ts';
 import type { OnRefused } from '../http/server.ts';
 import type { OnBatch } from '../store/schema/database.ts';
-import type { DeliveryStore, WaitingTotals } from '../usecases/ports/index.ts';
+import type { DeliveryRepository, WaitingTotals } from '../usecases/ports/index.ts';
 import { createDistributions, createTallies } from './counters.ts';
 import type { OnSpans } from './traces/exporter.ts';
 
@@ -23,7 +23,7 @@ export interface Metrics extends DeliveryObserver, ChannelsObserver, Pick<Reques
   onSpans: OnSpans;
   brokerEvent(event: BrokerEvent): void;
   /** From now on a scrape also asks this store what waits. */
-  watchStore(store: Pick<DeliveryStore, 'waitingTotals'>): void;
+  watchDeliveries(deliveries: Pick<DeliveryRepository, 'totals'>): void;
 }
 
 /** A scrape waits no longer for a store that hangs; the numbers that it would have given are left out. */
@@ -134,7 +134,7 @@ function guardMetrics(registers: Registry[]): ChannelsObserver {
   return { onGuardState: (guard, state) => gauges[guard].set(guardStates[state]) };
 }
 
-function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchStore'> {
+function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchDeliveries'> {
   const size = createDistributions(registry, {
     name: 'tocsin_store_batch_size',
     help: 'Writes that shared one commit.',
@@ -176,8 +176,8 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchStore
       size.observe(count);
       duration.observe(ms / 1000);
     },
-    watchStore: (store) => {
-      readTotals = onceAtATime(() => store.waitingTotals());
+    watchDeliveries: (deliveries) => {
+      readTotals = onceAtATime(() => deliveries.totals());
     },
   };
 }

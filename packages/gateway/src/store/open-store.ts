@@ -5,22 +5,30 @@ import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../usecases/ports/index.ts';
 import { databaseFileName, isThere, makeFolder, masterKeyFileName } from './files/data-folder.ts';
 import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './files/lost-database.ts';
-import { createClockStore } from './repositories/clock.ts';
-import { createSignInKeyStore } from './repositories/credentials.ts';
-import { createDeliveryStore } from './repositories/deliveries.ts';
-import { createDeviceStore } from './repositories/devices.ts';
-import { createDispatchStore } from './repositories/dispatches.ts';
-import { createIdempotencyStore } from './repositories/idempotency.ts';
-import { createInboxStore } from './repositories/inbox.ts';
-import { createKeyStore } from './repositories/keys.ts';
-import { createLimitStore } from './repositories/limits.ts';
-import { createMqttSessionStore } from './repositories/mqtt-sessions.ts';
-import { createNotificationStore } from './repositories/notifications.ts';
-import { createOwnerTotals } from './repositories/owner-totals.ts';
-import { createOwnerStore } from './repositories/owners.ts';
+import { createChangeFeed } from './repositories/changes.ts';
+import { createClockRepository } from './repositories/clock.ts';
+import { createDeliveryRepository } from './repositories/deliveries.ts';
+import { createDeliveryRows } from './repositories/delivery-rows.ts';
+import { createDeviceRepository } from './repositories/devices.ts';
+import { createDispatchRepository } from './repositories/dispatches.ts';
+import { createIdempotencyRepository } from './repositories/idempotency.ts';
+import { createIdentityRepository } from './repositories/identities.ts';
+import { createInboxRepository } from './repositories/inbox.ts';
+import { createDeliveryInserts } from './repositories/insert-deliveries.ts';
+import { createKeyRepository } from './repositories/keys.ts';
+import { createLimitRepository } from './repositories/limits.ts';
+import { createMqttQueueRepository } from './repositories/mqtt-queues.ts';
+import { createMqttSessionRepository } from './repositories/mqtt-sessions.ts';
+import { createNotificationRepository } from './repositories/notifications.ts';
+import { createOneTimeLinkRepository } from './repositories/one-time-links.ts';
+import { createOwnerRepository } from './repositories/owners.ts';
+import { createPasskeyRepository } from './repositories/passkeys.ts';
 import { createProbe } from './repositories/probe.ts';
-import { createPushTargetStore } from './repositories/push-targets.ts';
-import { createSessionStore } from './repositories/sessions.ts';
+import { createPurge } from './repositories/purge.ts';
+import { createPushTargetRepository } from './repositories/push-targets.ts';
+import { createSessionRepository } from './repositories/sessions.ts';
+import { createSignatureRepository } from './repositories/signatures.ts';
+import { createTargetQueueRepository } from './repositories/target-queues.ts';
 import { admitUse } from './schema/copy-marker.ts';
 import type { Database, OnBatch } from './schema/database.ts';
 import { createLegacyCheck } from './schema/legacy-installation.ts';
@@ -29,14 +37,14 @@ import { admitSchema } from './schema/schema-version.ts';
 import type { StoreOptions } from './schema/store-options.ts';
 import { SearchThread } from './search/thread-client.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
-import { createMasterKeyStore } from './upkeep/rotation.ts';
+import { createMasterKeyRepository } from './upkeep/rotation.ts';
 import { createTakeOverUpkeep, findRolledBack, prepareRowVersions, trustRows } from './upkeep/row-version-scan.ts';
 import { verify } from './upkeep/verify.ts';
 import { Keyring } from './vault/keyring.ts';
 import { masterKeySource, removeAbandonedDrafts } from './vault/master-key.ts';
 import { MasterKeyring } from './vault/master-keyring.ts';
 import { RowVersions } from './vault/row-versions.ts';
-import { createSecretStore } from './vault/secrets.ts';
+import { createSecretRepository } from './vault/secrets.ts';
 
 /** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
 export async function openStore(
@@ -138,45 +146,53 @@ function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile:
 }
 
 function assemble(database: Database, keyring: Keyring, versions: RowVersions): Store {
-  const pushTargets = createPushTargetStore(database, keyring);
-  const deliveries = createDeliveryStore(database, keyring);
   const searchThread = new SearchThread();
-  const owners = createOwnerStore(database, keyring, pushTargets, versions);
-  const keys = createKeyStore(database, keyring, versions);
+  const pushTargets = createPushTargetRepository(database, keyring);
+  const owners = createOwnerRepository(database, keyring, pushTargets, versions);
+  const keys = createKeyRepository(database, keyring, versions);
+  const deliveryRows = createDeliveryRows(keyring);
+  const deliveryInserts = createDeliveryInserts(database, deliveryRows);
   return {
-    ...owners,
-    ...keys,
-    ...createProbe(database, keyring, { ...owners, ...keys }),
-    ...createDeviceStore(database, keyring),
-    ...createNotificationStore(database, keyring, versions),
-    ...createIdempotencyStore(database, keyring),
-    ...deliveries.store,
-    ...createDispatchStore(database, deliveries.keep),
-    ...pushTargets,
-    ...createMqttSessionStore(database, deliveries.keepDead),
-    ...createSecretStore(database, keyring),
-    ...createMasterKeyStore(database, keyring.master),
-    ...createLimitStore(database),
-    ...createClockStore(database),
-    ...createLegacyCheck(database),
-    ...createInboxStore(database, keyring, searchThread),
-    ...createSessionStore(database, keyring, versions),
-    ...createSignInKeyStore(database, keyring, versions),
-    ownerTotals: createOwnerTotals(database, keyring),
+    owners,
+    keys,
+    devices: createDeviceRepository(database, keyring),
+    pushTargets,
+    changes: createChangeFeed(database),
+    notifications: createNotificationRepository(database, keyring),
+    idempotency: createIdempotencyRepository(database, keyring),
+    signatures: createSignatureRepository(database),
+    dispatches: createDispatchRepository(database, deliveryInserts),
+    targetQueues: createTargetQueueRepository(database, deliveryRows),
+    deliveries: createDeliveryRepository(database, deliveryRows, deliveryInserts),
+    inbox: createInboxRepository(database, keyring, searchThread),
+    mqttSessions: createMqttSessionRepository(database),
+    mqttQueues: createMqttQueueRepository(database, deliveryInserts),
+    sessions: createSessionRepository(database, keyring, versions),
+    oneTimeLinks: createOneTimeLinkRepository(database, keyring, versions),
+    passkeys: createPasskeyRepository(database, keyring, versions),
+    identities: createIdentityRepository(database, keyring, versions),
+    limits: createLimitRepository(database),
+    secrets: createSecretRepository(database, keyring),
+    masterKeys: createMasterKeyRepository(database, keyring.master),
+    clock: createClockRepository(database),
+    maintenance: {
+      purge: createPurge(database, versions),
+      verify: () => verify(database, keyring, versions),
+      examine: (signal) => database.examine(signal),
+      checkpoint: async () => database.checkpoint?.(),
+      findRolledBackRows: () => findRolledBack(database, keyring, versions),
+      trustRows: () => trustRows(database, keyring, versions),
+      adoptRows: createTakeOverUpkeep(database, keyring, versions),
+    },
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.
       await database.write([database.build.updateTable('changes').set({ id: 1 }).where('id', '=', 1).compile()]);
       await database.read(database.build.selectFrom('changes').select('generation').compile());
       await keyring.master.check();
     },
-    onChange: (listener) => database.onChange(listener),
+    probe: createProbe(database, keyring, keys, owners),
+    isLegacy: createLegacyCheck(database),
     claimBroker: (onShared) => database.claimBroker?.(onShared),
-    examine: (signal) => database.examine(signal),
-    checkpoint: async () => database.checkpoint?.(),
-    verify: () => verify(database, keyring, versions),
-    findRolledBackRows: () => findRolledBack(database, keyring, versions),
-    trustRows: () => trustRows(database, keyring, versions),
-    takeOverRows: createTakeOverUpkeep(database, keyring, versions),
     close: async () => {
       await searchThread.close();
       await database.close();

@@ -16,7 +16,7 @@ import {
   EncryptionKeyMissing,
   type IdempotencyClaim,
   type Notification,
-  type NotificationStore,
+  type NotificationWriter,
   type SaveOptions,
   StoreUnavailable,
 } from './ports/index.ts';
@@ -34,7 +34,7 @@ export type Accept = (accepting: AcceptRequest) => Promise<Accepted | 'duplicate
 export type Accepted = ChannelReport & { id: string };
 
 export interface AcceptParts {
-  store: NotificationStore;
+  notifications: NotificationWriter;
   directory: Pick<Directory, 'recipientsOf'>;
   channels: Channels;
   followUp: Omit<FollowUp, 'hasten' | 'close'>;
@@ -195,7 +195,7 @@ async function save(
   options: SaveOptions,
 ): Promise<'saved' | 'duplicate' | StoreReason> {
   try {
-    return await parts.store.save(notification, options);
+    return await parts.notifications.save(notification, options);
   } catch (error) {
     if (error instanceof EncryptionKeyMissing || error instanceof StoreUnavailable) {
       const reason = error instanceof StoreUnavailable ? 'store_unavailable' : 'encryption_key_missing';

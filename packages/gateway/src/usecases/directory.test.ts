@@ -2,34 +2,40 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Refusal } from '../core/refusal.ts';
 import { createDirectory } from './directory.ts';
-import { type ApiKey, type DirectoryStore, StoreUnavailable } from './ports/index.ts';
+import { type ApiKey, type DirectorySource, StoreUnavailable } from './ports/index.ts';
 
 /** A store whose answers, and the moment they come, the test decides. */
-class FakeStore implements DirectoryStore {
+class FakeStore implements DirectorySource {
   generation = 1;
-  keys = new Map<string, ApiKey>();
+  known = new Map<string, ApiKey>();
   reads = 0;
   isDown = false;
   beforeAnswer: () => void = () => undefined;
   changesAnswer = Promise.resolve();
 
-  async findKey(digest: string) {
-    this.#ask();
-    const key = this.keys.get(digest) ?? null;
-    // What was read is on its way while something else happens.
-    this.beforeAnswer();
-    await settled();
-    return key;
-  }
-  async recipientsOf() {
-    this.#ask();
-    return { email: null, emailAlerts: false, quietHours: null, devices: [], pushTargets: [] };
-  }
-  async readChanges() {
-    await this.changesAnswer;
-    if (this.isDown) throw new StoreUnavailable('down');
-    return { generation: this.generation, hasIrregularKeys: false };
-  }
+  keys = {
+    find: async (digest: string) => {
+      this.#ask();
+      const key = this.known.get(digest) ?? null;
+      // What was read is on its way while something else happens.
+      this.beforeAnswer();
+      await settled();
+      return key;
+    },
+  };
+  owners = {
+    recipientsOf: async () => {
+      this.#ask();
+      return { email: null, emailAlerts: false, quietHours: null, devices: [], pushTargets: [] };
+    },
+  };
+  changes = {
+    read: async () => {
+      await this.changesAnswer;
+      if (this.isDown) throw new StoreUnavailable('down');
+      return { generation: this.generation, hasIrregularKeys: false };
+    },
+  };
   #ask(): void {
     if (this.isDown) throw new StoreUnavailable('down');
     this.reads += 1;
@@ -48,7 +54,7 @@ suite('The directory', () => {
 
   test('asks once and remembers', async () => {
     const { store, directory } = create();
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     for (let count = 0; count < 5; count += 1) assert.equal((await directory.findKey('d'))?.id, 'k');
     for (let count = 0; count < 5; count += 1) await directory.recipientsOf('own');
     assert.equal(store.reads, 2);
@@ -56,9 +62,9 @@ suite('The directory', () => {
 
   test('notices a change within a second, whoever made it', async () => {
     const { store, clock, directory } = create();
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     await directory.findKey('d');
-    store.keys.set('d', key('k', 1));
+    store.known.set('d', key('k', 1));
     store.generation += 1;
     clock.now += 300;
     await directory.findKey('d');
@@ -69,9 +75,9 @@ suite('The directory', () => {
 
   test('trusts nothing that was confirmed a second ago', async () => {
     const { store, clock, directory } = create();
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     await directory.findKey('d');
-    store.keys.set('d', key('k', 1));
+    store.known.set('d', key('k', 1));
     store.generation += 1;
     clock.now += 1000;
     assert.equal(directory.recallKey('d'), undefined);
@@ -80,7 +86,7 @@ suite('The directory', () => {
 
   test('does not remember what was read before a change that it noticed meanwhile', async () => {
     const { store, clock, directory } = create();
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     await directory.hasIrregularKeys();
     clock.now += 300;
     // The question whether anything changed is under way while the key is read, and is answered before the key is.
@@ -88,7 +94,7 @@ suite('The directory', () => {
     store.changesAnswer = promise;
     store.beforeAnswer = () => {
       store.beforeAnswer = () => undefined;
-      store.keys.set('d', key('k', 1));
+      store.known.set('d', key('k', 1));
       store.generation += 1;
       resolve();
     };
@@ -99,13 +105,13 @@ suite('The directory', () => {
   test('does not remember that a key is unknown: it may be created the next moment', async () => {
     const { store, directory } = create();
     assert.equal(await directory.findKey('d'), null);
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     assert.equal((await directory.findKey('d'))?.id, 'k');
   });
 
   test('refuses as unavailable once the store has been away for a second, and recovers', async () => {
     const { store, clock, directory } = create();
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     await directory.findKey('d');
     store.isDown = true;
     clock.now += 500;
@@ -122,11 +128,11 @@ suite('The directory', () => {
 
   test('asks again at once when it is told of a change, and takes no answer that was under way before', async () => {
     const { store, clock, directory } = create();
-    store.keys.set('d', key('k'));
+    store.known.set('d', key('k'));
     await directory.findKey('d');
-    const ask = store.readChanges.bind(store);
+    const ask = store.changes.read.bind(store);
     const { promise, resolve } = Promise.withResolvers<void>();
-    store.readChanges = async () => {
+    store.changes.read = async () => {
       const answer = await ask();
       await promise;
       return answer;
@@ -134,8 +140,8 @@ suite('The directory', () => {
     clock.now += 300;
     await directory.findKey('d');
     await settled();
-    store.readChanges = ask;
-    store.keys.set('d', key('k', 1));
+    store.changes.read = ask;
+    store.known.set('d', key('k', 1));
     store.generation += 1;
     directory.changed();
     resolve();
@@ -147,7 +153,7 @@ suite('The directory', () => {
   test('holds a bounded number of entries', async () => {
     const { store, directory } = create();
     for (let index = 0; index < 10_050; index += 1) {
-      store.keys.set(`d${index}`, key(`k${index}`));
+      store.known.set(`d${index}`, key(`k${index}`));
       await directory.findKey(`d${index}`);
     }
     assert.equal(directory.recallKey('d0'), undefined);

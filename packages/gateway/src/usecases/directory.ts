@@ -1,7 +1,7 @@
 // Keys and recipients, remembered between requests, yet never older than a change made anywhere.
 import type { Recipients } from '../core/plan.ts';
 import { authenticationUnavailable } from '../core/refusal.ts';
-import { type ApiKey, type DirectoryStore, StoreUnavailable } from './ports/index.ts';
+import { type ApiKey, type DirectorySource, StoreUnavailable } from './ports/index.ts';
 
 /** After this long the store is asked, on the side, whether anything changed. */
 const refreshAfterMs = 200;
@@ -24,7 +24,7 @@ export interface Directory {
 }
 
 /** `monotonicNow` must not jump with the wall clock. */
-export function createDirectory(store: DirectoryStore, monotonicNow: () => number): Directory {
+export function createDirectory(store: DirectorySource, monotonicNow: () => number): Directory {
   const keys = new Map<string, ApiKey>();
   const recipients = new Map<string, Recipients>();
   let generation = -1;
@@ -36,7 +36,7 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
   async function askForChanges(): Promise<void> {
     const askedAt = monotonicNow();
     const toldBefore = timesTold;
-    const changes = await store.readChanges();
+    const changes = await store.changes.read();
     if (changes.generation !== generation) {
       keys.clear();
       recipients.clear();
@@ -90,9 +90,9 @@ export function createDirectory(store: DirectoryStore, monotonicNow: () => numbe
   }
 
   return {
-    findKey: (digest) => recall(keys, digest, () => store.findKey(digest)),
+    findKey: (digest) => recall(keys, digest, () => store.keys.find(digest)),
     recallKey: (digest) => (monotonicNow() - confirmedAt < trustedForMs ? keys.get(digest) : undefined),
-    recipientsOf: (ownerId) => recall(recipients, ownerId, () => store.recipientsOf(ownerId)) as Now<Recipients>,
+    recipientsOf: (ownerId) => recall(recipients, ownerId, () => store.owners.recipientsOf(ownerId)) as Now<Recipients>,
     hasIrregularKeys: async () => {
       await recall(new Map(), '', async () => null);
       return hasIrregularKeys;

@@ -47,19 +47,19 @@ export async function prepareFirstRun(
   makers: Makers,
   options: FirstRunOptions,
 ): Promise<FirstRun | null> {
-  if ((await store.findSecret(secretName)) === null && (await store.hasOwners())) return null;
+  if ((await store.secrets.find(secretName)) === null && (await store.owners.hasAny())) return null;
   const newPending = (): Pending => ({
     ownerId: newId('own', makers),
     key: createKeyValue(makers.randomIndex),
     deviceId: newId('dev', makers),
     password: randomBase62(32, makers.randomIndex),
   });
-  const pending = JSON.parse(await store.obtainSecret(secretName, () => JSON.stringify(newPending()))) as Pending;
+  const pending = JSON.parse(await store.secrets.obtain(secretName, () => JSON.stringify(newPending()))) as Pending;
   const { ownerId } = pending;
   await createFirstOwner(store, makers, { id: ownerId, name: 'First owner', email: null, emailAlerts: false });
-  if ((await store.findOwner(ownerId)) === null) {
+  if ((await store.owners.find(ownerId)) === null) {
     // Another process made the first owner meanwhile.
-    await store.forgetSecret(secretName);
+    await store.secrets.delete(secretName);
     return null;
   }
   const key = await ensureKey(store, makers, ownerId, options.firstKey ?? pending.key);
@@ -69,9 +69,9 @@ export async function prepareFirstRun(
 }
 
 /** To be called once it was shown. */
-export async function endFirstRun(store: Pick<Store, 'forgetSecret'>): Promise<void> {
+export async function endFirstRun(store: Pick<Store, 'secrets'>): Promise<void> {
   try {
-    await store.forgetSecret(secretName);
+    await store.secrets.delete(secretName);
   } catch (error) {
     // The next start then shows it once more.
     if (!(error instanceof StoreUnavailable)) throw error;
@@ -95,7 +95,7 @@ async function ensureDevice(
 ): Promise<CreatedDevice> {
   const where = { topicPrefix, urls };
   const find = async (): Promise<CreatedDevice | undefined> => {
-    const device = (await store.listDevices(ownerId)).find((each) => each.id === id);
+    const device = (await store.devices.list(ownerId)).find((each) => each.id === id);
     return device && { device, mqtt: mqttSettings(device, password, where) };
   };
   const found = await find();

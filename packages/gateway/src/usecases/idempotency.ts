@@ -10,21 +10,20 @@ import { queuesOf } from '../delivery/dispatch.ts';
 import type { Accepted } from './accept.ts';
 import {
   type ChannelName,
-  type DeliveryStore,
   type Dispatch,
   type DispatchResults,
   EncryptionKeyMissing,
   type FirstAnswer,
   type IdempotencyClaim,
   type IdempotencyRecord,
-  type IdempotencyStore,
+  type Store,
   StoreUnavailable,
 } from './ports/index.ts';
 
 const rememberMs = 1000;
 
 export interface IdempotencyParts {
-  store: IdempotencyStore & Pick<DeliveryStore, 'findDispatch' | 'listDeliveries'>;
+  store: Pick<Store, 'idempotency' | 'dispatches' | 'deliveries'>;
   now: () => number;
 }
 
@@ -44,7 +43,7 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
     request: NormalizedRequest,
   ): Promise<Recalled> {
     if (!isLeaseOver(leaseUntil, now())) throw inProgress();
-    const kept = await store.findDispatch(ownerId, notificationId);
+    const kept = await store.dispatches.find(ownerId, notificationId);
     // Whoever takes over the dispatch of the dead process is about to settle it.
     if (kept !== null && kept.results === null) throw inProgress();
     const results = kept?.results && (await sinceDelivered(ownerId, notificationId, kept.dispatch, kept.results));
@@ -59,7 +58,7 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
     results: DispatchResults,
   ): Promise<DispatchResults> {
     const queues = queuesOf(ownerId, dispatch);
-    const deliveries = await store.listDeliveries({ ownerId, notificationId, limit: Math.max(1, queues.length) });
+    const deliveries = await store.deliveries.list({ ownerId, notificationId, limit: Math.max(1, queues.length) });
     const of = (channel: ChannelName): OutcomeKind[] =>
       queues
         .filter((queue) => queue.channel === channel)
@@ -76,7 +75,7 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
 
   return {
     async recall(ownerId, claim, request) {
-      const record = await orNull(store.findIdempotent(ownerId, claim.keyDigest, now()));
+      const record = await orNull(store.idempotency.find(ownerId, claim.keyDigest, now()));
       if (record === null) return null;
       if (record.fingerprint !== claim.fingerprint) throw new Refusal('idempotency_mismatch');
       return record.answer === null ? recallInterrupted(ownerId, record, request) : { answer: record.answer };
@@ -87,7 +86,7 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
       // a store that is slow just now does not hold up the answer.
       using patience = createDeadline(rememberMs);
       const late = new Promise<void>((resolve) => patience.signal.addEventListener('abort', () => resolve()));
-      await Promise.race([orNull(store.answerIdempotent(ownerId, claim.keyDigest, answer)), late]);
+      await Promise.race([orNull(store.idempotency.saveResponse(ownerId, claim.keyDigest, answer)), late]);
     },
   };
 }

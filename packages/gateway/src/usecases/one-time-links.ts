@@ -2,7 +2,7 @@
 // them is stored, and it stands behind the #, which browsers do not send and proxies do not log.
 import { randomBytes } from 'node:crypto';
 import { digestOf } from '../core/key-format.ts';
-import type { OneTimeLink, SignInStore } from './ports/sign-in.ts';
+import type { OneTimeLink, Store } from './ports/index.ts';
 
 const minuteMs = 60_000;
 
@@ -23,13 +23,13 @@ export interface MadeLink {
 
 /** `consoleUrl` is without a path. */
 export async function makeLink(
-  store: Pick<SignInStore, 'createOneTimeLink'>,
+  store: Pick<Store, 'oneTimeLinks'>,
   wanted: Pick<OneTimeLink, 'ownerId' | 'method'> & { confirms?: string; lifetimeMs: number; now: number },
   consoleUrl: string,
 ): Promise<MadeLink> {
   const token = randomBytes(32).toString('base64url');
   const expiresAt = wanted.now + wanted.lifetimeMs;
-  await store.createOneTimeLink({
+  await store.oneTimeLinks.create({
     tokenDigest: digestOf(token),
     ownerId: wanted.ownerId,
     purpose: wanted.confirms === undefined ? 'sign_in' : 'confirm_email',

@@ -29,14 +29,14 @@ export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Parti
 
 export async function createOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner> {
   const owner = newOwner(makers, profile);
-  await store.createOwner(owner);
+  await store.owners.create(owner);
   return owner;
 }
 
 /** The first is an operator: somebody has to be. null when there are owners already. */
 export async function createFirstOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner | null> {
   const owner = newOwner(makers, { role: 'operator', ...profile });
-  return (await store.createFirstOwner(owner)) ? owner : null;
+  return (await store.owners.createFirst(owner)) ? owner : null;
 }
 
 export async function createKey(
@@ -69,7 +69,7 @@ export async function createKey(
     revokedAt: null,
     irregular: hasWrongChecksum(value),
   };
-  await store.createKey(key);
+  await store.keys.create(key);
   return { key, value };
 }
 
@@ -88,7 +88,7 @@ export async function createDevice(
     seenAt: null,
   };
   const password = wanted.password ?? randomBase62(32, makers.randomIndex);
-  await store.createDevice(device, digestOf(password));
+  await store.devices.create(device, digestOf(password));
   return { device, mqtt: mqttSettings(device, password, wanted) };
 }
 
@@ -100,7 +100,7 @@ export async function renewDevicePassword(
   where: { topicPrefix: string; urls: string[] },
 ): Promise<CreatedDevice['mqtt'] | null> {
   const password = randomBase62(32, makers.randomIndex);
-  const isChanged = await store.changeDeviceSecret(device.id, digestOf(password));
+  const isChanged = await store.devices.changeSecret(device.id, digestOf(password));
   return isChanged ? mqttSettings(device, password, where) : null;
 }
 

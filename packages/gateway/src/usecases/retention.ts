@@ -8,10 +8,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const restorableMs = 60 * 1000;
 
 export interface RetentionParts {
-  store: Pick<
-    Store,
-    'purge' | 'purgeDeleted' | 'purgeInbox' | 'listOwners' | 'readClock' | 'saveClock' | 'takeOverRows'
-  >;
+  store: Pick<Store, 'maintenance' | 'inbox' | 'owners' | 'clock'>;
   retentionDays: number;
   now: () => number;
   /** Must not jump with the wall clock. */
@@ -31,7 +28,7 @@ export function startRetention(parts: RetentionParts): () => Promise<void> {
   const clock = createTrustedClock(parts);
   let running = Promise.resolve();
   const purge = async (): Promise<void> => {
-    await parts.store.takeOverRows().catch(parts.onFailed);
+    await parts.store.maintenance.adoptRows().catch(parts.onFailed);
     try {
       const count = await purgeAll(parts, await clock(), stop.signal);
       if (count > 0) parts.onPurged(count);
@@ -59,14 +56,14 @@ async function purgeAll(
 ): Promise<number> {
   // 0 keeps notifications for ever; used signatures still expire. What belongs to nobody goes at any time.
   const before = retentionDays === 0 || trustedNow === null ? 0 : trustedNow - retentionDays * dayMs;
-  let count = await store.purge(before, trustedNow ?? 0, signal);
+  let count = await store.maintenance.purge(before, trustedNow ?? 0, signal);
   // An owner asked for this; a wrong clock shortens the time to restore it, and nothing else.
-  count += await store.purgeDeleted(now() - restorableMs, signal);
+  count += await store.inbox.purgeDeleted(now() - restorableMs, signal);
   if (trustedNow === null) return count;
   // Of an owner whose row does not open nobody knows what they chose; everybody's retention holds.
-  const owners = await store.listOwners(() => undefined);
+  const owners = await store.owners.list(() => undefined);
   for (const { id, retentionDays: own } of owners) {
-    if (own !== null && !signal.aborted) count += await store.purgeInbox(id, trustedNow - own * dayMs, signal);
+    if (own !== null && !signal.aborted) count += await store.inbox.purge(id, trustedNow - own * dayMs, signal);
   }
   return count;
 }
@@ -80,7 +77,7 @@ function createTrustedClock({ store, now, monotonicNow, onClockDoubt }: Retentio
     doubt = next;
   };
   return async () => {
-    const { record, databaseNow } = await store.readClock();
+    const { record, databaseNow } = await store.clock.read();
     const time = now();
     const problem = clockProblem(record, time, databaseNow);
     // The other nodes follow the clock of the database: this one must not make them doubt theirs.
@@ -91,7 +88,7 @@ function createTrustedClock({ store, now, monotonicNow, onClockDoubt }: Retentio
     const monotonic = monotonicNow();
     const next = observeClock(record, time, observedAt === null ? 0 : monotonic - observedAt);
     observedAt = monotonic;
-    await store.saveClock(next);
+    await store.clock.save(next);
     report(next.jumped === null ? null : problem);
     return isClockTrusted(next) ? time : null;
   };

@@ -2,9 +2,9 @@
 // nobody in, so readiness also looks at the last save and the last look-up of a key, of this process and its workers.
 import type { StoreFailure } from '../core/store-failure.ts';
 import {
-  type DirectoryStore,
+  type DirectorySource,
   EncryptionKeyMissing,
-  type NotificationStore,
+  type NotificationWriter,
   SealBroken,
   type Store,
 } from './ports/index.ts';
@@ -23,18 +23,20 @@ export class StoreHealth {
     this.#ofWorkers.set(worker, failures);
   }
 
-  watchSaves(store: NotificationStore): NotificationStore {
+  watchSaves(notifications: NotificationWriter): NotificationWriter {
     return {
       save: (notification, options) =>
-        this.#watch('save', notification.ownerId, () => store.save(notification, options)),
+        this.#watch('save', notification.ownerId, () => notifications.save(notification, options)),
     };
   }
 
-  watchDirectory(store: DirectoryStore): DirectoryStore {
+  watchDirectory(store: DirectorySource): DirectorySource {
     return {
-      readChanges: () => store.readChanges(),
-      findKey: (digest) => this.#watch('key', digest, () => store.findKey(digest)),
-      recipientsOf: (ownerId) => this.#watch('recipients', ownerId, () => store.recipientsOf(ownerId)),
+      changes: store.changes,
+      keys: { find: (digest) => this.#watch('key', digest, () => store.keys.find(digest)) },
+      owners: {
+        recipientsOf: (ownerId) => this.#watch('recipients', ownerId, () => store.owners.recipientsOf(ownerId)),
+      },
     };
   }
 

@@ -26,7 +26,9 @@ export async function addHistory(
       ...content,
     };
   });
-  await withStore(site.installation.dataDir, (store) => Promise.all(notifications.map((each) => store.save(each))));
+  await withStore(site.installation.dataDir, (store) =>
+    Promise.all(notifications.map((each) => store.notifications.save(each))),
+  );
   return notifications.map(({ id }) => id);
 }
 

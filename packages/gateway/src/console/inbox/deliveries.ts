@@ -25,12 +25,12 @@ type Names = Record<ChannelName, ReadonlyMap<string, string>>;
 export async function describeDeliveries(store: Store, owner: Owner, notificationId: string): Promise<DeliveryEntry[]> {
   const { id: ownerId } = owner;
   // First how it began: what is settled between the two looks is then seen by the second.
-  const found = await store.findDispatch(ownerId, notificationId);
+  const found = await store.dispatches.find(ownerId, notificationId);
   if (found === null) return [];
   const [deliveries, names, queues] = await Promise.all([
-    store.listDeliveries({ ownerId, notificationId, limit: everyDelivery }),
+    store.deliveries.list({ ownerId, notificationId, limit: everyDelivery }),
     namesToday(store, owner),
-    store.findMqttProgress(ownerId, notificationId, found.dispatch.mqtt),
+    store.mqttQueues.findProgress(ownerId, notificationId, found.dispatch.mqtt),
   ]);
   return entriesOf(found, deliveries, names).map((entry) =>
     entry.channel === 'mqtt' ? withQueue(entry, queues.get(entry.target)) : entry,
@@ -47,8 +47,8 @@ function withQueue(entry: DeliveryEntry, progress: MqttProgress | undefined): De
 
 async function namesToday(store: Store, { id, email }: Owner): Promise<Names> {
   const [devices, pushTargets] = await Promise.all([
-    store.listDevices(id, passOver),
-    store.listPushTargets(id, passOver),
+    store.devices.list(id, passOver),
+    store.pushTargets.list(id, passOver),
   ]);
   return {
     push: new Map(pushTargets.map(({ id, label, provider }) => [id, label ?? providerNames[provider]])),

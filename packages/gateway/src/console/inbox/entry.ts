@@ -1,6 +1,6 @@
 // A notification as the inbox app gets it.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
-import type { InboxItem, InboxStore } from '../../usecases/ports/inbox.ts';
+import type { InboxItem, Store } from '../../usecases/ports/index.ts';
 import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
 
 /** More than a badge shows; counting ends there. */
@@ -12,12 +12,12 @@ export function toEntry({ ownerId: _, ...entry }: InboxItem): InboxEntry {
 
 /** null: it is not there, or was deleted. */
 export async function findEntry(
-  store: Pick<InboxStore, 'findInboxItem'>,
+  store: Pick<Store, 'inbox'>,
   ownerId: string,
   id: string,
 ): Promise<InboxEntry | 'damaged' | null> {
   try {
-    const item = await store.findInboxItem(ownerId, id);
+    const item = await store.inbox.find(ownerId, id);
     return item && toEntry(item);
   } catch (error) {
     if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return 'damaged';
@@ -25,6 +25,6 @@ export async function findEntry(
   }
 }
 
-export async function unreadOf(store: Pick<InboxStore, 'countUnread'>, ownerId: string): Promise<UnreadCount> {
-  return { count: await store.countUnread(ownerId, atMost), atMost };
+export async function unreadOf(store: Pick<Store, 'inbox'>, ownerId: string): Promise<UnreadCount> {
+  return { count: await store.inbox.countUnread(ownerId, atMost), atMost };
 }

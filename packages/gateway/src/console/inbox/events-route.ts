@@ -45,7 +45,7 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
   /** Sends what came since, and `changed` if things may have been read or deleted: without a generation nobody knows. */
   async function catchUp(ownerId: string, since: Since, stream: EventStream, told: Set<string>): Promise<void> {
     const { after, generation } = since;
-    const [news] = isNotificationId(after) ? await store.readInboxNews([{ ownerId, after }], mostMissed + 1) : [];
+    const [news] = isNotificationId(after) ? await store.inbox.readNews([{ ownerId, after }], mostMissed + 1) : [];
     const unread = await unreadOf(store, ownerId);
     const missed = news?.arrived ?? [];
     for (const id of missed.length > mostMissed ? [] : missed) {

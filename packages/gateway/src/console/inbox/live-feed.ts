@@ -2,7 +2,7 @@
 // notification came; nobody looks while nobody listens.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import type { InboxNews, InboxStore } from '../../usecases/ports/inbox.ts';
+import type { InboxNews, Store } from '../../usecases/ports/index.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { findEntry, unreadOf } from './entry.ts';
 
@@ -51,7 +51,7 @@ interface Inbox {
   hasFailed: boolean;
 }
 
-type FeedStore = Pick<InboxStore, 'readInboxNews' | 'findInboxItem' | 'countUnread'>;
+type FeedStore = Pick<Store, 'inbox'>;
 
 export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
   const inboxes = new Map<string, Inbox>();
@@ -67,7 +67,7 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
         ownerId,
         after: readTo ?? firstIdAt(since - lookBackMs),
       }));
-      const news = new Map((await store.readInboxNews(asked, mostIds)).map((each) => [each.ownerId, each]));
+      const news = new Map((await store.inbox.readNews(asked, mostIds)).map((each) => [each.ownerId, each]));
       for (const inbox of due) {
         const found = news.get(inbox.ownerId);
         if (found !== undefined) await take(inbox, found, startedAt);

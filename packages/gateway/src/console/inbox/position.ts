@@ -1,6 +1,6 @@
 // Where a list ends and the live events after it begin, so that a page reads the list once and misses nothing.
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import type { InboxStore } from '../../usecases/ports/inbox.ts';
+import type { Store } from '../../usecases/ports/index.ts';
 import { lookBackMs } from './live-feed.ts';
 import { isNotificationId } from './schemas.ts';
 
@@ -12,13 +12,9 @@ export interface Position {
 }
 
 /** To be read before the list is. */
-export async function readPosition(
-  store: Pick<InboxStore, 'readInboxNews'>,
-  ownerId: string,
-  now: number,
-): Promise<string> {
+export async function readPosition(store: Pick<Store, 'inbox'>, ownerId: string, now: number): Promise<string> {
   const after = firstIdAt(now - lookBackMs);
-  const [news] = await store.readInboxNews([{ ownerId, after }], 1);
+  const [news] = await store.inbox.readNews([{ ownerId, after }], 1);
   return `${news?.generation ?? 0}:${after}`;
 }
 

@@ -39,7 +39,7 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
       const { limit, before, unread: unreadOnly } = request.query;
       const query = { limit, unreadOnly: unreadOnly === '1', ...(before !== undefined && { before }) };
       const position = before === undefined ? await readPosition(store, id, now()) : null;
-      const [page, unread] = await Promise.all([store.listInbox(id, query), unreadOf(store, id)]);
+      const [page, unread] = await Promise.all([store.inbox.list(id, query), unreadOf(store, id)]);
       return {
         notifications: page.items.map(toEntry),
         next: page.next ?? null,
@@ -65,7 +65,7 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
       const { id: ownerId } = ownerOf(request);
       const { id: notificationId } = await find(ownerId, request.params.id);
       const { channel, target } = request.body;
-      const deliveries = await store.listDeliveries({ ownerId, notificationId, limit: everyDelivery });
+      const deliveries = await store.deliveries.list({ ownerId, notificationId, limit: everyDelivery });
       const meant = deliveries.filter(
         (delivery) =>
           delivery.state !== 'sent' &&
@@ -73,7 +73,7 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
           (target === undefined || delivery.target === target),
       );
       // Their lanes are due with that, and lanes that are due are looked for every second.
-      return { count: meant.length === 0 ? 0 : await store.retryDeliveries(meant, now()) };
+      return { count: meant.length === 0 ? 0 : await store.deliveries.retry(meant, now()) };
     },
   );
 
@@ -81,7 +81,7 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
     '/notifications/read',
     { schema: { body: readBody } },
     async (request, reply) => {
-      await store.markRead(ownerOf(request).id, request.body.ids, request.body.isRead);
+      await store.inbox.markRead(ownerOf(request).id, request.body.ids, request.body.isRead);
       return reply.code(204).send();
     },
   );
@@ -90,7 +90,7 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
     '/notifications/read-all',
     { schema: { body: readAllBody } },
     async (request, reply) => {
-      await store.markAllRead(ownerOf(request).id, request.body.through);
+      await store.inbox.markAllRead(ownerOf(request).id, request.body.through);
       return reply.code(204).send();
     },
   );
@@ -99,16 +99,16 @@ export function addInboxRoutes(app: FastifyInstance, parts: ConsoleApiParts): vo
     '/notifications/read-all/undo',
     { schema: { body: readAllBody } },
     async (request): Promise<{ isUndone: boolean }> => ({
-      isUndone: await store.undoMarkAllRead(ownerOf(request).id, request.body.through),
+      isUndone: await store.inbox.undoMarkAllRead(ownerOf(request).id, request.body.through),
     }),
   );
 
   app.post<Ids>('/notifications/delete', { schema: { body: idsBody } }, async (request) => ({
-    count: await store.deleteFromInbox(ownerOf(request).id, request.body.ids, now()),
+    count: await store.inbox.delete(ownerOf(request).id, request.body.ids, now()),
   }));
 
   app.post<Ids>('/notifications/restore', { schema: { body: idsBody } }, async (request) => ({
-    count: await store.restoreToInbox(ownerOf(request).id, request.body.ids),
+    count: await store.inbox.restore(ownerOf(request).id, request.body.ids),
   }));
 
   addSearchRoute(app, parts);

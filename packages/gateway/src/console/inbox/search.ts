@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import type { SearchTerms } from '../../core/search-match.ts';
-import type { InboxQuery, InboxStore, SearchedPage } from '../../usecases/ports/inbox.ts';
+import type { InboxQuery, SearchedPage, Store } from '../../usecases/ports/index.ts';
 import { toEntry } from './entry.ts';
 import type { Turns } from './turns.ts';
 
@@ -23,7 +23,7 @@ export interface Wanted extends Pick<InboxQuery, 'before' | 'unreadOnly'> {
  * searches, so they take turns, page by page, and nobody waits long for a page.
  */
 export async function* search(
-  store: Pick<InboxStore, 'searchInbox'>,
+  store: Pick<Store, 'inbox'>,
   takeTurn: Turns,
   { ownerId, terms, limit, before, ...query }: Wanted,
   signal: AbortSignal,
@@ -46,7 +46,7 @@ export async function* search(
     const startedAt = performance.now();
     const mostMatches = limit - totals.matched;
     const wanted = { ...query, terms, mostMatches, limit: rows, ...(from !== undefined && { before: from }) };
-    const page = await store.searchInbox(ownerId, wanted, signal);
+    const page = await store.inbox.search(ownerId, wanted, signal);
     // Large rows fill a page before it has as many as were read for it.
     const looked = page.opened + page.damaged.length + page.skipped.length;
     rows = Math.min(nextSize(rows, performance.now() - startedAt), Math.max(pageRows.least, looked * 2));

@@ -27,20 +27,20 @@ export function addDeviceRoutes(app: FastifyInstance, parts: ConsoleApiParts, se
   /** A device of another owner is not found, exactly as one that never was. */
   async function find(request: FastifyRequest<OneDevice>): Promise<StoredDevice> {
     const { id } = request.params;
-    const found = await store.findDevice(id);
+    const found = await store.devices.find(id);
     if (found === null || found.device.ownerId !== ownerOf(request).id) throw notFound('device');
     return found.device;
   }
 
-  async function change(id: string, wanted: Parameters<typeof store.changeDevice>[1]): Promise<DeviceEntry> {
-    const changed = await store.changeDevice(id, wanted);
+  async function change(id: string, wanted: Parameters<typeof store.devices.change>[1]): Promise<DeviceEntry> {
+    const changed = await store.devices.change(id, wanted);
     if (changed === null) throw notFound('device');
     return toEntry(changed);
   }
 
   function list(request: FastifyRequest): Promise<StoredDevice[]> {
     const onDamaged = (id: string): void => parts.onError(new Error(`The device ${id} does not open.`), request);
-    return store.listDevices(ownerOf(request).id, onDamaged);
+    return store.devices.list(ownerOf(request).id, onDamaged);
   }
 
   app.get('/devices', async (request) => ({ devices: (await list(request)).map(toEntry) }));
@@ -80,7 +80,7 @@ export function addDeviceRoutes(app: FastifyInstance, parts: ConsoleApiParts, se
 
   app.delete<OneDevice>('/devices/:id', async (request, reply) => {
     const { id } = await find(request);
-    if (!(await store.deleteDevice(id))) throw notFound('device');
+    if (!(await store.devices.delete(id))) throw notFound('device');
     return reply.code(204).send();
   });
 

@@ -17,14 +17,14 @@ const endOfTime = 8.64e15;
 export function addKeyRoutes(app: FastifyInstance, { store, makers, now, onError }: ConsoleApiParts): void {
   app.get('/keys', async (request) => {
     const onDamaged = (id: string): void => onError(new Error(`The key ${id} does not open.`), request);
-    const keys = await store.listKeys(ownerOf(request).id, onDamaged);
+    const keys = await store.keys.list(ownerOf(request).id, onDamaged);
     return { keys: keys.map(toEntry) };
   });
 
   app.post('/keys', async (request, reply) => {
     const wanted = readKey(request.body, now());
     const { id: ownerId } = ownerOf(request);
-    const live = (await store.listKeys(ownerId, passOver)).filter(({ revokedAt }) => revokedAt === null);
+    const live = (await store.keys.list(ownerId, passOver)).filter(({ revokedAt }) => revokedAt === null);
     checkRoom('keys', live.length);
     const { key, value } = await createKey(store, makers, { ownerId, ...wanted });
     reply.code(201);
@@ -33,8 +33,8 @@ export function addKeyRoutes(app: FastifyInstance, { store, makers, now, onError
 
   app.delete<{ Params: { id: string } }>('/keys/:id', async (request) => {
     const { id } = request.params;
-    const isTheirs = (await store.listKeys(ownerOf(request).id, passOver)).some((key) => key.id === id);
-    const revoked = isTheirs ? await store.revokeKey(id, now()) : null;
+    const isTheirs = (await store.keys.list(ownerOf(request).id, passOver)).some((key) => key.id === id);
+    const revoked = isTheirs ? await store.keys.revoke(id, now()) : null;
     if (revoked === null) throw notFound('key');
     return toEntry(revoked);
   });

@@ -13,13 +13,13 @@ export function checkAddress(fields: Fields, email: string | null): void {
 
 /** Two owners with one address could not be told apart when they sign in. */
 export async function checkIsFree(
-  store: Pick<Store, 'listOwners'>,
+  store: Pick<Store, 'owners'>,
   email: string | null,
   exceptOwnerId?: string,
 ): Promise<void> {
   if (email === null) return;
   // Of one that does not open nobody knows the address.
-  const isTaken = (await ownersWithEmail(store, email)).some((owner) => owner.id !== exceptOwnerId);
+  const isTaken = (await ownersWithEmail(store.owners, email)).some((owner) => owner.id !== exceptOwnerId);
   if (isTaken) throw new ConsoleRefusal('conflict', 'There is an owner with this e-mail address already.');
 }
 

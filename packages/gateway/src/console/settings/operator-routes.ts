@@ -17,7 +17,7 @@ export function addOperatorRoutes(app: FastifyInstance, parts: ConsoleApiParts):
 
   async function find(id: string): Promise<Owner | null> {
     try {
-      return await store.findOwner(id);
+      return await store.owners.find(id);
     } catch (error) {
       if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
       throw new ConsoleRefusal('conflict', 'What is stored of this owner does not open, so nobody can be invited.');
@@ -32,7 +32,7 @@ export function addOperatorRoutes(app: FastifyInstance, parts: ConsoleApiParts):
 
     operator.get('/operator/owners', async (request) => {
       const onDamaged = (id: string): void => parts.onError(new Error(`The owner ${id} does not open.`), request);
-      const [owners, totals] = await Promise.all([store.listOwners(onDamaged), store.ownerTotals()]);
+      const [owners, totals] = await Promise.all([store.owners.list(onDamaged), store.owners.totals()]);
       const byOwner = new Map(totals.map((each) => [each.ownerId, each]));
       return { owners: owners.map((owner) => toOverview(owner, byOwner.get(owner.id))) };
     });

@@ -20,21 +20,21 @@ export function addPushTargetRoutes(app: FastifyInstance, parts: ConsoleApiParts
   /** A target of another owner is not found, exactly as one that never was. */
   async function find(request: FastifyRequest<OneTarget>): Promise<StoredPushTarget> {
     const { id } = request.params;
-    const target = await store.findPushTarget(id);
+    const target = await store.pushTargets.find(id);
     if (target === null || target.ownerId !== ownerOf(request).id) throw notFound('push target');
     return target;
   }
 
   function list(request: FastifyRequest): Promise<StoredPushTarget[]> {
     const onDamaged = (id: string): void => parts.onError(new Error(`The push target ${id} does not open.`), request);
-    return store.listPushTargets(ownerOf(request).id, onDamaged);
+    return store.pushTargets.list(ownerOf(request).id, onDamaged);
   }
 
   /** One for each endpoint: the newest, whoever else adds it at the same moment. */
   async function keepNewest(request: FastifyRequest, endpoint: string): Promise<StoredPushTarget | undefined> {
     const same = (await list(request)).filter((target) => endpointOf(target) === endpoint);
     const newest = same.pop();
-    for (const { id } of same) await store.deletePushTarget(id);
+    for (const { id } of same) await store.pushTargets.delete(id);
     return newest;
   }
 
@@ -53,7 +53,7 @@ export function addPushTargetRoutes(app: FastifyInstance, parts: ConsoleApiParts
       createdAt: now(),
       disabledAt: null,
     };
-    await store.createPushTarget(target);
+    await store.pushTargets.create(target);
     const kept = await keepNewest(request, endpoint);
     reply.code(201);
     return toEntry(kept ?? target);
@@ -61,7 +61,7 @@ export function addPushTargetRoutes(app: FastifyInstance, parts: ConsoleApiParts
 
   app.delete<OneTarget>('/push-targets/:id', async (request, reply) => {
     const { id } = await find(request);
-    if (!(await store.deletePushTarget(id))) throw notFound('push target');
+    if (!(await store.pushTargets.delete(id))) throw notFound('push target');
     return reply.code(204).send();
   });
 

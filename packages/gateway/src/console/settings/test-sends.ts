@@ -30,7 +30,7 @@ export function createTestSender({ acceptFor, store }: Pick<ConsoleApiParts, 'ac
       return { isSent: true, state, notificationId, error: null };
     }
     // What may work later is kept before the answer comes, with what went wrong.
-    const [kept] = await store.listDeliveries({ ownerId, notificationId, limit: 1 });
+    const [kept] = await store.deliveries.list({ ownerId, notificationId, limit: 1 });
     const error = kept?.error ?? accepted.mqttError ?? notTaken[to.channel];
     const isTriedAgain = accepted.warnings.includes('redelivery_scheduled');
     return {

@@ -23,8 +23,8 @@ export function addLinkRoutes(api: FastifyInstance, parts: ConsoleApiParts): voi
   const { store, now, addresses } = parts;
 
   api.post<{ Body: { token: string } }>('/sign-in/link/look', { schema, config: isPublic }, async ({ body }) => {
-    const link = await store.findOneTimeLink(digestOf(body.token), now());
-    const owner = link === null ? null : await store.findOwner(link.ownerId);
+    const link = await store.oneTimeLinks.find(digestOf(body.token), now());
+    const owner = link === null ? null : await store.owners.find(link.ownerId);
     if (link === null || owner === null) throw notValid();
     const preview: LinkPreview = { purpose: link.purpose, ownerName: owner.name, email: link.email };
     return preview;
@@ -32,13 +32,13 @@ export function addLinkRoutes(api: FastifyInstance, parts: ConsoleApiParts): voi
 
   api.post<{ Body: { token: string } }>('/sign-in/link', { schema, config: isPublic }, async (request, reply) => {
     const digest = digestOf(request.body.token);
-    const found = await store.findOneTimeLink(digest, now());
+    const found = await store.oneTimeLinks.find(digest, now());
     if (found?.purpose === 'confirm_email') await checkIsFor(found, request);
-    const link = await store.takeOneTimeLink(digest, now());
-    const owner = link === null ? null : await store.findOwner(link.ownerId);
+    const link = await store.oneTimeLinks.consume(digest, now());
+    const owner = link === null ? null : await store.owners.find(link.ownerId);
     if (link === null || owner === null) throw notValid();
     if (link.purpose === 'confirm_email') {
-      await store.changeOwner(owner.id, (known) => ({ ...known, email: link.email }));
+      await store.owners.change(owner.id, (known) => ({ ...known, email: link.email }));
       const notice = { kind: 'email-changed', email: link.email, at: now() } as const;
       if (link.email !== owner.email) sendSecurityNotice(parts, { request, owner, notice }, reply);
     } else await beginSession(parts, request, reply, { ownerId: owner.id, method: link.method });

@@ -22,7 +22,7 @@ export function addMailRoute(api: FastifyInstance, parts: ConsoleApiParts): void
 
   async function mailLinks(address: string): Promise<void> {
     const wanted = address.trim().toLowerCase();
-    for (const owner of await ownersWithEmail(parts.store, wanted)) {
+    for (const owner of await ownersWithEmail(parts.store.owners, wanted)) {
       if (await isWithin(mailed, wanted)) await mailSignInLink(parts, owner);
     }
   }

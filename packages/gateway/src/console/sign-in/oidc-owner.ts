@@ -13,7 +13,7 @@ const nameCharacters = 100;
 
 /** The id of the owner; null: nobody here. */
 export async function ownerOfPerson(parts: Parts, person: OidcPerson, createsOwners: boolean): Promise<string | null> {
-  const known = await parts.store.findIdentity(digestOfPerson(person));
+  const known = await parts.store.identities.find(digestOfPerson(person));
   if (known !== null) return known.ownerId;
   const namesake = person.email === null ? null : await onlyOwnerWith(parts, person.email);
   if (namesake !== null && !(await isAnothers(parts, namesake, person))) return link(parts, person, namesake);
@@ -21,13 +21,13 @@ export async function ownerOfPerson(parts: Parts, person: OidcPerson, createsOwn
 }
 
 async function onlyOwnerWith({ store }: Parts, email: string): Promise<string | null> {
-  const [owner, ...others] = await ownersWithEmail(store, email);
+  const [owner, ...others] = await ownersWithEmail(store.owners, email);
   return owner === undefined || others.length > 0 ? null : owner.id;
 }
 
 /** An address that somebody has left is given to others: whoever comes with it then is not the one who was here. */
 async function isAnothers({ store }: Parts, ownerId: string, { issuer, subject }: OidcPerson): Promise<boolean> {
-  const identities = await store.listIdentities(ownerId);
+  const identities = await store.identities.list(ownerId);
   return identities.some((known) => known.issuer === issuer && known.subject !== subject);
 }
 
@@ -42,11 +42,11 @@ async function link({ store, now, makers }: Parts, person: OidcPerson, ownerId: 
     createdAt: now(),
   };
   try {
-    await store.createIdentity(identity);
+    await store.identities.create(identity);
     return ownerId;
   } catch (error) {
     if (!(error instanceof AlreadyTaken)) throw error;
-    return (await store.findIdentity(identity.subjectDigest))?.ownerId ?? null;
+    return (await store.identities.find(identity.subjectDigest))?.ownerId ?? null;
   }
 }
 
@@ -58,7 +58,7 @@ async function createAndLink(parts: Parts, person: OidcPerson): Promise<string |
   const name = (given || email || 'New owner').slice(0, nameCharacters).toWellFormed();
   const { id } = await createOwner(parts.store, parts.makers, { name, email, emailAlerts: false });
   const linked = await link(parts, person, id);
-  if (linked !== id) await parts.store.deleteOwner(id);
+  if (linked !== id) await parts.store.owners.delete(id);
   return linked;
 }
 

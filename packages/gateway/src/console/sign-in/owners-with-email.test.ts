@@ -7,7 +7,7 @@ test('An address is that of an owner in whatever case, and not where it only loo
   const emails = ['Frank@Example.org', null, 'fran\u212a@example.org'];
   const owners = emails.map((email, index) => ({ id: `own_${index}`, email }) as Owner);
   const found = async (address: string): Promise<string[]> =>
-    (await ownersWithEmail({ listOwners: async () => owners }, address)).map(({ id }) => id);
+    (await ownersWithEmail({ list: async () => owners }, address)).map(({ id }) => id);
   assert.deepEqual(await found('fRANK@example.ORG'), ['own_0']);
   assert.deepEqual(await found('Fran\u212a@example.org'), ['own_2']);
   assert.deepEqual(await found('frank@example.com'), []);

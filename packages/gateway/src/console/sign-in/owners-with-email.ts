@@ -1,13 +1,13 @@
-import type { Owner, Store } from '../../usecases/ports/index.ts';
+import type { Owner, OwnerRepository } from '../../usecases/ports/index.ts';
 
 /** Those whose address it is, in whatever case. An owner whose row is damaged keeps nobody else out. */
 export async function ownersWithEmail(
-  store: Pick<Store, 'listOwners'>,
+  owners: Pick<OwnerRepository, 'list'>,
   address: string,
 ): Promise<(Owner & { email: string })[]> {
   const wanted = folded(address);
-  const owners = await store.listOwners(() => undefined);
-  return owners.filter((owner) => hasEmail(owner)).filter(({ email }) => folded(email) === wanted);
+  const all = await owners.list(() => undefined);
+  return all.filter((owner) => hasEmail(owner)).filter(({ email }) => folded(email) === wanted);
 }
 
 /** Only what is ASCII: the small letter of the Kelvin sign is a k, and whoever has such an address is somebody else. */

@@ -53,7 +53,7 @@ export function addPasskeySignInRoutes(api: FastifyInstance, parts: ConsoleApiPa
       const { challenge, expiresAt } = challengeOf(parts, request, purpose);
       forgetChallenge(parts, reply);
       const { rpId, origin } = siteOf(parts, request);
-      const passkey = await store.findPasskey(digestOf(response.id));
+      const passkey = await store.passkeys.find(digestOf(response.id));
       if (passkey === null) return passkeyRefused();
       const { ownerId, credentialId, publicKey, counter } = passkey;
       const { verifyAuthenticationResponse } = await webAuthn();
@@ -72,14 +72,14 @@ export function addPasskeySignInRoutes(api: FastifyInstance, parts: ConsoleApiPa
         },
       }).catch(passkeyRefused);
       // The cookie could be sent again with the same answer: a challenge counts once, on whichever node.
-      if (!verified || !(await store.claimSignature(ownerId, `passkey ${challenge}`, expiresAt)))
+      if (!verified || !(await store.signatures.claim(ownerId, `passkey ${challenge}`, expiresAt)))
         return passkeyRefused();
       const { newCounter, userVerified } = authenticationInfo;
-      const owner = await store.findOwner(ownerId);
+      const owner = await store.owners.find(ownerId);
       if (owner === null) return passkeyRefused();
-      if (!userVerified && !mayUseUnverified(owner, passkey, await store.listPasskeys(ownerId))) throw notVerified();
+      if (!userVerified && !mayUseUnverified(owner, passkey, await store.passkeys.list(ownerId))) throw notVerified();
       const use = { counter: newCounter, usedAt: now(), userVerified };
-      if (!(await store.usePasskey(passkey, use))) return passkeyRefused();
+      if (!(await store.passkeys.recordUse(passkey, use))) return passkeyRefused();
       await beginSession(parts, request, reply, { ownerId, method: 'passkey' });
       return { ok: true };
     },

@@ -39,7 +39,9 @@ const schema = {
 export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): void {
   const { store, now, makers } = parts;
 
-  api.get('/passkeys', async (request) => ({ passkeys: (await store.listPasskeys(ownerOf(request).id)).map(toEntry) }));
+  api.get('/passkeys', async (request) => ({
+    passkeys: (await store.passkeys.list(ownerOf(request).id)).map(toEntry),
+  }));
 
   api.post('/passkeys/options', async (request, reply) => {
     const { id, name, email, role } = ownerOf(request);
@@ -50,7 +52,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
       userID: Uint8Array.from(Buffer.from(id)),
       userName: email ?? name,
       userDisplayName: name,
-      excludeCredentials: (await store.listPasskeys(id)).map(({ credentialId }) => ({ id: credentialId })),
+      excludeCredentials: (await store.passkeys.list(id)).map(({ credentialId }) => ({ id: credentialId })),
       supportedAlgorithmIDs,
       authenticatorSelection: {
         residentKey: 'required',
@@ -83,7 +85,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
         supportedAlgorithmIDs,
       }).catch(passkeyRefused);
       if (registrationInfo === undefined) throw passkeyRefused();
-      if (!(await store.claimSignature(ownerId, `passkey ${challenge}`, expiresAt))) throw passkeyRefused();
+      if (!(await store.signatures.claim(ownerId, `passkey ${challenge}`, expiresAt))) throw passkeyRefused();
       const { credential, userVerified } = registrationInfo;
       if (!userVerified && role === 'operator') throw notVerified();
       const passkey: Passkey = {
@@ -99,7 +101,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
         createdAt: now(),
         usedAt: null,
       };
-      await store.createPasskey(passkey).catch((error: unknown) => {
+      await store.passkeys.create(passkey).catch((error: unknown) => {
         if (error instanceof AlreadyTaken) throw new ConsoleRefusal('conflict', 'This passkey is known already.');
         throw error;
       });
@@ -110,7 +112,7 @@ export function addPasskeyRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
   );
 
   api.delete<{ Params: { id: string } }>('/passkeys/:id', async (request, reply) => {
-    if (!(await store.deletePasskey(ownerOf(request).id, request.params.id))) throw notFound('passkey');
+    if (!(await store.passkeys.delete(ownerOf(request).id, request.params.id))) throw notFound('passkey');
     return reply.code(204).send();
   });
 }

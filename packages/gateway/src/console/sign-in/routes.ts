@@ -27,7 +27,7 @@ export function addSignInRoutes(api: FastifyInstance, parts: ConsoleApiParts): v
     return {
       owner: { id, name, email, role },
       sessionId: session.id,
-      needsVerifiedPasskey: needsVerifiedPasskey(owner, role === 'operator' ? await parts.store.listPasskeys(id) : []),
+      needsVerifiedPasskey: needsVerifiedPasskey(owner, role === 'operator' ? await parts.store.passkeys.list(id) : []),
       service: {
         ...parts.service,
         ...offered(request),

@@ -43,14 +43,14 @@ export async function beginSession(
   const now = parts.now();
   // Whoever signs in again has one session, not two.
   const before = readCookie(request, addresses, 'session');
-  const known = before === undefined ? null : await store.findSession(digestOf(before), now);
-  if (known !== null) await store.deleteSession(known.ownerId, known.id);
+  const known = before === undefined ? null : await store.sessions.find(digestOf(before), now);
+  if (known !== null) await store.sessions.delete(known.ownerId, known.id);
 
   const firstLifetimeMs = Math.min(lifetimeMs, parts.sessionMaxMs);
   const userAgent = printable(request.headers['user-agent'] ?? '').slice(0, userAgentCharacters);
   const address = parts.clientAddress(request);
   const token = randomBytes(32).toString('base64url');
-  await store.createSession({
+  await store.sessions.create({
     id: newId('ses', parts.makers),
     ownerId,
     tokenDigest: digestOf(token),
@@ -64,7 +64,7 @@ export async function beginSession(
   setCookie(reply, addresses, 'session', token, firstLifetimeMs);
   const isKnown = rememberOwner(parts, request, reply, ownerId);
   // A link that was mailed is news enough.
-  const owner = isKnown || method === 'mail' ? null : await store.findOwner(ownerId);
+  const owner = isKnown || method === 'mail' ? null : await store.owners.find(ownerId);
   if (owner === null) return;
   const notice = { kind: 'new-browser', method, userAgent, address, at: now } as const;
   sendSecurityNotice(parts, { request, owner, notice }, reply);
@@ -85,10 +85,10 @@ export async function findSignedIn(
   const token = readCookie(request, addresses, 'session');
   if (token === undefined) return null;
   try {
-    const found = await store.findSession(digestOf(token), now());
+    const found = await store.sessions.find(digestOf(token), now());
     // Also one that began while the setting allowed more.
     const session = found === null || found.createdAt + sessionMaxMs <= now() ? null : found;
-    const owner = session === null ? null : await store.findOwner(session.ownerId);
+    const owner = session === null ? null : await store.owners.find(session.ownerId);
     return session === null || owner === null ? null : { owner, session };
   } catch (error) {
     if (!(error instanceof EncryptionKeyMissing)) throw error;
@@ -111,7 +111,7 @@ async function keepAlive(
   if (seenAt - session.seenAt < touchEveryMs) return;
   const expiresAt = Math.min(seenAt + lifetimeMs, session.createdAt + sessionMaxMs);
   try {
-    await store.touchSession(session, { seenAt, expiresAt });
+    await store.sessions.touch(session, { seenAt, expiresAt });
   } catch (error) {
     // A disk that is full keeps nobody from reading.
     if (error instanceof StoreUnavailable) return;
@@ -124,7 +124,7 @@ async function keepAlive(
 
 export async function endSession(parts: Parts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { session } = signedIn(request);
-  await parts.store.deleteSession(session.ownerId, session.id);
+  await parts.store.sessions.delete(session.ownerId, session.id);
   clearCookie(reply, parts.addresses, 'session');
 }
 
@@ -133,5 +133,5 @@ export async function isStillSignedIn(
   { store, now }: Pick<Parts, 'store' | 'now'>,
   session: Session,
 ): Promise<boolean> {
-  return (await store.findSession(session.tokenDigest, now())) !== null;
+  return (await store.sessions.find(session.tokenDigest, now())) !== null;
 }

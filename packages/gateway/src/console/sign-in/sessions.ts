@@ -12,7 +12,7 @@ export function addSessionRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
 
   api.get('/sessions', async (request) => {
     const { owner, session } = signedIn(request);
-    const sessions: SessionEntry[] = (await store.listSessions(owner.id, now())).map((each) => {
+    const sessions: SessionEntry[] = (await store.sessions.list(owner.id, now())).map((each) => {
       const { id, method, userAgent, address, createdAt, seenAt } = each;
       return { id, method, userAgent, address, createdAt, seenAt, isThisOne: id === session.id };
     });
@@ -22,14 +22,14 @@ export function addSessionRoutes(api: FastifyInstance, parts: ConsoleApiParts): 
   api.delete<{ Params: { id: string } }>('/sessions/:id', async (request, reply) => {
     const { owner, session } = signedIn(request);
     const { id } = request.params;
-    if (!(await store.deleteSession(owner.id, id))) throw notFound('session');
+    if (!(await store.sessions.delete(owner.id, id))) throw notFound('session');
     if (id === session.id) clearCookie(reply, addresses, 'session');
     return reply.code(204).send();
   });
 
   api.post('/sessions/sign-out-others', async (request) => {
     const { owner, session } = signedIn(request);
-    return { count: await store.deleteSessions(owner.id, session.id) };
+    return { count: await store.sessions.deleteOthers(owner.id, session.id) };
   });
 
   api.post('/sign-out', async (request, reply) => {

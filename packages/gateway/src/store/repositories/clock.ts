@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { ClockRecord } from '../../core/clock-record.ts';
-import type { ClockStore } from '../../usecases/ports/index.ts';
+import type { ClockRepository } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { readFact, writeFact } from '../schema/meta.ts';
 import { databaseClock } from './database-clock.ts';
 
-export function createClockStore(database: Database): ClockStore {
+export function createClockRepository(database: Database): ClockRepository {
   return {
-    async readClock() {
+    async read() {
       const record = await readFact<ClockRecord>(database, 'clock');
       if (database.dialect === 'sqlite') return { record, databaseNow: null };
       const query = sql<{ now: number }>`select ${databaseClock.postgres} as now`.compile(database.build);
@@ -15,7 +15,7 @@ export function createClockStore(database: Database): ClockStore {
       return { record, databaseNow: Number(row?.now) };
     },
 
-    async saveClock(record) {
+    async save(record) {
       await database.write([writeFact(database, 'clock', record)]);
     },
   };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Device } from '../../core/plan.ts';
-import type { DeviceStore, StoredDevice } from '../../usecases/ports/index.ts';
+import type { DeviceRepository, StoredDevice } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
 import type { Tables } from '../schema/tables.ts';
@@ -11,7 +11,7 @@ import { isOneOf } from './one-of.ts';
 /** Noted per transaction, so that no request waits for long. */
 const touchBatch = 500;
 
-export function createDeviceStore(database: Database, keyring: Keyring): DeviceStore {
+export function createDeviceRepository(database: Database, keyring: Keyring): DeviceRepository {
   const { build, dialect } = database;
 
   async function open(row: Tables['devices']): Promise<StoredDevice> {
@@ -32,7 +32,7 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
   }
 
   return {
-    async createDevice({ id, ownerId, name, state, paused, createdAt, seenAt }, secretDigest) {
+    async create({ id, ownerId, name, state, paused, createdAt, seenAt }, secretDigest) {
       await database.write([
         build
           .insertInto('devices')
@@ -51,18 +51,18 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       ]);
     },
 
-    async findDevice(id) {
+    async find(id) {
       const [row] = await database.read(build.selectFrom('devices').selectAll().where('id', '=', id).compile());
       return row === undefined ? null : { device: await open(row), secretDigest: row.secret_digest };
     },
 
-    async listDevices(ownerId, onDamaged) {
+    async list(ownerId, onDamaged) {
       const query = build.selectFrom('devices').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
       return openAll(rows, open, onDamaged);
     },
 
-    async changeDevice(id, { state, paused, name }) {
+    async change(id, { state, paused, name }) {
       const [found] = await database.read(
         build.selectFrom('devices').select('owner_id').where('id', '=', id).compile(),
       );
@@ -84,7 +84,7 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       return row === undefined ? null : open(row);
     },
 
-    async changeDeviceSecret(id, secretDigest) {
+    async changeSecret(id, secretDigest) {
       const [changed] = await database.write([
         build.updateTable('devices').set({ secret_digest: secretDigest }).where('id', '=', id).compile(),
         bumpGeneration(database),
@@ -92,7 +92,7 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       return changed?.changes === 1;
     },
 
-    async touchDevices(ids, at) {
+    async touch(ids, at) {
       // In one order everywhere, so that two processes cannot wait for each other.
       const ordered = [...new Set(ids)].sort();
       const inOrder = dialect === 'postgres' ? sql`order by id for update` : sql``;
@@ -106,12 +106,12 @@ export function createDeviceStore(database: Database, keyring: Keyring): DeviceS
       }
     },
 
-    async listSeenDevices() {
+    async listSeen() {
       const seen = build.selectFrom('devices').select('id').where('seen_at', 'is not', null);
       return (await database.read(seen.compile())).map(({ id }) => id);
     },
 
-    async deleteDevice(id) {
+    async delete(id) {
       const [deleted] = await database.write([
         build.deleteFrom('devices').where('id', '=', id).compile(),
         build.deleteFrom('mqtt_sessions').where('device_id', '=', id).compile(),

@@ -1,15 +1,16 @@
 // Whom each notification was to be told to at its first attempt, until it is known how that went.
 import { type CompiledQuery, sql } from 'kysely';
 import { latestLeaseEnd } from '../../core/lease.ts';
-import type { DeliveryStore, Dispatch, DispatchResults, DispatchToSettle } from '../../usecases/ports/index.ts';
+import type { Dispatch, DispatchRepository, DispatchResults, DispatchToSettle } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { DeliveryInserts } from './insert-deliveries.ts';
 import { skipLockedOn } from './skip-locked.ts';
 
-export type DispatchStore = Pick<DeliveryStore, 'settleDispatches' | 'claimDispatches' | 'findDispatch'>;
-
-export function createDispatchStore(database: Database, keep: Deliveries['keep']): DispatchStore {
+export function createDispatchRepository(
+  database: Database,
+  inserts: Pick<DeliveryInserts, 'unsent'>,
+): DispatchRepository {
   const { build, dialect } = database;
   const skipLocked = skipLockedOn(dialect);
 
@@ -27,12 +28,12 @@ export function createDispatchStore(database: Database, keep: Deliveries['keep']
   }
 
   return {
-    async settleDispatches(settled) {
-      const queries = [...settle(settled), ...(await keep(settled))];
+    async settle(settled) {
+      const queries = [...settle(settled), ...(await inserts.unsent(settled))];
       if (queries.length > 0) await database.write(queries);
     },
 
-    async claimDispatches(now, leaseUntil, limit, which = 'orphaned') {
+    async claim(now, leaseUntil, limit, which = 'orphaned') {
       const isLeaseOver = sql`(lease_until <= ${now} or lease_until > ${latestLeaseEnd(now)})`;
       // The first half is for the index, which has the unsettled ones only.
       const isOrphaned = sql<boolean>`lease_until is not null ${which === 'all' ? sql`` : sql`and ${isLeaseOver}`}`;
@@ -55,7 +56,7 @@ export function createDispatchStore(database: Database, keep: Deliveries['keep']
         .sort((a, b) => (a.notificationId < b.notificationId ? -1 : 1));
     },
 
-    async findDispatch(ownerId, notificationId) {
+    async find(ownerId, notificationId) {
       const [row] = await database.read(
         build
           .selectFrom('dispatches')

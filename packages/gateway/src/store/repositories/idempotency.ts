@@ -1,14 +1,14 @@
 import {
   EncryptionKeyMissing,
   type FirstAnswer,
-  type IdempotencyStore,
+  type IdempotencyRepository,
   SealBroken,
 } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { type Place, seal } from '../vault/cipher.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
-export function createIdempotencyStore(database: Database, keyring: Keyring): IdempotencyStore {
+export function createIdempotencyRepository(database: Database, keyring: Keyring): IdempotencyRepository {
   const { build } = database;
 
   /** One that does not open is as one that was never given: what became of the request is still known. */
@@ -24,7 +24,7 @@ export function createIdempotencyStore(database: Database, keyring: Keyring): Id
   }
 
   return {
-    async findIdempotent(ownerId, keyDigest, now) {
+    async find(ownerId, keyDigest, now) {
       const [row] = await database.read(
         build
           .selectFrom('idempotency')
@@ -39,7 +39,7 @@ export function createIdempotencyStore(database: Database, keyring: Keyring): Id
       return { fingerprint, notificationId, leaseUntil, answer: await open(ownerId, keyDigest, row.sealed) };
     },
 
-    async answerIdempotent(ownerId, keyDigest, answer) {
+    async saveResponse(ownerId, keyDigest, answer) {
       const sealed = seal(await keyring.current(ownerId), idempotencyPlace(ownerId, keyDigest), JSON.stringify(answer));
       await database.write([
         build

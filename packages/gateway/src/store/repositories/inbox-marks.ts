@@ -1,16 +1,16 @@
 // The marks on notifications: read, unread, deleted. Every change counts the generation of the inbox up, first of all: so
 // two changes of one inbox follow each other instead of waiting for each other's rows.
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
-import type { InboxStore } from '../../usecases/ports/inbox.ts';
+import type { InboxRepository } from '../../usecases/ports/inbox.ts';
 import type { Database } from '../schema/database.ts';
-import { purgeBatch } from './notifications.ts';
+import { lockOwner } from './lock-owner.ts';
 import { isOneOf } from './one-of.ts';
-import { livingOwner } from './owners.ts';
+import { purgeBatch } from './purge.ts';
 import { skipLockedOn } from './skip-locked.ts';
 
 type InboxMarks = Pick<
-  InboxStore,
-  'markRead' | 'markAllRead' | 'undoMarkAllRead' | 'deleteFromInbox' | 'restoreToInbox' | 'purgeDeleted'
+  InboxRepository,
+  'markRead' | 'markAllRead' | 'undoMarkAllRead' | 'delete' | 'restore' | 'purgeDeleted'
 >;
 
 export function createInboxMarks(database: Database): InboxMarks {
@@ -18,7 +18,7 @@ export function createInboxMarks(database: Database): InboxMarks {
 
   function countUp(ownerId: string): CompiledQuery {
     return sql`insert into inbox_states (owner_id, read_through, generation)
-      select id, '', 1 ${livingOwner(dialect, ownerId)}
+      select id, '', 1 ${lockOwner(dialect, ownerId)}
       on conflict (owner_id) do update set generation = inbox_states.generation + 1`.compile(build);
   }
 
@@ -90,7 +90,7 @@ export function createInboxMarks(database: Database): InboxMarks {
       return undone?.changes === 1;
     },
 
-    async deleteFromInbox(ownerId, ids, at) {
+    async delete(ownerId, ids, at) {
       if (ids.length === 0) return 0;
       const [, deleted] = await database.write([
         countUp(ownerId),
@@ -102,7 +102,7 @@ export function createInboxMarks(database: Database): InboxMarks {
       return deleted?.changes ?? 0;
     },
 
-    async restoreToInbox(ownerId, ids) {
+    async restore(ownerId, ids) {
       if (ids.length === 0) return 0;
       const isOf = ofOwner(ownerId, ids);
       const [, restored] = await database.write([

@@ -3,15 +3,16 @@
 // gathers all of an owner's notifications first would be slow where there are a million.
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../../core/uuid-v7.ts';
-import type { InboxItem, InboxPage, InboxQuery, InboxStore, SearchedPage } from '../../usecases/ports/inbox.ts';
+import type { InboxItem, InboxPage, InboxQuery, InboxRepository, SearchedPage } from '../../usecases/ports/inbox.ts';
 import { type NotificationContent, SealBroken } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { SearchThread } from '../search/thread-client.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { createInboxMarks } from './inbox-marks.ts';
-import { deleteNotifications, openNotification } from './notifications.ts';
+import { openNotification } from './notifications.ts';
 import { isOneOf } from './one-of.ts';
+import { deleteNotifications } from './purge.ts';
 import { createBreath } from './yielder.ts';
 
 type Row = Tables['notifications'] & { is_read: number };
@@ -25,7 +26,11 @@ interface Rows {
 /** Of one page, sealed: parsing it and writing it out again is work for the main thread. */
 const mostPageBytes = 4 * 1024 * 1024;
 
-export function createInboxStore(database: Database, keyring: Keyring, searchThread: SearchThread): InboxStore {
+export function createInboxRepository(
+  database: Database,
+  keyring: Keyring,
+  searchThread: SearchThread,
+): InboxRepository {
   const { build, dialect } = database;
 
   async function open({ is_read, ...row }: Row): Promise<InboxItem> {
@@ -79,7 +84,7 @@ export function createInboxStore(database: Database, keyring: Keyring, searchThr
   return {
     ...createInboxMarks(database),
 
-    async searchInbox(ownerId, { terms, mostMatches, ...query }, signal) {
+    async search(ownerId, { terms, mostMatches, ...query }, signal) {
       const { rows, last } = await selectPage(ownerId, query);
       const keys = await keyring.all(ownerId);
       const outcomes = await searchThread.search(
@@ -105,7 +110,7 @@ export function createInboxStore(database: Database, keyring: Keyring, searchThr
       return page;
     },
 
-    async listInbox(ownerId, query) {
+    async list(ownerId, query) {
       const { rows, last } = await selectPage(ownerId, query);
       const page: InboxPage = { items: [], damaged: [], next: last };
       const breath = createBreath();
@@ -122,7 +127,7 @@ export function createInboxStore(database: Database, keyring: Keyring, searchThr
       return page;
     },
 
-    async findInboxItem(ownerId, id) {
+    async find(ownerId, id) {
       const [row] = await select(ownerId, sql`n.id = ${id}`, 1);
       return row === undefined ? null : open(row);
     },
@@ -135,7 +140,7 @@ export function createInboxStore(database: Database, keyring: Keyring, searchThr
       return Number(row?.count ?? 0);
     },
 
-    async readInboxNews(inboxes, limit) {
+    async readNews(inboxes, limit) {
       if (inboxes.length === 0) return [];
       const asked = JSON.stringify(inboxes.map(({ ownerId, after }) => [ownerId, after]));
       const list =
@@ -157,7 +162,7 @@ export function createInboxStore(database: Database, keyring: Keyring, searchThr
       }));
     },
 
-    purgeInbox: (ownerId, before, signal) => deleteNotifications(database, ownerId, firstIdAt(before), signal),
+    purge: (ownerId, before, signal) => deleteNotifications(database, ownerId, firstIdAt(before), signal),
   };
 }
 

@@ -5,12 +5,10 @@ import { timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import {
   type ApiKey,
-  type DirectoryStore,
   EncryptionKeyMissing,
   KeyExists,
-  type KeyStore,
+  type KeyRepository,
   SealBroken,
-  type SignatureStore,
   StoreUnavailable,
 } from '../../usecases/ports/index.ts';
 import type { SealingKey } from '../schema/database.ts';
@@ -20,15 +18,11 @@ import { openMasterVersioned, openOr, rejectRefused, sealVersioned } from '../va
 import type { Keyring } from '../vault/keyring.ts';
 import type { MasterKeyring } from '../vault/master-keyring.ts';
 import { childName, nodesAbove, type RowVersions, type Versioned } from '../vault/row-versions.ts';
-import { livingOwner } from './owners.ts';
+import { lockOwner } from './lock-owner.ts';
 
 type KeyRow = Tables['api_keys'];
 
-export function createKeyStore(
-  database: Database,
-  keyring: Keyring,
-  versions: RowVersions,
-): KeyStore & SignatureStore & Pick<DirectoryStore, 'findKey'> {
+export function createKeyRepository(database: Database, keyring: Keyring, versions: RowVersions): KeyRepository {
   const { build, dialect } = database;
   const select = build.selectFrom('api_keys').selectAll().select(nodesAbove('api_keys'));
 
@@ -39,7 +33,7 @@ export function createKeyStore(
   }
 
   return {
-    async createKey(key) {
+    async create(key) {
       try {
         const { id, ownerId, digest, irregular, createdAt } = key;
         await versions.write(ownerId, async (version) => ({
@@ -48,7 +42,7 @@ export function createKeyStore(
             const sealed = sealKey(master, key, version);
             const insert = sql`insert into api_keys (owner_id, id, digest, irregular, created_at, sealed)
               select owners.id, ${id}, ${digest}, ${irregular ? 1 : 0}, ${createdAt}, ${sealed}
-              ${livingOwner(dialect, ownerId)}`.compile(build);
+              ${lockOwner(dialect, ownerId)}`.compile(build);
             return { queries: [insert], written: { table: 'api_keys', ownerId, sealed } };
           },
         }));
@@ -60,13 +54,13 @@ export function createKeyStore(
       }
     },
 
-    async listKeys(ownerId, onDamaged) {
+    async list(ownerId, onDamaged) {
       const query = select.where('owner_id', '=', ownerId).orderBy('created_at').orderBy('id').compile();
       const onRefused = onDamaged ?? rejectRefused('api_keys');
       return versions.list('api_keys', () => database.read(query), openOr(open, onDamaged), onRefused);
     },
 
-    async findKey(digest) {
+    async find(digest) {
       const query = select.where('digest', '=', digest).compile();
       try {
         return await versions.find('api_keys', async () => (await database.read(query))[0], open);
@@ -76,7 +70,7 @@ export function createKeyStore(
       }
     },
 
-    async revokeKey(id, at) {
+    async revoke(id, at) {
       const query = build.selectFrom('api_keys').selectAll().where('id', '=', id).compile();
       const [found] = await database.read(query);
       if (found === undefined) return null;
@@ -100,23 +94,12 @@ export function createKeyStore(
       return revoked;
     },
 
-    async deleteKey(ownerId, id) {
+    async delete(ownerId, id) {
       const query = build.deleteFrom('api_keys').where('owner_id', '=', ownerId).where('id', '=', id).compile();
       await versions.write(ownerId, async () => ({
         children: { [childName('api_keys', id)]: null },
         rows: () => ({ queries: [query] }),
       }));
-    },
-
-    async claimSignature(ownerId, signature, expiresAt) {
-      const [claimed] = await database.write([
-        build
-          .insertInto('used_signatures')
-          .values({ owner_id: ownerId, signature, expires_at: expiresAt })
-          .onConflict((conflict) => conflict.doNothing())
-          .compile(),
-      ]);
-      return claimed?.changes === 1;
     },
   };
 }

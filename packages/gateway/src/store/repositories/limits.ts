@@ -1,15 +1,15 @@
 // Requests per key, counted for every process on the database.
 import { type CompiledQuery, sql } from 'kysely';
-import { type LimitStore, quotaIds, type RequestCount, type Standing } from '../../usecases/ports/limits.ts';
+import { type LimitRepository, quotaIds, type RateLimitState, type RequestCount } from '../../usecases/ports/limits.ts';
 import type { Database } from '../schema/database.ts';
 import { databaseClock } from './database-clock.ts';
 
-export function createLimitStore({
+export function createLimitRepository({
   build,
   dialect,
   read,
   write,
-}: Pick<Database, 'build' | 'dialect' | 'read' | 'write'>): LimitStore {
+}: Pick<Database, 'build' | 'dialect' | 'read' | 'write'>): LimitRepository {
   const now = databaseClock[dialect];
   const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
   // One that ends further ahead than a window lasts was begun by a clock that ran ahead: what was used stays used, for
@@ -36,11 +36,11 @@ export function createLimitStore({
       .compile();
 
   return {
-    async countRequests(requests) {
+    async count(requests) {
       // All processes lock the rows in the same order, so that none waits for another that waits for it.
       const order = [...requests.keys()].sort((a, b) => compare(requests[a], requests[b]));
       const results = await write(order.map((index) => countOne(requests[index] as RequestCount)));
-      const standings: Standing[] = [];
+      const standings: RateLimitState[] = [];
       for (const [place, index] of order.entries()) {
         const [row] = (results[place]?.rows ?? []) as { used: number | string; ms_left: number | string }[];
         if (row === undefined) throw new Error('The database left a count unanswered.');

@@ -1,33 +1,19 @@
-import { type CompiledQuery, sql } from 'kysely';
-import { firstIdAt } from '../../core/uuid-v7.ts';
 import {
-  type HistoryStore,
   type Notification,
   type NotificationContent,
   type NotificationPage,
-  type NotificationStore,
+  type NotificationRepository,
   type SaveOptions,
   SealBroken,
-  type Store,
 } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { openValue } from '../vault/encrypted-columns.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import type { RowVersions } from '../vault/row-versions.ts';
-import { purgeSignIns } from './purge-sign-ins.ts';
-
-/** Deleted per transaction, so that a purge never holds up the requests for long. */
-export const purgeBatch = 1000;
-const dayMs = 86_400_000;
 
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
-export function createNotificationStore(
-  database: Database,
-  keyring: Keyring,
-  versions: RowVersions,
-): NotificationStore & HistoryStore & Pick<Store, 'purge'> {
+export function createNotificationRepository(database: Database, keyring: Keyring): NotificationRepository {
   const { build } = database;
   const open = (row: Tables['notifications']): Promise<Notification> => openNotification(keyring, row);
 
@@ -50,13 +36,13 @@ export function createNotificationStore(
       return appended === 'duplicate' ? 'duplicate' : 'saved';
     },
 
-    async findNotification(ownerId, id) {
+    async find(ownerId, id) {
       const query = build.selectFrom('notifications').selectAll().where('owner_id', '=', ownerId).where('id', '=', id);
       const [row] = await database.read(query.compile());
       return row === undefined ? null : open(row);
     },
 
-    async listNotifications(ownerId, { limit, before, after }) {
+    async list(ownerId, { limit, before, after }) {
       let query = build.selectFrom('notifications').selectAll().where('owner_id', '=', ownerId);
       if (before !== undefined) query = query.where('id', '<', before);
       if (after !== undefined) query = query.where('id', '>', after);
@@ -78,107 +64,10 @@ export function createNotificationStore(
       }
       return page;
     },
-
-    async purge(before, now, signal) {
-      await deleteInBatches(database, deleteExpired(database, 'used_signatures', 'signature', now), signal);
-      await deleteInBatches(database, deleteExpired(database, 'idempotency', 'key_digest', now), signal);
-      await purgeSignIns(database, versions, now, signal);
-      const oldCounts = build.deleteFrom('request_counts').where('resets_at', '<', now - dayMs);
-      await database.write([oldCounts.compile()]);
-      let purged = 0;
-      for await (const ownerId of ownersOfNotifications(database)) {
-        if (signal?.aborted) break;
-        const [owner] = await database.read(
-          build.selectFrom('owners').select('id').where('id', '=', ownerId).compile(),
-        );
-        // Ids grow with time, so the key's own order finds what is old. Of an owner who is gone nothing stays.
-        purged += await deleteNotifications(database, ownerId, owner === undefined ? null : firstIdAt(before), signal);
-      }
-      return purged;
-    },
   };
 }
 
 export async function openNotification(keyring: Keyring, row: Tables['notifications']): Promise<Notification> {
   const content = await openValue<NotificationContent>(keyring, 'notifications', row);
   return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content };
-}
-
-function deleteExpired(
-  { build }: Database,
-  table: 'used_signatures' | 'idempotency',
-  column: 'signature' | 'key_digest',
-  now: number,
-): CompiledQuery {
-  const [name, key] = [sql.table(table), sql.ref(column)];
-  return sql`delete from ${name} where (owner_id, ${key}) in (
-    select owner_id, ${key} from ${name} where expires_at < ${now} limit ${purgeBatch}
-  )`.compile(build);
-}
-
-/** Each from the key's own order: a few look-ups instead of a walk over every row. */
-async function* ownersOfNotifications({ build, read }: Database): AsyncGenerator<string> {
-  for (let last = ''; ; ) {
-    const next = build.selectFrom('notifications').select('owner_id').where('owner_id', '>', last);
-    const [row] = await read(next.orderBy('owner_id').limit(1).compile());
-    if (row === undefined) return;
-    last = row.owner_id;
-    yield last;
-  }
-}
-
-/** An owner's notifications with ids below this one (null: all), with what is known of their delivery; says how many. */
-export async function deleteNotifications(
-  database: Database,
-  ownerId: string,
-  belowId: string | null,
-  signal?: AbortSignal,
-): Promise<number> {
-  const batchOf = (table: string, column: string): CompiledQuery => {
-    const [name, id] = [sql.table(table), sql.ref(column)];
-    const bound = belowId === null ? sql`` : sql`and ${id} < ${belowId}`;
-    return sql`delete from ${name} where owner_id = ${ownerId} and ${id} in (
-      select ${id} from ${name} where owner_id = ${ownerId} ${bound} order by ${id} limit ${purgeBatch}
-    )`.compile(database.build);
-  };
-  await deleteInBatches(database, batchOf('deliveries', 'notification_id'), signal);
-  await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
-  await deleteInBatches(database, batchOf('mqtt_receipts', 'notification_id'), signal);
-  const deleted = await deleteInBatches(database, batchOf('notifications', 'id'), signal);
-  // Last: what was deleted must not come into sight again.
-  await deleteInBatches(database, batchOf('inbox_marks', 'notification_id'), signal);
-  return deleted;
-}
-
-/** What an owner may have much of, besides notifications. */
-const plentiful = {
-  mqtt_waiting: ['device_id', 'client_id', 'notification_id'],
-  used_signatures: ['signature'],
-  idempotency: ['key_digest'],
-  request_counts: ['key_id', 'window_ms'],
-  delivery_lanes: ['channel', 'target'],
-} as const;
-
-export async function deleteOfOwner(database: Database, ownerId: string): Promise<void> {
-  for (const [table, columns] of Object.entries(plentiful)) {
-    const name = sql.table(table);
-    const key = sql.join(columns.map((column) => sql.ref(column)));
-    const batch = sql`delete from ${name} where owner_id = ${ownerId} and (${key}) in (
-      select ${key} from ${name} where owner_id = ${ownerId} limit ${purgeBatch}
-    )`.compile(database.build);
-    await deleteInBatches(database, batch);
-  }
-}
-
-/** Repeats a statement that deletes a batch until nothing is left, so that no request waits for long. */
-export async function deleteInBatches(
-  database: Database,
-  statement: CompiledQuery,
-  signal?: AbortSignal,
-): Promise<number> {
-  let total = 0;
-  for (let deleted = purgeBatch; deleted >= purgeBatch && !signal?.aborted; total += deleted) {
-    deleted = (await database.write([statement]))[0]?.changes ?? 0;
-  }
-  return total;
 }

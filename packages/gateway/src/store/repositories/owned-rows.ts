@@ -14,7 +14,7 @@ import {
   type RowVersions,
   type Versioned,
 } from '../vault/row-versions.ts';
-import { livingOwner } from './owners.ts';
+import { lockOwner } from './lock-owner.ts';
 
 type OwnedTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';
 type Clear<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
@@ -78,7 +78,7 @@ export function createOwnedRows(database: Database, keyring: Keyring, versions: 
           const names = sql.join(columns.map(([name]) => sql.ref(name)));
           const values = sql.join(columns.map(([, each]) => each));
           const insert = sql`insert into ${sql.table(table)} (owner_id, ${names})
-            select owners.id, ${values} ${livingOwner(dialect, ownerId)}`.compile(build);
+            select owners.id, ${values} ${lockOwner(dialect, ownerId)}`.compile(build);
           return {
             children: { [childName(table, id)]: version },
             rows: () => ({ queries: [insert], written: { table, ownerId, sealed } }),

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { type OwnerTotals, SealBroken, type Store } from '../../usecases/ports/index.ts';
+import { type OwnerRepository, type OwnerTotals, SealBroken } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { openKey } from './keys.ts';
 import { createBreath } from './yielder.ts';
 
 /** Every number comes from an index that begins with the owner, so no table is walked through. */
-export function createOwnerTotals(database: Database, keyring: Keyring): Store['ownerTotals'] {
+export function createOwnerTotals(database: Database, keyring: Keyring): OwnerRepository['totals'] {
   const { build } = database;
 
   /** Whether a key is revoked is sealed. */

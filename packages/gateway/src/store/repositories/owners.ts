@@ -1,20 +1,19 @@
-import { sql } from 'kysely';
 import type { Device, Recipients } from '../../core/plan.ts';
 import {
-  type DirectoryStore,
   EncryptionKeyMissing,
   type Owner,
-  type OwnerStore,
-  type PushTargetStore,
+  type OwnerRepository,
+  type PushTargetRepository,
   SealBroken,
 } from '../../usecases/ports/index.ts';
 import type { SealingKey } from '../schema/database.ts';
-import { ConstraintViolated, type Database, type Dialect } from '../schema/database.ts';
+import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { openVersioned, rejectRefused, sealVersioned } from '../vault/encrypted-columns.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { childName, nodesAbove, type RowQueries, type RowVersions, type Versioned } from '../vault/row-versions.ts';
-import { deleteNotifications, deleteOfOwner } from './notifications.ts';
+import { createOwnerTotals } from './owner-totals.ts';
+import { deleteNotifications, deleteOfOwner } from './purge.ts';
 
 type Profile = Omit<Owner, 'id' | 'createdAt'>;
 
@@ -35,17 +34,12 @@ const ownedTables = [
   'data_keys',
 ] as const;
 
-/** `from owners`, with the owner held against deletion: whoever deletes it finds what was put in meanwhile. */
-export function livingOwner(dialect: Dialect, ownerId: string) {
-  return sql`from owners where id = ${ownerId} ${dialect === 'postgres' ? sql`for key share` : sql``}`;
-}
-
-export function createOwnerStore(
+export function createOwnerRepository(
   database: Database,
   keyring: Keyring,
-  pushTargets: Pick<PushTargetStore, 'listPushTargets'>,
+  pushTargets: Pick<PushTargetRepository, 'list'>,
   versions: RowVersions,
-): Omit<OwnerStore, 'ownerTotals'> & Omit<DirectoryStore, 'findKey'> {
+): OwnerRepository {
   const { build } = database;
 
   const select = build.selectFrom('owners').selectAll().select(nodesAbove('owners'));
@@ -56,7 +50,7 @@ export function createOwnerStore(
   }
 
   /** Rejects with SealBroken where an earlier state of the row was put back, as where it was altered. */
-  async function findOwner(id: string): Promise<Owner | null> {
+  async function find(id: string): Promise<Owner | null> {
     const query = select.where('id', '=', id).compile();
     const [owner] = await versions.list('owners', () => database.read(query), open, rejectRefused('owners'));
     return owner ?? null;
@@ -96,16 +90,16 @@ export function createOwnerStore(
   }
 
   return {
-    findOwner,
+    find,
 
-    async createOwner(owner) {
+    async create(owner) {
       await versions.write(owner.id, async (version) => ({
         children: { [childName('owners', owner.id)]: version },
         rows: (master) => makeOwner(master, owner, version),
       }));
     },
 
-    async createFirstOwner(owner) {
+    async createFirst(owner) {
       const anybody = build.selectFrom('owners').select('id').limit(1).compile();
       const results = await versions.write(owner.id, async (version) =>
         // Whoever tries at the same moment has to move the head too: the second one is asked again.
@@ -119,11 +113,11 @@ export function createOwnerStore(
       return results !== null;
     },
 
-    async hasOwners() {
+    async hasAny() {
       return (await database.read(build.selectFrom('owners').select('id').limit(1).compile())).length > 0;
     },
 
-    async listOwners(onDamaged) {
+    async list(onDamaged) {
       const query = select.orderBy('created_at').orderBy('id').compile();
       const openAny = async (row: Tables['owners']): Promise<Versioned<Owner> | null> => {
         if (onDamaged === undefined) return open(row);
@@ -135,19 +129,19 @@ export function createOwnerStore(
       return versions.list('owners', () => database.read(query), openAny, onRefused);
     },
 
-    updateOwner: (owner) => replaceOwner(owner.id, async () => owner),
+    update: (owner) => replaceOwner(owner.id, async () => owner),
 
-    async changeOwner(id, change) {
+    async change(id, change) {
       let changed: Owner | null = null;
       const isChanged = await replaceOwner(id, async () => {
-        const owner = await findOwner(id);
+        const owner = await find(id);
         changed = owner === null ? null : change(owner);
         return changed;
       });
       return isChanged ? changed : null;
     },
 
-    async deleteOwner(id) {
+    async delete(id) {
       const ofOwner = ownedTables.map((table) => build.deleteFrom(table).where('owner_id', '=', id).compile());
       const [deleted] = await versions.removeOwner(id, [
         build.deleteFrom('owners').where('id', '=', id).compile(),
@@ -161,11 +155,13 @@ export function createOwnerStore(
       return deleted?.changes === 1;
     },
 
+    totals: createOwnerTotals(database, keyring),
+
     async recipientsOf(ownerId): Promise<Recipients> {
       const devices = build.selectFrom('devices').select(['id', 'state', 'paused']).where('owner_id', '=', ownerId);
       const [owner, ownPushTargets, ownDevices] = await Promise.all([
-        orIfUnreadable(findOwner(ownerId), null),
-        orIfUnreadable(pushTargets.listPushTargets(ownerId), []),
+        orIfUnreadable(find(ownerId), null),
+        orIfUnreadable(pushTargets.list(ownerId), []),
         database.read(devices.orderBy('created_at').orderBy('id').compile()),
       ]);
       return {
@@ -181,20 +177,6 @@ export function createOwnerStore(
           .filter(({ disabledAt }) => disabledAt === null)
           .map(({ id, provider, token }) => ({ id, provider, token })),
       };
-    },
-
-    async readChanges() {
-      const irregular = build.selectFrom('api_keys').select('id').where('irregular', '=', sql.lit(1)).limit(1);
-      const [row] = await database.read(
-        build
-          .selectFrom('changes')
-          .select('generation')
-          .select((eb) => eb.exists(irregular).as('irregular'))
-          .where('id', '=', 1)
-          .compile(),
-      );
-      if (row === undefined) throw new Error('The table "changes" has lost its row.');
-      return { generation: row.generation, hasIrregularKeys: Boolean(row.irregular) };
     },
   };
 }

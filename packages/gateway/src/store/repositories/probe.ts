@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { createUuidV7Source } from '../../core/uuid-v7.ts';
-import type { DirectoryStore, Store } from '../../usecases/ports/index.ts';
+import type { KeyRepository, OwnerRepository, Store } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { seal } from '../vault/cipher.ts';
 import { placeOf } from '../vault/encrypted-columns.ts';
@@ -11,7 +11,12 @@ import type { Keyring } from '../vault/keyring.ts';
 /** Beside the one that failed, so many others are tried: damage that concerns one owner must not stop all of them. */
 const others = 3;
 
-export function createProbe(database: Database, keyring: Keyring, directory: DirectoryStore): Pick<Store, 'probe'> {
+export function createProbe(
+  database: Database,
+  keyring: Keyring,
+  keys: Pick<KeyRepository, 'find'>,
+  owners: Pick<OwnerRepository, 'recipientsOf'>,
+): Store['probe'] {
   const { build } = database;
   const newId = createUuidV7Source(Date.now, randomUUID);
 
@@ -48,27 +53,25 @@ export function createProbe(database: Database, keyring: Keyring, directory: Dir
     save: { candidates: (id: string) => candidates('owners', 'id', id), attempt: save },
     key: {
       candidates: (id: string) => candidates('api_keys', 'digest', id),
-      attempt: (id: string): Promise<unknown> => directory.findKey(id),
+      attempt: (id: string): Promise<unknown> => keys.find(id),
     },
     recipients: {
       candidates: (id: string) => candidates('owners', 'id', id),
-      attempt: (id: string): Promise<unknown> => directory.recipientsOf(id),
+      attempt: (id: string): Promise<unknown> => owners.recipientsOf(id),
     },
   };
 
-  return {
-    async probe({ kind, id }) {
-      const { candidates: list, attempt } = probes[kind];
-      const failed: unknown[] = [];
-      for (const candidate of await list(id)) {
-        try {
-          await attempt(candidate);
-          return;
-        } catch (error) {
-          failed.push(error);
-        }
+  return async ({ kind, id }) => {
+    const { candidates: list, attempt } = probes[kind];
+    const failed: unknown[] = [];
+    for (const candidate of await list(id)) {
+      try {
+        await attempt(candidate);
+        return;
+      } catch (error) {
+        failed.push(error);
       }
-      if (failed.length > 0) throw failed[0];
-    },
+    }
+    if (failed.length > 0) throw failed[0];
   };
 }

@@ -1,12 +1,12 @@
 import type { PushTarget } from '../../core/plan.ts';
-import type { PushTargetStore, StoredPushTarget } from '../../usecases/ports/index.ts';
+import type { PushTargetRepository, StoredPushTarget } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
 import type { Tables } from '../schema/tables.ts';
 import { openAll, openValue, sealValue } from '../vault/encrypted-columns.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
-export function createPushTargetStore(database: Database, keyring: Keyring): PushTargetStore {
+export function createPushTargetRepository(database: Database, keyring: Keyring): PushTargetRepository {
   const { build } = database;
 
   async function open(row: Tables['push_targets']): Promise<StoredPushTarget> {
@@ -22,30 +22,30 @@ export function createPushTargetStore(database: Database, keyring: Keyring): Pus
   }
 
   return {
-    async createPushTarget({ id, ownerId, provider, token, label, createdAt, disabledAt }) {
+    async create({ id, ownerId, provider, token, label, createdAt, disabledAt }) {
       const sealed = sealValue(await keyring.current(ownerId), 'push_targets', ownerId, id, { token, label });
       const row = { owner_id: ownerId, id, provider, disabled_at: disabledAt, created_at: createdAt, sealed };
       await database.write([build.insertInto('push_targets').values(row).compile(), bumpGeneration(database)]);
     },
 
-    async listPushTargets(ownerId, onDamaged) {
+    async list(ownerId, onDamaged) {
       const query = build.selectFrom('push_targets').selectAll().where('owner_id', '=', ownerId);
       return openAll(await database.read(query.orderBy('created_at').orderBy('id').compile()), open, onDamaged);
     },
 
-    async findPushTarget(id) {
+    async find(id) {
       const [row] = await database.read(build.selectFrom('push_targets').selectAll().where('id', '=', id).compile());
       return row === undefined ? null : open(row);
     },
 
-    async disablePushTarget(id, at) {
+    async disable(id, at) {
       await database.write([
         build.updateTable('push_targets').set({ disabled_at: at }).where('id', '=', id).compile(),
         bumpGeneration(database),
       ]);
     },
 
-    async deletePushTarget(id) {
+    async delete(id) {
       const [deleted] = await database.write([
         build.deleteFrom('push_targets').where('id', '=', id).compile(),
         bumpGeneration(database),

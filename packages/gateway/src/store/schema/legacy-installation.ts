@@ -15,11 +15,9 @@ export function markLegacyInstallation(build: Kysely<Tables>, isPostgres: boolea
   );
 }
 
-export function createLegacyCheck({ build, read }: Database): Pick<Store, 'isLegacy'> {
-  return {
-    async isLegacy() {
-      const rows = await read(build.selectFrom('meta').select('name').where('name', '=', legacyRow).compile());
-      return rows.length > 0;
-    },
+export function createLegacyCheck({ build, read }: Database): Store['isLegacy'] {
+  return async () => {
+    const rows = await read(build.selectFrom('meta').select('name').where('name', '=', legacyRow).compile());
+    return rows.length > 0;
   };
 }

@@ -1,7 +1,7 @@
 // Every column that holds sealed values, with what opens it and the place its values are bound to.
 import { type CompiledQuery, sql } from 'kysely';
 import { installationRow } from '../copy/installation.ts';
-import { deliveryPlace } from '../repositories/deliveries.ts';
+import { deliveryPlace } from '../repositories/delivery-rows.ts';
 import { idempotencyPlace } from '../repositories/idempotency.ts';
 import { copyMarker } from '../schema/copy-marker.ts';
 import type { Database } from '../schema/database.ts';

@@ -10,11 +10,11 @@ import { describeFileError } from '../../core/file-error.ts';
 import { formatMasterKeys } from '../../core/master-key-format.ts';
 import { Problem } from '../../core/problem.ts';
 import {
+  type MasterKeyRepository,
   type MasterKeyStatus,
   type RotationOptions,
   type RotationReport,
   SealBroken,
-  type Store,
   StoreUnavailable,
 } from '../../usecases/ports/index.ts';
 import { lockFile } from '../files/file-lock.ts';
@@ -32,13 +32,10 @@ const batchSize = 200;
 
 const sealedColumns = allSealedColumns.filter(({ sealedBy }) => sealedBy === 'master key');
 
-export function createMasterKeyStore(
-  database: Database,
-  master: MasterKeyring,
-): Pick<Store, 'masterKeyStatus' | 'rotateMasterKey'> {
+export function createMasterKeyRepository(database: Database, master: MasterKeyring): MasterKeyRepository {
   return {
-    masterKeyStatus: () => readStatus(database, master),
-    rotateMasterKey: async (options = {}) => {
+    status: () => readStatus(database, master),
+    rotate: async (options = {}) => {
       const { file } = master.source;
       // Files of other machines cannot be written from here, so where the database is shared the operator does it.
       const lock = file === null || database.dialect !== 'sqlite' ? null : lockFile(lockOf(file));

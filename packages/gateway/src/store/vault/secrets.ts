@@ -1,14 +1,11 @@
 // Secrets of the service itself, such as the key that signs Web Push requests: sealed with the master key in `meta`.
-import type { Store } from '../../usecases/ports/index.ts';
+import type { SecretRepository } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
 import { type Place, seal } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
 
-export function createSecretStore(
-  database: Database,
-  { master }: Keyring,
-): Pick<Store, 'obtainSecret' | 'findSecret' | 'forgetSecret'> {
+export function createSecretRepository(database: Database, { master }: Keyring): SecretRepository {
   const { build } = database;
   async function read(name: string): Promise<string | null> {
     const [row] = await database.read(build.selectFrom('meta').select('value').where('name', '=', name).compile());
@@ -16,13 +13,13 @@ export function createSecretStore(
   }
 
   return {
-    findSecret: read,
+    find: read,
 
-    async forgetSecret(name) {
+    async delete(name) {
       await database.write([build.deleteFrom('meta').where('name', '=', name).compile()]);
     },
 
-    async obtainSecret(name, make) {
+    async obtain(name, make) {
       const known = await read(name);
       if (known !== null) return known;
       const secret = make();

@@ -1,8 +1,8 @@
 // What the store knows about the clock, so that a wrong one does not delete the history.
 import type { ClockRecord } from '../../core/clock-record.ts';
 
-export interface ClockStore {
-  /** The record is null before the first observation, the time where the database has no clock of its own. */
-  readClock(): Promise<{ record: ClockRecord | null; databaseNow: number | null }>;
-  saveClock(record: ClockRecord): Promise<void>;
+export interface ClockRepository {
+  /** `record` is null before the first observation; `databaseNow` is null if the database has no clock of its own. */
+  read(): Promise<{ record: ClockRecord | null; databaseNow: number | null }>;
+  save(record: ClockRecord): Promise<void>;
 }

@@ -46,15 +46,15 @@ export interface Delivery {
   error: string;
 }
 
-/** All that waits for one target, in the order of acceptance. */
-export interface LaneName {
+/** The target whose waiting deliveries form one queue, in the order of acceptance. */
+export interface TargetQueueName {
   ownerId: string;
   channel: ChannelName;
   target: string;
 }
 
-/** A lane that is held: nobody else sends to its target until then. */
-export interface Lane extends LaneName {
+/** A claimed queue: no other process sends to its target until the lease expires. */
+export interface TargetQueue extends TargetQueueName {
   leaseUntil: number;
 }
 
@@ -83,80 +83,86 @@ export interface WaitingTotals {
   oldestWaitingAt: number | null;
 }
 
-/** What redelivery keeps: dispatches until they are settled, deliveries that wait, and the lanes they wait in. */
-export interface DeliveryStore {
-  /** Resolves once durable. Settling twice does nothing the second time. */
-  settleDispatches(settled: readonly DispatchToSettle[]): Promise<void>;
+/** Targets that each notification was to be sent to at its first attempt, and the results. */
+export interface DispatchRepository {
+  /** Resolves once durable. Settling a dispatch a second time has no effect. */
+  settle(settled: readonly DispatchToSettle[]): Promise<void>;
   /**
-   * Takes over dispatches whose lease is over: their process died between storing and settling. `all`: whatever their
-   * leases say, for a caller that knows that no other process is alive.
+   * Claims dispatches with an expired lease: their process died before it settled them. `all` ignores leases, for a
+   * caller that knows that no other process is running.
    */
-  claimDispatches(
+  claim(
     now: number,
     leaseUntil: number,
     limit: number,
     which?: 'orphaned' | 'all',
   ): Promise<{ ownerId: string; notificationId: string; dispatch: Dispatch }[]>;
-  findDispatch(
+  find(
     ownerId: string,
     notificationId: string,
   ): Promise<{ dispatch: Dispatch; results: DispatchResults | null } | null>;
+}
 
-  /** Lanes that are due and that nobody holds, held until then by the caller alone. */
-  claimLanes(now: number, leaseUntil: number, limit: number): Promise<Lane[]>;
+/** Queues of waiting deliveries, one per target. A queue exists while deliveries wait in it; one process holds it at a time. */
+export interface TargetQueueRepository {
+  /** Claims queues that are due and not held, until `leaseUntil`. */
+  claim(now: number, leaseUntil: number, limit: number): Promise<TargetQueue[]>;
   /**
-   * null when it is no longer held: its lease passed and another took it. While it is closing nothing joins, so that its
-   * end comes even under load.
+   * null if the lease has expired and another process claimed the queue. While it is closing no delivery can join, so
+   * that it ends even under load.
    */
-  extendLane(lane: Lane, leaseUntil: number, isClosing?: boolean): Promise<Lane | null>;
+  extend(queue: TargetQueue, leaseUntil: number, isClosing?: boolean): Promise<TargetQueue | null>;
   /**
-   * Gives it back; it is due at `at`, or with the first of what waits in it, or now if it was hastened meanwhile. An
-   * empty lane ends. With `ifNothingSince`, false, and still held, when something joined that may be tried at that time.
+   * Releases the lease; the queue is due at `at` (default: with its first delivery), or now if it was woken meanwhile.
+   * An empty queue is deleted. With `ifNothingSince`, returns false and keeps the lease if a delivery has joined that
+   * may be attempted at that time.
    */
-  releaseLane(lane: Lane, options?: { at?: number; ifNothingSince?: number }): Promise<boolean>;
+  release(queue: TargetQueue, options?: { at?: number; ifNothingSince?: number }): Promise<boolean>;
   /**
-   * Everything in the lane that is due has had its turn; nothing of it is due again before `notBefore`. What is too old
-   * and has had `minTurns` is given up and returned.
+   * Counts an attempt for every due delivery of the queue and postpones it, at least to `notBefore`. Expired deliveries
+   * with at least `minTurns` attempts become dead and are returned.
    */
   postponeDue(
-    lane: LaneName,
+    queue: TargetQueueName,
     now: number,
     turn: { delaysMs: readonly number[]; minTurns: number; notBefore: number },
   ): Promise<Delivery[]>;
-  /** What dead processes held is free, and due now: lanes and idempotency keys. For a caller that knows that it is alone. */
-  endLeases(now: number): Promise<void>;
-  /** Gives up all that waits in the lane. */
-  endLane(lane: LaneName, now: number): Promise<void>;
-  /** Those that may be tried now, in the order of acceptance, behind the notification `after`. */
-  listWaiting(lane: LaneName, page: { now: number; limit: number; after?: string }): Promise<Delivery[]>;
-  /** Writes state, attempts, times and error of deliveries that are there. */
-  updateDeliveries(deliveries: readonly Delivery[]): Promise<void>;
-  /** Makes every lane of a channel due now; says how many. */
-  hastenLanes(channel: ChannelName, now: number): Promise<number>;
+  /** Ends the leases of queues and idempotency keys and makes the queues due, for a caller that knows that no other process is running. */
+  expireLeases(now: number): Promise<void>;
+  /** Makes all waiting deliveries of the queue dead. */
+  deadLetter(queue: TargetQueueName, now: number): Promise<void>;
+  /** Makes every queue of a channel due now; returns how many. */
+  wake(channel: ChannelName, now: number): Promise<number>;
   /**
-   * What waits by times that a clock wrote that ran ahead is due now. Nothing is given up earlier for that: it may be
-   * this clock that is wrong. `wasSetBack`: this process saw the clock go back, so that shorter times are doubted too.
+   * Makes deliveries and queues due now whose times were written by a clock that ran ahead. Expiry times stay, since
+   * this clock may be the wrong one. `wasSetBack`: this process saw its clock go back, so shorter times are reset too.
    */
   resetTimesAhead(now: number, options?: { wasSetBack?: boolean }): Promise<void>;
-
   /**
-   * Puts a delivery behind what waits for its target, durably, if anything does that may be tried at `now`. Never begins
-   * a lane. `closing`: the last of it is being sent, and whoever wants to join may ask again soon, or insist.
+   * Appends a delivery to the queue of its target, durably, if a delivery waits there that may be attempted at `now`.
+   * Never creates a queue. `closing`: the last delivery is being sent; the caller may ask again soon, or insist.
    */
-  joinLane(delivery: Delivery, now: number, insist: boolean): Promise<'joined' | 'none' | 'closing'>;
-  isClosing(lane: LaneName): Promise<boolean>;
-  /** Whether something waits for the target that may be tried at `now`. */
-  hasQueue(lane: LaneName, now: number): Promise<boolean>;
-  /** All targets for which that is so. */
-  listQueues(now: number): Promise<LaneName[]>;
+  join(delivery: Delivery, now: number, insist: boolean): Promise<'joined' | 'none' | 'closing'>;
+  isClosing(queue: TargetQueueName): Promise<boolean>;
+  /** Whether a delivery waits for the target that may be attempted at `now`. */
+  hasWaiting(queue: TargetQueueName, now: number): Promise<boolean>;
+  /** All queues with such a delivery. */
+  list(now: number): Promise<TargetQueueName[]>;
+}
 
-  /** The newest notification of which something waits; null when nothing does. */
+/** Deliveries that failed at the first attempt: waiting for a retry, sent since, or dead. */
+export interface DeliveryRepository {
+  /** Deliveries that may be attempted now, in the order of acceptance, after the notification `after`. */
+  listWaiting(queue: TargetQueueName, page: { now: number; limit: number; after?: string }): Promise<Delivery[]>;
+  /** Writes state, attempts, times and error of waiting deliveries. */
+  update(deliveries: readonly Delivery[]): Promise<void>;
+  /** The newest notification with a waiting delivery, or null. */
   newestWaiting(): Promise<string | null>;
   countWaiting(ownerId: string): Promise<number>;
-  waitingTotals(): Promise<WaitingTotals>;
-  listDeliveries(filter: DeliveryFilter): Promise<Delivery[]>;
-  /** Puts deliveries that are waiting or dead back to the start: due now, for another 24 hours. Says how many. */
-  retryDeliveries(deliveries: readonly Delivery[], now: number): Promise<number>;
-  /** Says how many. */
-  dropDeliveries(deliveries: readonly Delivery[]): Promise<number>;
+  totals(): Promise<WaitingTotals>;
+  list(filter: DeliveryFilter): Promise<Delivery[]>;
+  /** Resets waiting and dead deliveries: due now, for another 24 hours. Returns how many. */
+  retry(deliveries: readonly Delivery[], now: number): Promise<number>;
+  /** Deletes deliveries; returns how many. */
+  drop(deliveries: readonly Delivery[]): Promise<number>;
 }

@@ -49,30 +49,31 @@ export interface InboxNews {
 }
 
 /**
- * An owner's inbox. What is deleted is out of sight at once and can be restored until the store purges it; nothing here
- * touches the row of the notification, so accepting one costs no more for it.
+ * An owner's inbox. Deleted notifications are hidden at once and can be restored until they are purged. Marks are rows of
+ * their own, so that accepting a notification costs no more for them.
  */
-export interface InboxStore {
-  /** Newest first. A page of large notifications may hold fewer than `limit`; `next` says whether there are more. */
-  listInbox(ownerId: string, query: InboxQuery): Promise<InboxPage>;
-  /** The same, of those that match. Looks through them off the main thread, each within a deadline; ends early once the signal aborts. */
-  searchInbox(ownerId: string, search: InboxSearch, signal: AbortSignal): Promise<SearchedPage>;
-  findInboxItem(ownerId: string, id: string): Promise<InboxItem | null>;
-  /** Counts no further than `atMost`. */
+export interface InboxRepository {
+  /** Newest first. A page of large notifications may hold fewer than `limit`; `next` is set if there are more. */
+  list(ownerId: string, query: InboxQuery): Promise<InboxPage>;
+  /** Lists matches only. Searches off the main thread with a time limit per row; ends early when the signal aborts. */
+  search(ownerId: string, search: InboxSearch, signal: AbortSignal): Promise<SearchedPage>;
+  find(ownerId: string, id: string): Promise<InboxItem | null>;
+  /** Counts up to `atMost`. */
   countUnread(ownerId: string, atMost: number): Promise<number>;
-  /** Ids that are not there are passed over, here and below. */
+  /** Ignores unknown ids. */
   markRead(ownerId: string, ids: readonly string[], isRead: boolean): Promise<void>;
-  /** That one and everything older. Where all of it is read already, nothing changes, nor does what can be undone. */
+  /** Marks `through` and everything older. If all of it is read already, neither the marks nor the undo state change. */
   markAllRead(ownerId: string, through: string): Promise<void>;
-  /** What the last one changed is as it was; false if `through` is not that of the last one. */
+  /** Reverts the last `markAllRead`; false if `through` is not the one it was called with. */
   undoMarkAllRead(ownerId: string, through: string): Promise<boolean>;
-  /** Says how many. */
-  deleteFromInbox(ownerId: string, ids: readonly string[], at: number): Promise<number>;
-  restoreToInbox(ownerId: string, ids: readonly string[]): Promise<number>;
-  /** One round trip for all inboxes that are being looked at. `after` is a notification id, or empty. */
-  readInboxNews(inboxes: readonly { ownerId: string; after: string }[], limit: number): Promise<InboxNews[]>;
-  /** Deletes for good what was deleted before; says how many. */
+  /** Ignores unknown ids; returns the number of notifications deleted. */
+  delete(ownerId: string, ids: readonly string[], at: number): Promise<number>;
+  /** Ignores unknown ids; returns the number of notifications restored. */
+  restore(ownerId: string, ids: readonly string[]): Promise<number>;
+  /** Reads the news of several inboxes in one round trip. `after` is a notification id, or empty. */
+  readNews(inboxes: readonly { ownerId: string; after: string }[], limit: number): Promise<InboxNews[]>;
+  /** Purges notifications that were deleted before `before`; returns how many. */
   purgeDeleted(before: number, signal?: AbortSignal): Promise<number>;
-  /** Deletes what one owner has from before; says how many. */
-  purgeInbox(ownerId: string, before: number, signal?: AbortSignal): Promise<number>;
+  /** Purges an owner's notifications that are older than `before`; returns how many. */
+  purge(ownerId: string, before: number, signal?: AbortSignal): Promise<number>;
 }

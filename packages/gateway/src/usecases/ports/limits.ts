@@ -1,7 +1,7 @@
 // How often keys are used.
 
-/** Where a key stands: requests in its window so far, and how long that lasts. */
-export interface Standing {
+/** Requests of a key in its current window, and the time until the window ends. */
+export interface RateLimitState {
   used: number;
   msLeft: number;
 }
@@ -22,9 +22,12 @@ export interface QuotaUse {
 }
 
 /** Counts the requests of keys, for every process on the same database. */
-export interface LimitStore {
-  /** Adds to each, in a window that begins with its first request, and says where each stands then. None is there twice. */
-  countRequests(requests: readonly RequestCount[]): Promise<Standing[]>;
-  /** What counts towards the daily quota of this owner, as far as servers have added it up. */
+export interface LimitRepository {
+  /**
+   * Adds each count to its window, which starts with the first request in it, and returns the state of each window. No
+   * key may occur twice.
+   */
+  count(requests: readonly RequestCount[]): Promise<RateLimitState[]>;
+  /** The owner's use of the daily quota, as far as servers have reported it. */
   readQuotaUse(ownerId: string): Promise<QuotaUse>;
 }

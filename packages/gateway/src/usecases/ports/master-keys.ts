@@ -38,13 +38,17 @@ export interface RotationReport {
   todo: readonly string[];
 }
 
-export interface MasterKeyStore {
-  /** A secret of the service itself, sealed with the master key; made at the first call, the same for every process. */
-  obtainSecret(name: string, make: () => string): Promise<string>;
-  /** null if it was never made, or was deleted. */
-  findSecret(name: string): Promise<string | null>;
-  forgetSecret(name: string): Promise<void>;
-  masterKeyStatus(): Promise<MasterKeyStatus>;
-  /** Replaces the master key under running servers; goes on with a rotation that was cut off. */
-  rotateMasterKey(options?: RotationOptions): Promise<RotationReport>;
+/** Secrets of the service itself, encrypted with the master key. */
+export interface SecretRepository {
+  /** Creates the secret at the first call; all processes get the same one. */
+  obtain(name: string, make: () => string): Promise<string>;
+  /** null if it was never created, or was deleted. */
+  find(name: string): Promise<string | null>;
+  delete(name: string): Promise<void>;
+}
+
+export interface MasterKeyRepository {
+  status(): Promise<MasterKeyStatus>;
+  /** Rotates the master key while servers are running; resumes an interrupted rotation. */
+  rotate(options?: RotationOptions): Promise<RotationReport>;
 }

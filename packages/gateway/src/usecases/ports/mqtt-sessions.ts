@@ -42,45 +42,47 @@ export interface MqttReceipt {
 /** How far a notification got with one device of the embedded broker. */
 export type MqttProgress = { state: 'queued' } | { state: 'delivered'; deliveredAt: number; qos: Qos };
 
-export interface MqttSessionStore {
-  listMqttSessions(): Promise<MqttSession[]>;
-  /** Creates it or replaces its subscriptions. */
-  saveMqttSession(session: MqttSession): Promise<void>;
-  touchMqttSessions(sessions: readonly MqttSessionName[], at: number): Promise<void>;
-  /** What waits for it moves to the queue of its device, unless a client of the device has it already; returns how many. */
-  deleteMqttSession(session: MqttSessionName): Promise<number>;
-  /** Returns how many were added: none to the queue of a session or device that is not there, nor one that waits already. */
-  enqueueMqtt(
-    messages: readonly { queue: MqttQueueName; notificationId: string; qos: Qos }[],
-  ): Promise<readonly boolean[]>;
-  /** In the order of the notifications, behind the notification `after`. */
-  listMqttWaiting(queue: MqttQueueName, page: { limit: number; after?: string }): Promise<MqttWaiting[]>;
-  /** Those that have a message id, in the order of the notifications. */
-  listMqttInFlight(queue: MqttQueueName): Promise<MqttWaiting[]>;
+export interface MqttSessionRepository {
+  list(): Promise<MqttSession[]>;
+  /** Creates the session or replaces its subscriptions. */
+  save(session: MqttSession): Promise<void>;
+  touch(sessions: readonly MqttSessionName[], at: number): Promise<void>;
+  /** Moves queued messages to the queue of the device, except those a client of the device has; returns how many. */
+  delete(session: MqttSessionName): Promise<number>;
+  /** Deletes sessions last seen before `before`, as `delete` does, and those whose device was deleted; returns how many. */
+  purge(before: number): Promise<number>;
+}
+
+/** Messages that wait for clients of the embedded broker, and receipts of those that were delivered. */
+export interface MqttQueueRepository {
+  /** Returns which messages were added: false if the session or device was deleted, or the message is queued already. */
+  enqueue(messages: readonly { queue: MqttQueueName; notificationId: string; qos: Qos }[]): Promise<readonly boolean[]>;
+  /** In the order of the notifications, after the notification `after`. */
+  list(queue: MqttQueueName, page: { limit: number; after?: string }): Promise<MqttWaiting[]>;
+  /** Messages that have a message id, in the order of the notifications. */
+  listInFlight(queue: MqttQueueName): Promise<MqttWaiting[]>;
   /** The length of every queue that is not empty. */
-  countMqttWaiting(): Promise<(MqttQueueName & { length: number })[]>;
-  updateMqttWaiting(
+  lengths(): Promise<(MqttQueueName & { length: number })[]>;
+  update(
     queue: MqttQueueName,
     messages: readonly Pick<MqttWaiting, 'notificationId' | 'messageId' | 'state'>[],
   ): Promise<void>;
-  /** Removes what the client has, and keeps a receipt of each; returns how many were removed. */
-  confirmMqttWaiting(queue: MqttQueueName, receipts: readonly MqttReceipt[]): Promise<number>;
-  /** Removes without a receipt; returns how many. */
-  removeMqttWaiting(queue: MqttQueueName, notificationIds: readonly string[]): Promise<number>;
-  /** Removes, and keeps each as a dead delivery to the device, which its owner can send again. */
-  deadLetterMqttWaiting(
+  /** Removes delivered messages and stores a receipt of each; returns how many were removed. */
+  confirm(queue: MqttQueueName, receipts: readonly MqttReceipt[]): Promise<number>;
+  /** Removes messages without a receipt; returns how many. */
+  remove(queue: MqttQueueName, notificationIds: readonly string[]): Promise<number>;
+  /** Replaces messages by dead deliveries to the device, which the owner can retry. */
+  deadLetter(
     queue: MqttQueueName,
     messages: readonly Pick<MqttWaiting, 'notificationId' | 'qos'>[],
     failure: { error: string; at: number },
   ): Promise<void>;
-  /** Moves what waits from one queue of a device to another, but for what a client of the device has already. */
-  moveMqttWaiting(from: MqttQueueName, to: MqttQueueName): Promise<{ copied: number; removed: number }>;
-  /** Deletes sessions last seen before, as `deleteMqttSession` does, and those whose device is gone; returns how many. */
-  purgeMqttSessions(before: number): Promise<number>;
-  /** Deletes what waits although its notification was deleted; returns how many. */
-  purgeMqttWaiting(): Promise<number>;
-  /** How far a notification got with devices, by device id. Devices of which nothing is known are missing. */
-  findMqttProgress(
+  /** Moves messages from one queue of a device to another; those that a client of the device has are only removed. */
+  move(from: MqttQueueName, to: MqttQueueName): Promise<{ copied: number; removed: number }>;
+  /** Deletes messages whose notification was deleted; returns how many. */
+  purge(): Promise<number>;
+  /** Delivery progress of a notification by device id; devices that it was never queued for are missing. */
+  findProgress(
     ownerId: string,
     notificationId: string,
     deviceIds: readonly string[],

@@ -54,32 +54,27 @@ export interface FirstAnswer {
   body: string;
 }
 
-/** The part of the store that serving a request needs. */
-export interface NotificationStore {
+/** The part of the repository that accepting a request needs. */
+export type NotificationWriter = Pick<NotificationRepository, 'save'>;
+
+export interface NotificationRepository {
   /**
-   * Resolves once the sealed row is durable; `duplicate` when the idempotency key was taken before, and then nothing is
-   * stored. Rejects with StoreUnavailable or EncryptionKeyMissing.
+   * Resolves once the encrypted row is durable. `duplicate`: the idempotency key is in use, and nothing was stored.
+   * Rejects with StoreUnavailable or EncryptionKeyMissing.
    */
   save(notification: Notification, options?: SaveOptions): Promise<'saved' | 'duplicate'>;
+  find(ownerId: string, id: string): Promise<Notification | null>;
+  /** Newest first, or with `after` oldest first. `before` or `after` is `next` of the previous page, or empty. */
+  list(ownerId: string, page: { limit: number; before?: string; after?: string }): Promise<NotificationPage>;
 }
 
-/** What came in before. */
-export interface HistoryStore {
-  findNotification(ownerId: string, id: string): Promise<Notification | null>;
-  /** Newest first, or with `after` oldest first; `before` or `after` is `next` of the page that precedes, or empty. */
-  listNotifications(
-    ownerId: string,
-    page: { limit: number; before?: string; after?: string },
-  ): Promise<NotificationPage>;
+export interface IdempotencyRepository {
+  find(ownerId: string, keyDigest: string, now: number): Promise<IdempotencyRecord | null>;
+  /** Keeps the response for repeated requests; resolves once durable. A response that is stored is not replaced. */
+  saveResponse(ownerId: string, keyDigest: string, response: FirstAnswer): Promise<void>;
 }
 
-export interface IdempotencyStore {
-  findIdempotent(ownerId: string, keyDigest: string, now: number): Promise<IdempotencyRecord | null>;
-  /** Keeps the answer for whoever repeats the request; resolves once durable. The first one stays. */
-  answerIdempotent(ownerId: string, keyDigest: string, answer: FirstAnswer): Promise<void>;
-}
-
-export interface SignatureStore {
-  /** True the first time; false when this owner's signature was used before and has not expired. */
-  claimSignature(ownerId: string, signature: string, expiresAt: number): Promise<boolean>;
+export interface SignatureRepository {
+  /** True the first time; false if this owner's signature was used before and has not expired. */
+  claim(ownerId: string, signature: string, expiresAt: number): Promise<boolean>;
 }

@@ -61,61 +61,69 @@ export interface StoredPushTarget extends PushTarget {
   disabledAt: number | null;
 }
 
-export interface OwnerStore {
-  createOwner(owner: Owner): Promise<void>;
-  /** Creates the owner only where there is none yet, whoever else tries at the same moment; says whether it did. */
-  createFirstOwner(owner: Owner): Promise<boolean>;
-  hasOwners(): Promise<boolean>;
-  /** Rejects where one does not open, unless `onDamaged` wants to hear of it by its id. */
-  listOwners(onDamaged?: (id: string) => void): Promise<Owner[]>;
-  findOwner(id: string): Promise<Owner | null>;
-  updateOwner(owner: Owner): Promise<boolean>;
-  /** Asks `change` again where somebody else changed the owner at the same moment; null where there is none. */
-  changeOwner(id: string, change: (owner: Owner) => Owner): Promise<Owner | null>;
-  deleteOwner(id: string): Promise<boolean>;
-  /** Of every owner; keys that are revoked do not count. */
-  ownerTotals(): Promise<OwnerTotals[]>;
-}
-
-export interface KeyStore {
-  /** Rejects with KeyExists where the value is taken. */
-  createKey(key: ApiKey): Promise<void>;
-  /** Rejects where one does not open, unless `onDamaged` wants to hear of it by its id; the same with those below. */
-  listKeys(ownerId: string, onDamaged?: (id: string) => void): Promise<ApiKey[]>;
-  revokeKey(id: string, at: number): Promise<ApiKey | null>;
-  /** For keys that were made for one request: nothing of them is left to list. */
-  deleteKey(ownerId: string, id: string): Promise<void>;
-}
-
-export interface DeviceStore {
-  createDevice(device: StoredDevice, secretDigest: string): Promise<void>;
-  listDevices(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredDevice[]>;
-  changeDevice(
-    id: string,
-    change: Partial<Pick<StoredDevice, 'state' | 'paused' | 'name'>>,
-  ): Promise<StoredDevice | null>;
-  /** What it signs in with from now on. */
-  changeDeviceSecret(id: string, secretDigest: string): Promise<boolean>;
-  touchDevices(ids: readonly string[], at: number): Promise<void>;
-  /** Ids of all devices that have connected to the embedded broker at least once. */
-  listSeenDevices(): Promise<string[]>;
-  deleteDevice(id: string): Promise<boolean>;
-
-  /** The device with the digest of what it signs in with. */
-  findDevice(id: string): Promise<{ device: StoredDevice; secretDigest: string } | null>;
-}
-
-export interface PushTargetStore {
-  createPushTarget(target: StoredPushTarget): Promise<void>;
-  listPushTargets(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredPushTarget[]>;
-  findPushTarget(id: string): Promise<StoredPushTarget | null>;
-  disablePushTarget(id: string, at: number): Promise<void>;
-  deletePushTarget(id: string): Promise<boolean>;
-}
-
-export interface DirectoryStore {
-  findKey(digest: string): Promise<ApiKey | null>;
+export interface OwnerRepository {
+  create(owner: Owner): Promise<void>;
+  /** Creates the owner only if there is none yet, also when several processes try at once; returns whether it did. */
+  createFirst(owner: Owner): Promise<boolean>;
+  hasAny(): Promise<boolean>;
+  /** Rejects if a row cannot be decrypted, unless `onDamaged` is given, which is called with its id instead. */
+  list(onDamaged?: (id: string) => void): Promise<Owner[]>;
+  find(id: string): Promise<Owner | null>;
+  update(owner: Owner): Promise<boolean>;
+  /** Calls `change` again if the owner was changed concurrently; null if there is no such owner. */
+  change(id: string, change: (owner: Owner) => Owner): Promise<Owner | null>;
+  delete(id: string): Promise<boolean>;
+  /** Totals of every owner; revoked keys do not count. */
+  totals(): Promise<OwnerTotals[]>;
   recipientsOf(ownerId: string): Promise<Recipients>;
-  /** Grows with every change of owners, keys or devices, whichever process made it. */
-  readChanges(): Promise<{ generation: number; hasIrregularKeys: boolean }>;
+}
+
+export interface KeyRepository {
+  /** Rejects with KeyExists if there is a key with this value. */
+  create(key: ApiKey): Promise<void>;
+  find(digest: string): Promise<ApiKey | null>;
+  /** Rejects if a row cannot be decrypted, unless `onDamaged` is given, which is called with its id instead. */
+  list(ownerId: string, onDamaged?: (id: string) => void): Promise<ApiKey[]>;
+  revoke(id: string, at: number): Promise<ApiKey | null>;
+  /** For keys that were created for a single request: unlike revoked keys they are not listed afterwards. */
+  delete(ownerId: string, id: string): Promise<void>;
+}
+
+export interface DeviceRepository {
+  create(device: StoredDevice, secretDigest: string): Promise<void>;
+  /** Rejects if a row cannot be decrypted, unless `onDamaged` is given, which is called with its id instead. */
+  list(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredDevice[]>;
+  change(id: string, change: Partial<Pick<StoredDevice, 'state' | 'paused' | 'name'>>): Promise<StoredDevice | null>;
+  /** Replaces the digest of the password. */
+  changeSecret(id: string, secretDigest: string): Promise<boolean>;
+  touch(ids: readonly string[], at: number): Promise<void>;
+  /** Ids of all devices that have connected to the embedded broker at least once. */
+  listSeen(): Promise<string[]>;
+  delete(id: string): Promise<boolean>;
+  /** The device with the digest of its password. */
+  find(id: string): Promise<{ device: StoredDevice; secretDigest: string } | null>;
+}
+
+export interface PushTargetRepository {
+  create(target: StoredPushTarget): Promise<void>;
+  /** Rejects if a row cannot be decrypted, unless `onDamaged` is given, which is called with its id instead. */
+  list(ownerId: string, onDamaged?: (id: string) => void): Promise<StoredPushTarget[]>;
+  find(id: string): Promise<StoredPushTarget | null>;
+  disable(id: string, at: number): Promise<void>;
+  delete(id: string): Promise<boolean>;
+}
+
+/** The parts of the store that the directory caches. */
+export interface DirectorySource {
+  keys: Pick<KeyRepository, 'find'>;
+  owners: Pick<OwnerRepository, 'recipientsOf'>;
+  changes: Pick<ChangeFeed, 'read'>;
+}
+
+/** Changes of owners, keys, devices and push targets, for caches. */
+export interface ChangeFeed {
+  /** The generation grows with every change, regardless of which process made it. */
+  read(): Promise<{ generation: number; hasIrregularKeys: boolean }>;
+  /** Calls back soon after another process made a change, on backends that support it (PostgreSQL). */
+  listen(listener: () => void): void;
 }

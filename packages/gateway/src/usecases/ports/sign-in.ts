@@ -67,34 +67,46 @@ export class AlreadyTaken extends Error {
   override readonly name = 'AlreadyTaken';
 }
 
-/** Whatever belongs to an owner that is gone is gone with it. What has expired by `now` is not found. */
-export interface SignInStore {
-  createSession(session: Session): Promise<void>;
-  findSession(tokenDigest: string, now: number): Promise<Session | null>;
-  /** Last seen first. */
-  listSessions(ownerId: string, now: number): Promise<Session[]>;
-  touchSession(session: Session, times: Pick<Session, 'seenAt' | 'expiresAt'>): Promise<void>;
-  deleteSession(ownerId: string, id: string): Promise<boolean>;
-  /** All but `exceptId`, with the links that were made but not used yet; says how many sessions. */
-  deleteSessions(ownerId: string, exceptId: string): Promise<number>;
+/** Browser sessions. Deleted with their owner; expired ones are not found. */
+export interface SessionRepository {
+  create(session: Session): Promise<void>;
+  find(tokenDigest: string, now: number): Promise<Session | null>;
+  /** Most recently seen first. */
+  list(ownerId: string, now: number): Promise<Session[]>;
+  touch(session: Session, times: Pick<Session, 'seenAt' | 'expiresAt'>): Promise<void>;
+  delete(ownerId: string, id: string): Promise<boolean>;
+  /** Deletes all sessions except `exceptId` and all unused one-time links; returns the number of sessions. */
+  deleteOthers(ownerId: string, exceptId: string): Promise<number>;
+}
 
-  createOneTimeLink(link: OneTimeLink): Promise<void>;
-  /** A look that leaves it as it is. */
-  findOneTimeLink(tokenDigest: string, now: number): Promise<OneTimeLink | null>;
-  /** Uses it up: whoever else tries, at the same moment or later, gets null. */
-  takeOneTimeLink(tokenDigest: string, now: number): Promise<OneTimeLink | null>;
+/** Deleted with their owner; expired ones are not found. */
+export interface OneTimeLinkRepository {
+  create(link: OneTimeLink): Promise<void>;
+  /** Finds a link without consuming it. */
+  find(tokenDigest: string, now: number): Promise<OneTimeLink | null>;
+  /** Consumes the link: of concurrent and later callers, only one gets it, the others get null. */
+  consume(tokenDigest: string, now: number): Promise<OneTimeLink | null>;
+}
 
-  /** Rejects with AlreadyTaken where the credential is known. */
-  createPasskey(passkey: Passkey): Promise<void>;
-  listPasskeys(ownerId: string): Promise<Passkey[]>;
-  findPasskey(credentialDigest: string): Promise<Passkey | null>;
-  /** Notes a use, and that it verified the user. False where the counter has moved on meanwhile, or the passkey is gone. */
-  usePasskey(passkey: Passkey, use: { counter: number; usedAt: number; userVerified: boolean }): Promise<boolean>;
-  deletePasskey(ownerId: string, id: string): Promise<boolean>;
+/** Deleted with their owner. */
+export interface PasskeyRepository {
+  /** Rejects with AlreadyTaken if the credential is registered. */
+  create(passkey: Passkey): Promise<void>;
+  list(ownerId: string): Promise<Passkey[]>;
+  find(credentialDigest: string): Promise<Passkey | null>;
+  /**
+   * Records a use, and whether it verified the user. False if the counter has changed meanwhile or the passkey was
+   * deleted.
+   */
+  recordUse(passkey: Passkey, use: { counter: number; usedAt: number; userVerified: boolean }): Promise<boolean>;
+  delete(ownerId: string, id: string): Promise<boolean>;
+}
 
-  /** Rejects with AlreadyTaken where it belongs to somebody. */
-  createIdentity(identity: OidcIdentity): Promise<void>;
-  listIdentities(ownerId: string): Promise<OidcIdentity[]>;
-  findIdentity(subjectDigest: string): Promise<OidcIdentity | null>;
-  deleteIdentity(ownerId: string, id: string): Promise<boolean>;
+/** Deleted with their owner. */
+export interface IdentityRepository {
+  /** Rejects with AlreadyTaken if the identity is linked to an owner. */
+  create(identity: OidcIdentity): Promise<void>;
+  list(ownerId: string): Promise<OidcIdentity[]>;
+  find(subjectDigest: string): Promise<OidcIdentity | null>;
+  delete(ownerId: string, id: string): Promise<boolean>;
 }

@@ -5,13 +5,10 @@ import { messageOf } from '../format.ts';
 /** null when the notification was deleted, or can never be decrypted. Rejects when the store fails. */
 export type FindPayload = (ownerId: string, notificationId: string) => Promise<Buffer | null>;
 
-export function createFindPayload(
-  store: Pick<Store, 'findInboxItem'>,
-  onFailed: (error: unknown) => void,
-): FindPayload {
+export function createFindPayload(store: Pick<Store, 'inbox'>, onFailed: (error: unknown) => void): FindPayload {
   return async (ownerId, notificationId) => {
     try {
-      const notification = await store.findInboxItem(ownerId, notificationId);
+      const notification = await store.inbox.find(ownerId, notificationId);
       return notification === null ? null : messageOf(notification);
     } catch (error) {
       if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;

@@ -83,11 +83,11 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     onGone: (ownerId, deviceId) => sessions.deleteOfDevice(ownerId, deviceId),
     onFailed,
   });
-  const lastSeen = new LastSeen({ store, connections, now, onFailed });
+  const lastSeen = new LastSeen({ devices: store.devices, connections, now, onFailed });
 
   await queues.load();
   await sessions.load();
-  for (const id of await store.listSeenDevices()) connectedOnce.add(id);
+  for (const id of await store.devices.listSeen()) connectedOnce.add(id);
   const aedes = await Aedes.createBroker({
     persistence: new BrokerPersistence(sessions, acknowledgements(), nameOf),
     connectTimeout: limits.signInMs,

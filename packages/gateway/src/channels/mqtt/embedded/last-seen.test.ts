@@ -20,8 +20,8 @@ suite('When a device was last seen', () => {
     const failures: unknown[] = [];
     const connections = new Connections();
     const lastSeen = new LastSeen({
-      store: {
-        touchDevices: async (ids, at) => {
+      devices: {
+        touch: async (ids, at) => {
           written.push([[...ids], at]);
           await touchDevices?.(ids);
         },

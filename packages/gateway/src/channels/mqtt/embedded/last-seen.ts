@@ -1,10 +1,10 @@
 // When devices were last heard of, for their owners: written in the background, many at a time.
-import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
+import { type DeviceRepository, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { Connections } from './connections.ts';
 import { limits } from './limits.ts';
 
 export interface LastSeenParts {
-  store: Pick<Store, 'touchDevices'>;
+  devices: Pick<DeviceRepository, 'touch'>;
   connections: Connections;
   now(): number;
   onFailed(error: unknown): void;
@@ -49,7 +49,7 @@ export class LastSeen {
   }
 
   async #look(): Promise<void> {
-    const { store, now, onFailed } = this.#parts;
+    const { devices, now, onFailed } = this.#parts;
     const at = now();
     for (const [id, notedAt] of this.#notedAt) {
       if (at - notedAt >= limits.lastSeenEveryMs) this.#notedAt.delete(id);
@@ -58,7 +58,7 @@ export class LastSeen {
     if (due.length === 0) return;
     for (const id of due) this.#notedAt.set(id, at);
     try {
-      await store.touchDevices(due, at);
+      await devices.touch(due, at);
     } catch (error) {
       // The next minute brings the next chance.
       if (!(error instanceof StoreUnavailable)) onFailed(error);

@@ -34,17 +34,17 @@ function createQueue(ids: string[], qos: 1 | 2) {
     onFailed: (error) => failures.push(error),
     onRemoved: () => undefined,
     onExpired: () => undefined,
-    store: {
-      async listMqttWaiting(_, { limit, after = '' }) {
+    rows: {
+      async list(_, { limit, after = '' }) {
         const page = rows.filter(({ notificationId }) => notificationId > after).slice(0, limit);
         hooks.listed += 1;
         await hooks.beforeList(hooks.listed);
         return page;
       },
-      listMqttInFlight: async () => rows.filter(({ messageId }) => messageId !== null),
-      updateMqttWaiting: () => hooks.beforeUpdate(),
-      confirmMqttWaiting: async (_, receipts) => remove(receipts.map(({ notificationId }) => notificationId)),
-      removeMqttWaiting: async (_, gone) => remove(gone),
+      listInFlight: async () => rows.filter(({ messageId }) => messageId !== null),
+      update: () => hooks.beforeUpdate(),
+      confirm: async (_, receipts) => remove(receipts.map(({ notificationId }) => notificationId)),
+      remove: async (_, gone) => remove(gone),
     },
   });
   const stream = new Duplex({

@@ -9,7 +9,12 @@
 // The store holds every message until its receipt is written. While a client keeps up, messages go to it straight from
 // memory; when it falls behind, `isBehind` is set, and the rest is read from the store in order.
 import type { Qos } from '@tocsin/contract';
-import { type MqttQueueName, type MqttReceipt, type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
+import {
+  type MqttQueueName,
+  type MqttQueueRepository,
+  type MqttReceipt,
+  StoreUnavailable,
+} from '../../../usecases/ports/index.ts';
 import type { FindPayload } from './find-payload.ts';
 import { limits } from './limits.ts';
 import type { Outlet } from './outlet.ts';
@@ -27,10 +32,7 @@ const maxReadyBytes = 2 * 1024 * 1024;
 const writeBytes = 64 * 1024;
 
 export interface QueueParts {
-  store: Pick<
-    Store,
-    'listMqttWaiting' | 'listMqttInFlight' | 'updateMqttWaiting' | 'confirmMqttWaiting' | 'removeMqttWaiting'
-  >;
+  rows: Pick<MqttQueueRepository, 'list' | 'listInFlight' | 'update' | 'confirm' | 'remove'>;
   findPayload: FindPayload;
   now(): number;
   onFailed(error: unknown): void;
@@ -169,7 +171,7 @@ export class Queue {
     if (entry === undefined || entry.state === 'pubrel') return;
     const { notificationId } = entry;
     if (!this.isOfDevice) {
-      await this.#parts.store.updateMqttWaiting(this.name, [{ notificationId, messageId, state: 'pubrel' }]);
+      await this.#parts.rows.update(this.name, [{ notificationId, messageId, state: 'pubrel' }]);
     }
     entry.state = 'pubrel';
   }
@@ -267,7 +269,7 @@ export class Queue {
   /** What a client that is back must get again, with the ids it knows (MQTT-4.4.0-1), before anything new. */
   async #resend(outlet: Outlet): Promise<void> {
     if (!this.#isLoaded && !this.isOfDevice) {
-      for (const { notificationId, messageId, qos, state } of await this.#parts.store.listMqttInFlight(this.name)) {
+      for (const { notificationId, messageId, qos, state } of await this.#parts.rows.listInFlight(this.name)) {
         if (messageId === null) continue;
         this.#inFlight.set(messageId, { notificationId, messageId, qos, state });
         this.#known.add(notificationId);
@@ -298,13 +300,13 @@ export class Queue {
 
   /** The next page of the store; payloads are read together. */
   async #readOn(outlet: Outlet): Promise<void> {
-    const { store, findPayload } = this.#parts;
+    const { rows: stored, findPayload } = this.#parts;
     const [arrivals, resets] = [this.#arrivals, this.#resets];
     // A row that is confirmed and removed while the store reads is not known afterwards: remember it as it was.
     const knownBefore = new Set(this.#known);
     const after = this.#cursor;
     const limit = pageSize + (after === '' ? knownBefore.size : 0);
-    const rows = await store.listMqttWaiting(this.name, { limit, after });
+    const rows = await stored.list(this.name, { limit, after });
     const fresh = rows.filter(({ notificationId: id }) => !knownBefore.has(id) && !this.#known.has(id));
     const found = await Promise.all(
       fresh.map(async ({ notificationId, qos }) => ({
@@ -349,7 +351,7 @@ export class Queue {
       this.#write(outlet, entries, payloads);
       return null;
     }
-    return this.#parts.store.updateMqttWaiting(this.name, exactlyOnce).then(
+    return this.#parts.rows.update(this.name, exactlyOnce).then(
       () => {
         if (outlet === this.#outlet) this.#write(outlet, entries, payloads);
         else this.#takeBack(entries.filter(({ qos }) => qos !== 2));
@@ -398,17 +400,17 @@ export class Queue {
 
   /** Confirmations that come while others are being written go into the next write together. */
   async #remove(): Promise<void> {
-    const { store } = this.#parts;
+    const { rows } = this.#parts;
     let confirmed: MqttReceipt[] = [];
     let expired: string[] = [];
     try {
       while (this.#confirmed.length + this.#expired.length > 0) {
         [confirmed, expired] = [this.#confirmed, this.#expired];
         [this.#confirmed, this.#expired] = [[], []];
-        this.shrank(await store.confirmMqttWaiting(this.name, confirmed));
+        this.shrank(await rows.confirm(this.name, confirmed));
         for (const { notificationId } of confirmed) this.#known.delete(notificationId);
         confirmed = [];
-        this.shrank(await store.removeMqttWaiting(this.name, expired));
+        this.shrank(await rows.remove(this.name, expired));
         for (const notificationId of expired) this.#known.delete(notificationId);
         if (expired.length > 0) this.#parts.onExpired(expired.length);
         expired = [];

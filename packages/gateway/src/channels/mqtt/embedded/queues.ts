@@ -41,7 +41,7 @@ export class Queues {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#parts.store.countMqttWaiting();
+    const rows = await this.#parts.store.mqttQueues.lengths();
     const lengths = new Map(rows.map(({ length, ...name }) => [idOf(name), length]));
     for (const [id, queue] of this.#all) queue.length = lengths.get(id) ?? 0;
     for (const { length, ...name } of rows) this.of(name).length = length;
@@ -53,7 +53,7 @@ export class Queues {
     if (known !== undefined) return known;
     const { topicPrefix, store, findPayload, now, onEvent, onFailed } = this.#parts;
     const queue = new Queue(name, deviceTopic(topicPrefix, name.ownerId, name.deviceId), 0, {
-      store,
+      rows: store.mqttQueues,
       findPayload,
       now,
       onFailed,
@@ -82,7 +82,7 @@ export class Queues {
 
   /** Moves what waits from one queue of a device to another. */
   async move(from: Queue, to: Queue): Promise<void> {
-    const { copied, removed } = await this.#parts.store.moveMqttWaiting(from.name, to.name);
+    const { copied, removed } = await this.#parts.store.mqttQueues.move(from.name, to.name);
     from.shrank(removed);
     to.grew(copied);
   }
@@ -97,7 +97,9 @@ export class Queues {
     for (const { queue } of due) if (!open.some((each) => each.queue === queue)) this.#dropped(queue, 1);
     for (const { queue } of open) queue.length += 1;
     try {
-      const added = await store.enqueueMqtt(open.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
+      const added = await store.mqttQueues.enqueue(
+        open.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })),
+      );
       for (const [index, { queue, qos }] of open.entries()) {
         if (added[index]) queue.arrived(notificationId, qos, payload);
         else queue.length -= 1;
@@ -113,7 +115,7 @@ export class Queues {
 
   /** Deletes what waits for deleted notifications, and counts again what is left: other processes delete rows too. */
   async purge(): Promise<void> {
-    const count = await this.#parts.store.purgeMqttWaiting();
+    const count = await this.#parts.store.mqttQueues.purge();
     if (count > 0) this.#parts.onEvent({ kind: 'messages_dropped', reason: 'notification_deleted', count });
     await this.load();
   }
@@ -126,7 +128,7 @@ export class Queues {
   /** It may wait already, as after a timeout, or have been delivered; otherwise its session or device is gone. */
   async #isKnown(due: readonly Due[], notificationId: string): Promise<boolean> {
     const { ownerId, deviceId } = (due[0] as Due).queue.name;
-    return (await this.#parts.store.findMqttProgress(ownerId, notificationId, [deviceId])).has(deviceId);
+    return (await this.#parts.store.mqttQueues.findProgress(ownerId, notificationId, [deviceId])).has(deviceId);
   }
 
   #refuse(due: readonly Due[]): Outcome {
@@ -155,10 +157,10 @@ export class Queues {
   async #dropOldest(queue: Queue): Promise<number> {
     const { store, limit, now } = this.#parts;
     const surplus = queue.length - limit.length;
-    const rows = await store.listMqttWaiting(queue.name, { limit: surplus + queue.knownCount });
+    const rows = await store.mqttQueues.list(queue.name, { limit: surplus + queue.knownCount });
     const oldest = rows.filter(({ notificationId }) => !queue.isKnown(notificationId)).slice(0, surplus);
     if (oldest.length === 0) return 0;
-    await store.deadLetterMqttWaiting(queue.name, oldest, { error: `${full}: the oldest were dropped`, at: now() });
+    await store.mqttQueues.deadLetter(queue.name, oldest, { error: `${full}: the oldest were dropped`, at: now() });
     queue.shrank(oldest.length);
     this.#dropped(queue, oldest.length);
     return oldest.length;

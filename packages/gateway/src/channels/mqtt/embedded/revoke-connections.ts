@@ -5,7 +5,7 @@ import type { Connection, Connections } from './connections.ts';
 import { limits } from './limits.ts';
 
 export interface RecheckParts {
-  store: Pick<Store, 'readChanges' | 'findDevice'>;
+  store: Pick<Store, 'changes' | 'devices'>;
   connections: Connections;
   onRevoked(connection: Connection): void;
   /** The device is no more. */
@@ -43,7 +43,7 @@ export class Recheck {
   async #look(): Promise<void> {
     const { store, connections, onFailed } = this.#parts;
     try {
-      const { generation } = await store.readChanges();
+      const { generation } = await store.changes.read();
       const isDue = ({ checkedGeneration }: Connection): boolean => checkedGeneration !== generation;
       const due = connections.deviceIds().filter((id) => [...connections.ofDevice(id)].some(isDue));
       await Promise.all(due.map((id) => this.#check(id, generation)));
@@ -55,7 +55,7 @@ export class Recheck {
   async #check(deviceId: string, generation: number): Promise<void> {
     const { store, connections, onRevoked, onGone } = this.#parts;
     const present = [...connections.ofDevice(deviceId)];
-    const found = await store.findDevice(deviceId);
+    const found = await store.devices.find(deviceId);
     for (const connection of present) {
       const isSame = found !== null && found.secretDigest === connection.identity?.secretDigest;
       if (isSame && isPublishable(found.device)) connection.checkedGeneration = generation;

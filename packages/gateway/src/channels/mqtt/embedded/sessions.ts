@@ -57,7 +57,7 @@ export class Sessions {
   }
 
   async load(): Promise<void> {
-    for (const { subscriptions, seenAt, ...name } of await this.#parts.store.listMqttSessions()) {
+    for (const { subscriptions, seenAt, ...name } of await this.#parts.store.mqttSessions.list()) {
       const session = this.#add(name, seenAt);
       for (const { filter, qos } of subscriptions) session.subscriptions.set(filter, qos);
     }
@@ -102,7 +102,7 @@ export class Sessions {
     const { ownerId, deviceId } = session.name;
     await session.queue.flush();
     this.#drop(session);
-    const moved = await this.#parts.store.deleteMqttSession(session.name);
+    const moved = await this.#parts.store.mqttSessions.delete(session.name);
     this.#parts.queues.ofDevice(ownerId, deviceId).grew(moved);
   }
 
@@ -114,8 +114,8 @@ export class Sessions {
   /** Notes when the client of a session was last there. */
   left(session: Session): void {
     session.seenAt = this.#parts.now();
-    const write = this.#parts.store
-      .touchMqttSessions([session.name], session.seenAt)
+    const write = this.#parts.store.mqttSessions
+      .touch([session.name], session.seenAt)
       .catch(this.#parts.onFailed)
       .finally(() => this.#background.delete(write));
     this.#background.add(write);
@@ -125,13 +125,13 @@ export class Sessions {
   async purge(at = this.#parts.now()): Promise<number> {
     const { store, queues, now } = this.#parts;
     const attached = [...this.#byId.values()].filter(({ queue }) => queue.isAttached);
-    await store.touchMqttSessions(
+    await store.mqttSessions.touch(
       attached.map(({ name }) => name),
       now(),
     );
     const before = new Set(this.#byId.values());
-    const purged = await store.purgeMqttSessions(at - limits.sessionAbsenceMs);
-    const left = new Set((await store.listMqttSessions()).map(sessionId));
+    const purged = await store.mqttSessions.purge(at - limits.sessionAbsenceMs);
+    const left = new Set((await store.mqttSessions.list()).map(sessionId));
     for (const session of before) if (!left.has(sessionId(session.name))) this.#drop(session);
     await queues.purge();
     return purged;
@@ -165,7 +165,7 @@ export class Sessions {
 
   #save(session: Session): Promise<void> {
     const subscriptions = session.listSubscriptions();
-    return this.#parts.store.saveMqttSession({ ...session.name, subscriptions, seenAt: this.#parts.now() });
+    return this.#parts.store.mqttSessions.save({ ...session.name, subscriptions, seenAt: this.#parts.now() });
   }
 
   /** A device with too many sessions loses the one whose client was away longest. */

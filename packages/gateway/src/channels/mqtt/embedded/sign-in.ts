@@ -14,7 +14,7 @@ const deviceIdShape = /^[A-Za-z0-9_-]{1,64}$/;
 const nobodysDigest = digestOf('');
 
 export interface SignInParts {
-  store: Pick<Store, 'findDevice'>;
+  store: Pick<Store, 'devices'>;
   topicPrefix: string;
   attempts: Attempts;
   connections: Connections;
@@ -59,7 +59,7 @@ export async function signIn(
 async function findDevice(store: SignInParts['store'], username: string | undefined) {
   if (!isDeviceId(username)) return null;
   try {
-    return await store.findDevice(username);
+    return await store.devices.find(username);
   } catch {
     return 'unavailable';
   }

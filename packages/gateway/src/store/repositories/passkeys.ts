@@ -1,6 +1,5 @@
-// What somebody signs in with for good: passkeys, and identities of an OpenID provider.
 import { type CompiledQuery, sql } from 'kysely';
-import type { OidcIdentity, Passkey, SignInStore } from '../../usecases/ports/sign-in.ts';
+import type { Passkey, PasskeyRepository } from '../../usecases/ports/sign-in.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { sealVersioned } from '../vault/encrypted-columns.ts';
@@ -8,26 +7,15 @@ import type { Keyring } from '../vault/keyring.ts';
 import { childName, type RowVersions } from '../vault/row-versions.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
-type SignInKeyStore = Pick<
-  SignInStore,
-  | 'createPasskey'
-  | 'listPasskeys'
-  | 'findPasskey'
-  | 'usePasskey'
-  | 'deletePasskey'
-  | 'createIdentity'
-  | 'listIdentities'
-  | 'findIdentity'
-  | 'deleteIdentity'
->;
-
 type SealedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {
   /** Absent in rows of versions that did not know it. */
   userVerified?: boolean | null;
 };
-type SealedIdentity = Pick<OidcIdentity, 'subjectDigest' | 'issuer' | 'subject'>;
-
-export function createSignInKeyStore(database: Database, keyring: Keyring, versions: RowVersions): SignInKeyStore {
+export function createPasskeyRepository(
+  database: Database,
+  keyring: Keyring,
+  versions: RowVersions,
+): PasskeyRepository {
   const { build } = database;
   const rows = createOwnedRows(database, keyring, versions);
 
@@ -44,13 +32,8 @@ export function createSignInKeyStore(database: Database, keyring: Keyring, versi
         }
       : null;
 
-  const toIdentity = (row: Tables['oidc_identities'], sealed: SealedIdentity): OidcIdentity | null =>
-    sealed.subjectDigest === row.subject_digest
-      ? { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...sealed }
-      : null;
-
   return {
-    async createPasskey({ id, ownerId, counter, createdAt, usedAt, ...rest }) {
+    async create({ id, ownerId, counter, createdAt, usedAt, ...rest }) {
       const { credentialDigest } = rest;
       const sealed: SealedPasskey = sealedPart(rest);
       await rows.insert('passkeys', ownerId, id, sealed, {
@@ -62,11 +45,11 @@ export function createSignInKeyStore(database: Database, keyring: Keyring, versi
       });
     },
 
-    listPasskeys: (ownerId) => rows.list('passkeys', sql`owner_id = ${ownerId} order by created_at, id`, toPasskey),
+    list: (ownerId) => rows.list('passkeys', sql`owner_id = ${ownerId} order by created_at, id`, toPasskey),
 
-    findPasskey: (credentialDigest) => rows.find('passkeys', sql`credential_digest = ${credentialDigest}`, toPasskey),
+    find: (credentialDigest) => rows.find('passkeys', sql`credential_digest = ${credentialDigest}`, toPasskey),
 
-    async usePasskey(passkey, { counter, usedAt, userVerified }) {
+    async recordUse(passkey, { counter, usedAt, userVerified }) {
       const { ownerId, id } = passkey;
       const update = (sealed?: Buffer): CompiledQuery =>
         build
@@ -98,23 +81,7 @@ export function createSignInKeyStore(database: Database, keyring: Keyring, versi
       }
     },
 
-    deletePasskey: (ownerId, id) => rows.remove('passkeys', ownerId, id),
-
-    async createIdentity({ id, ownerId, subjectDigest, issuer, subject, createdAt }) {
-      const sealed: SealedIdentity = { subjectDigest, issuer, subject };
-      await rows.insert('oidc_identities', ownerId, id, sealed, {
-        id,
-        subject_digest: subjectDigest,
-        created_at: createdAt,
-      });
-    },
-
-    listIdentities: (ownerId) =>
-      rows.list('oidc_identities', sql`owner_id = ${ownerId} order by created_at, id`, toIdentity),
-
-    findIdentity: (subjectDigest) => rows.find('oidc_identities', sql`subject_digest = ${subjectDigest}`, toIdentity),
-
-    deleteIdentity: (ownerId, id) => rows.remove('oidc_identities', ownerId, id),
+    delete: (ownerId, id) => rows.remove('passkeys', ownerId, id),
   };
 }
 
