@@ -1,4 +1,4 @@
-// The companion as WordPress takes it: one folder `tocsin` in a zip.
+// The companion as a zip that WordPress can install, with one folder `tocsin`.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { zipArchive } from './zip-archive.ts';
 
 const plugin = fileURLToPath(new URL('../tocsin', import.meta.url));
 
-/** What the plugin consists of; anything else in its folder is a mistake, and left behind. */
+/** Files of the plugin; others in its folder are not included. */
 const parts = [
   '*.php',
   'readme.txt',

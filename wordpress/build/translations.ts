@@ -1,10 +1,10 @@
-// The list of texts for translators: node wordpress/build/translations.ts → wordpress/tocsin/languages/tocsin.pot
+// Translation template: node wordpress/build/translations.ts → wordpress/tocsin/languages/tocsin.pot
 import { execFileSync } from 'node:child_process';
 import { pluginFolder, wpCli } from '../test/support/wordpress-files.ts';
 
 export const translationFile = `${pluginFolder}/languages/tocsin.pot`;
 
-/** Without dates and line numbers, so that it changes only when a text does. */
+/** Writes the template without dates and line numbers, so that it changes only with the texts. */
 export function writeTranslations(file: string): void {
   const headers = { 'POT-Creation-Date': '', 'PO-Revision-Date': '', 'Report-Msgid-Bugs-To': '' };
   const comment = '--file-comment=Texts of the WordPress companion of Tocsin, for translators.';

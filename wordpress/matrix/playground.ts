@@ -1,5 +1,5 @@
-// The contract in short and PHPUnit on a PHP of another version, compiled to WebAssembly: it runs on the files of a site that
-// was made with the PHP of this machine, and talks to the same gateway. Prints what it found as the last line:
+// Runs the short contract test or PHPUnit on another version of PHP, compiled to WebAssembly, with a site that was created by
+// the PHP of this machine and the same gateway. Prints the result as the last line:
 // node wordpress/matrix/playground.ts 7.4 contract|phpunit
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { sqliteDropIn, wordpressCache, wordpressTree } from '../test/support/wor
 import { WordPressSite } from '../test/support/wordpress-site.ts';
 
 const version = '3.1.56';
-/** The newest that its native part is built for. */
+/** The newest Node.js version supported by its native module. */
 const nodeVersion = '24.21.0';
 const nodePackage = `node-${process.platform}-${process.arch}`;
 const folder = join(wordpressCache, `playground-${version}`);
@@ -24,7 +24,7 @@ const [php = '', part] = process.argv.slice(2);
 installPlayground();
 console.log(JSON.stringify(part === 'contract' ? await checkContract() : { passed: await runPhpUnit() }));
 
-/** 600 MB, once. */
+/** Installs Playground once; it takes 600 MB. */
 function installPlayground(): void {
   if (existsSync(join(folder, 'installed'))) return;
   rmSync(folder, { recursive: true, force: true });
@@ -62,12 +62,12 @@ async function checkContract(): Promise<{ php: string; wordpress: string; databa
   }
 }
 
-/** How many tests passed. */
+/** Returns the number of passed tests. */
 async function runPhpUnit(): Promise<number> {
   const site = await WordPressSite.create();
   try {
     const tests = `${repository}wordpress/test/php`;
-    const said = await run(site, [
+    const output = await run(site, [
       `$_SERVER['argv'] = $argv = array( 'phpunit', '--configuration=${tests}/phpunit.xml.dist' );`,
       '$_SERVER["argc"] = $argc = 2;',
       `require '${tests}/bootstrap.php';`,
@@ -77,35 +77,36 @@ async function runPhpUnit(): Promise<number> {
       'require PHPUNIT_COMPOSER_INSTALL;',
       'PHPUnit\\TextUI\\Command::main();',
     ]);
-    const [, passed] = /^OK \((\d+) tests/m.exec(said) ?? [];
-    assert.ok(passed !== undefined, said);
+    const [, passed] = /^OK \((\d+) tests/m.exec(output) ?? [];
+    assert.ok(passed !== undefined, output);
     return Number(passed);
   } finally {
     await site.remove();
   }
 }
 
-/** The environment does not reach this PHP, and options of a script would be taken for its own: all goes into a file. */
+/** Runs PHP code from a file: Playground does not pass the environment, and would parse options of a script as its own. */
 async function run(site: WordPressSite, code: string[]): Promise<string> {
   const environment = Object.entries(site.environment()).map(([name, value]) => `putenv( '${name}=${value}' );`);
-  const lastWords = 'register_shutdown_function( function () { fwrite( STDERR, json_encode( error_get_last() ) ); } );';
+  const printLastError =
+    'register_shutdown_function( function () { fwrite( STDERR, json_encode( error_get_last() ) ); } );';
   const script = join(site.folder, 'in-playground.php');
-  writeFileSync(script, ['<?php', lastWords, ...environment, ...code, ''].join('\n'));
-  const same = [site.folder, sqliteDropIn, repository.replace(/\/$/, ''), '/usr/share/php'];
+  writeFileSync(script, ['<?php', printLastError, ...environment, ...code, ''].join('\n'));
+  const mounts = [site.folder, sqliteDropIn, repository.replace(/\/$/, ''), '/usr/share/php'];
   const child = spawn(
     join(folder, 'node_modules', nodePackage, 'bin', 'node'),
     [
       join(folder, 'node_modules', '@wp-playground', 'cli', 'wp-playground.js'),
       ...['php', `--php=${php}`, '--verbosity=quiet', '--wordpress-install-mode=do-not-attempt-installing'],
-      // The site brings its own.
+      // The site contains the SQLite drop-in.
       '--skip-sqlite-setup',
       `--mount-before-install=${wordpressTree}:/wordpress`,
-      ...same.map((path) => `--mount=${path}:${path}`),
+      ...mounts.map((path) => `--mount=${path}:${path}`),
       ...['--', script],
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  assert.equal(status, 0, `PHP ${php} ended with ${status}:\n${stdout.slice(-8000)}${stderr}\n${site.debugLog()}`);
+  assert.equal(status, 0, `PHP ${php} exited with ${status}:\n${stdout.slice(-8000)}${stderr}\n${site.debugLog()}`);
   return stdout;
 }

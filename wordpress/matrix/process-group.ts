@@ -1,15 +1,15 @@
-// The programs that a row runs, each the head of a process group: whatever it starts ends with it, also on Ctrl-C.
+// Runs programs as leaders of process groups, so that their child processes end with them, also on Ctrl-C.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 
-/** How long programs may take to end after the one that started them. */
+/** Grace period for the other processes of a group after its leader has exited. */
 const lingerMs = 10_000;
 const running = new Set<ChildProcess>();
 let interruption: NodeJS.Signals | null = null;
 
-/** From now on Ctrl-C and SIGTERM end what runs instead of this process, which then can clean up. */
+/** Forwards SIGINT and SIGTERM to the running groups instead of exiting, so that this process can clean up. */
 export function endGroupsOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -24,7 +24,7 @@ export function isInterrupted(): boolean {
   return interruption !== null;
 }
 
-/** Shows what the program says and gives it back. An error if it fails, or if others of its group do not end with it. */
+/** Runs a program, and prints and returns its output. Throws if it fails or if processes of its group remain. */
 export async function runInGroup(
   command: string,
   args: string[],
@@ -39,22 +39,22 @@ export async function runInGroup(
     detached: true,
   });
   running.add(child);
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     process.stdout.write(chunk);
-    said += chunk;
+    output += chunk;
   });
   const exit = once(child, 'exit').finally(() => running.delete(child));
-  const [[status]] = await Promise.all([exit, exit.then(() => groupIsGone(child)), once(child, 'close')]);
+  const [[status]] = await Promise.all([exit, exit.then(() => waitForGroup(child)), once(child, 'close')]);
   if (interruption !== null) throw new Error(`Interrupted by ${interruption}.`);
-  if (status !== 0) throw new Error(`${command} ${args[0] ?? ''} ended with ${status}.`);
-  return said;
+  if (status !== 0) throw new Error(`${command} ${args[0] ?? ''} exited with ${status}.`);
+  return output;
 }
 
-async function groupIsGone(child: ChildProcess): Promise<void> {
+async function waitForGroup(child: ChildProcess): Promise<void> {
   try {
     await eventually(
-      'every process that it started has ended',
+      'all processes of the group have exited',
       lingerMs,
       () => signalGroup(child, 0),
       (found) => !found,
@@ -65,7 +65,7 @@ async function groupIsGone(child: ChildProcess): Promise<void> {
   }
 }
 
-/** false when nobody is left in it. */
+/** Returns false if the group has no processes. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;
   try {

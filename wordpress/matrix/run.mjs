@@ -1,5 +1,5 @@
-// npm run test:wordpress-matrix: the oldest and the newest of everything that can be had. Plain JavaScript, because what
-// fetches WordPress is; the rest is TypeScript. Arguments narrow it to rows whose name contains one of them:
+// npm run test:wordpress-matrix: tests on the oldest and newest WordPress, PHP and database. Plain JavaScript like
+// scripts/fetch-wordpress.mjs. Arguments select rows whose name contains one of them:
 //   npm run test:wordpress-matrix -- oldest 'PHP 8.5'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,8 +11,8 @@ import { endGroupsOnSignals, isInterrupted, runInGroup } from './process-group.t
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const tests = fileURLToPath(new URL('../test/', import.meta.url));
-/** How the sources look, which texts they hold and how fast a page is does not depend on what it runs on. */
-const leftOut = ['phpcs.test.ts', 'translations.test.ts', 'page-speed.test.ts'];
+/** Tests whose result does not depend on the platform. */
+const excluded = ['phpcs.test.ts', 'translations.test.ts', 'page-speed.test.ts'];
 
 const rows = {
   'newest WordPress, SQLite': () => suites({}),
@@ -25,28 +25,30 @@ const rows = {
   'oldest WordPress, PHP 7.4': async () => playground('7.4', await onOldWordPress()),
 };
 
-const wanted = process.argv.slice(2);
-const chosen = Object.keys(rows).filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
-if (chosen.length === 0) {
-  console.error(`No row matches ${wanted.join(', ')}. There are:\n${Object.keys(rows).join('\n')}`);
+const filters = process.argv.slice(2);
+const selected = Object.keys(rows).filter(
+  (name) => filters.length === 0 || filters.some((part) => name.includes(part)),
+);
+if (selected.length === 0) {
+  console.error(`No row matches ${filters.join(', ')}. Available rows:\n${Object.keys(rows).join('\n')}`);
   process.exit(1);
 }
 
 endGroupsOnSignals();
-// What a test leaves behind when it is killed goes with this. The name must not look like ours in a site's log.
+// Temporary files of killed tests are deleted with this folder. Its name must not contain "tocsin", which tests search for in logs.
 const folder = mkdtempSync(join(tmpdir(), 'wordpress-matrix-'));
 process.env.TMPDIR = folder;
-// A test that cannot run here fails, instead of being skipped.
+// Makes tests that cannot run on this machine fail instead of being skipped.
 process.env.CI = 'true';
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 
 const lines = [];
-/** What the row runs on, as it says itself. */
+/** Versions reported by the site of the current row. */
 let versions;
-for (const name of chosen) {
+for (const name of selected) {
   if (isInterrupted()) break;
   console.log(`\n── ${name}`);
-  versions = 'it is not known on what';
+  versions = 'unknown versions';
   const start = performance.now();
   let outcome;
   try {
@@ -61,33 +63,33 @@ for (const name of chosen) {
 }
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 console.log(['', ...lines].join('\n'));
-if (isInterrupted()) console.log(`INTERRUPTED: ${chosen.length - lines.length} rows did not run.`);
+if (isInterrupted()) console.log(`INTERRUPTED: ${selected.length - lines.length} rows did not run.`);
 
-/** The suites of `npm test`, on something else. */
+/** Runs the suites of `npm test` with another WordPress or database. */
 async function suites(environment) {
-  tellVersions(await ask('versions.ts', [], environment));
-  const files = readdirSync(tests).filter((file) => file.endsWith('.test.ts') && !leftOut.includes(file));
+  setVersions(await runProgram('versions.ts', [], environment));
+  const files = readdirSync(tests).filter((file) => file.endsWith('.test.ts') && !excluded.includes(file));
   const paths = files.map((file) => join(tests, file));
   const options = ['--test', '--test-concurrency=2', '--test-reporter=spec'];
-  const said = await runInGroup(process.execPath, [...options, ...paths], environment);
-  const count = (what) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(said)?.[1]);
+  const output = await runInGroup(process.execPath, [...options, ...paths], environment);
+  const count = (what) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1]);
   if (!(count('pass') > 0 && count('pass') === count('tests'))) throw new Error('Tests were skipped.');
   return `${count('pass')} tests in ${files.length} files`;
 }
 
 async function playground(php, environment) {
-  tellVersions(await ask('playground.ts', [php, 'contract'], environment));
-  const { passed } = await ask('playground.ts', [php, 'phpunit'], environment);
-  return `the contract in short and ${passed} tests of PHPUnit`;
+  setVersions(await runProgram('playground.ts', [php, 'contract'], environment));
+  const { passed } = await runProgram('playground.ts', [php, 'phpunit'], environment);
+  return `the short contract test and ${passed} PHPUnit tests`;
 }
 
-/** Runs a program of this folder whose last line is an answer. */
-async function ask(program, args, environment) {
-  const said = await runInGroup(process.execPath, [join(here, program), ...args], environment);
-  return JSON.parse(said.trimEnd().split('\n').at(-1));
+/** Runs a program of this folder and returns its last line of output, parsed as JSON. */
+async function runProgram(program, args, environment) {
+  const output = await runInGroup(process.execPath, [join(here, program), ...args], environment);
+  return JSON.parse(output.trimEnd().split('\n').at(-1));
 }
 
-function tellVersions({ wordpress, php, database }) {
+function setVersions({ wordpress, php, database }) {
   versions = `WordPress ${wordpress}, PHP ${php}, ${database}`;
 }
 

@@ -1,6 +1,6 @@
 <?php
 /**
- * What a site really runs on.
+ * Versions of WordPress, PHP and the database of a site.
  */
 
 global $wpdb;

@@ -1,4 +1,4 @@
-// Asks a site of the tests what it runs on, and prints it as the last line: node wordpress/matrix/versions.ts
+// Prints the versions of WordPress, PHP and the database of a test site as the last line: node wordpress/matrix/versions.ts
 import { fileURLToPath } from 'node:url';
 import { WordPressSite } from '../test/support/wordpress-site.ts';
 

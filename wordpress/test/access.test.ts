@@ -1,4 +1,4 @@
-// Who may use the screens in wp-admin, and what hostile texts do there: nothing.
+// Access control of the screens in wp-admin, and escaping of hostile texts.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -25,7 +25,7 @@ suite('Access to the screens', () => {
     site.write(
       'mu-plugins/template.php',
       `<?php add_action( 'tocsin_register_templates', function () {
-        tocsin_register_template( array( 'id' => 'rang', 'title' => 'Rang', 'hook_name' => 'rang', 'icon' => ${quoted(`dashicons-bell" onclick="x`)}, 'description' => ${quoted(hostile)}, 'scenario_name' => ${quoted(hostile)}, 'hook_meta' => array( 'arg_names' => array( ${quoted(hostile)} ) ) ) );
+        tocsin_register_template( array( 'id' => 'sample', 'title' => 'Sample', 'hook_name' => 'sample', 'icon' => ${quoted(`dashicons-bell" onclick="x`)}, 'description' => ${quoted(hostile)}, 'scenario_name' => ${quoted(hostile)}, 'hook_meta' => array( 'arg_names' => array( ${quoted(hostile)} ) ) ) );
         tocsin_register_template( array( 'id' => 'hidden', 'title' => 'Hidden', 'hook_name' => 'hidden', 'required_plugin' => ${quoted(hostile)}, 'scenario_name' => 'Elsewhere' ) );
       } );`,
     );
@@ -40,7 +40,7 @@ suite('Access to the screens', () => {
     });
   }
 
-  /** Nonces that are valid for this visitor, as if they had been taken from a page. */
+  /** Returns nonces that are valid for a visitor. */
   function noncesFor(visitor: SiteVisitor, ...names: string[]): Promise<Record<string, string>> {
     return site.php<Record<string, string>>(
       `$_COOKIE = $input['cookies'];
@@ -50,23 +50,23 @@ suite('Access to the screens', () => {
     );
   }
 
-  /** Sends one of the forms as its page does. */
+  /** Submits a form with a valid nonce. */
   async function send(visitor: SiteVisitor, action: string, fields: Record<string, string>): Promise<Response> {
     const { [action]: nonce = '' } = await noncesFor(visitor, action);
     return visitor.post('/wp-admin/admin-post.php', { action, tocsin_nonce: nonce, ...fields });
   }
 
-  /** All that the forms could have changed. */
-  function everything(): Promise<unknown> {
+  /** Returns all data that the forms can change. */
+  function currentState(): Promise<unknown> {
     return site.php(
       `$events = array_map( fn( $event ) => array( $event['id'], $event['state'] ), Tocsin_Companion::get_instance()->queue()->list() );
       return array( get_option( 'tocsin_url' ), get_option( 'tocsin_key' ), get_option( 'tocsin_templates' ), $events );`,
     );
   }
 
-  onSite('subscribers and editors get 403 on every screen and for every action, also with a nonce', async () => {
-    await addEvent('Given up, and stays so');
-    const untouched = await everything();
+  onSite('subscribers and editors get 403 for every screen and action, even with a valid nonce', async () => {
+    await addEvent('A failed event');
+    const untouched = await currentState();
     for (const role of ['subscriber', 'editor']) {
       const visitor = await site.login(await site.createUser(role));
       for (const path of screens) assert.equal((await visitor.get(path)).status, 403, `${role} at ${path}`);
@@ -78,39 +78,39 @@ suite('Access to the screens', () => {
         assert.equal((await visitor.get(link)).status, 403, `${role} with ${action} as a link`);
       }
     }
-    assert.deepEqual(await everything(), untouched);
+    assert.deepEqual(await currentState(), untouched);
   });
 
-  onSite('without a nonce, with a wrong one or with that of another form, nothing happens', async () => {
+  onSite('rejects actions without a nonce, with a wrong nonce or with the nonce of another form', async () => {
     const admin = await site.login();
-    const untouched = await everything();
+    const untouched = await currentState();
     const { tocsin_other: ofAnother = '' } = await noncesFor(admin, 'tocsin_other');
     for (const [action, fields] of Object.entries(actions)) {
       for (const nonce of [{}, { tocsin_nonce: 'wrong' }, { tocsin_nonce: ofAnother }]) {
-        const answer = await admin.post('/wp-admin/admin-post.php', { action, ...fields, ...nonce });
-        assert.equal(answer.status, 403, `${action} with ${JSON.stringify(nonce)}`);
+        const response = await admin.post('/wp-admin/admin-post.php', { action, ...fields, ...nonce });
+        assert.equal(response.status, 403, `${action} with ${JSON.stringify(nonce)}`);
       }
     }
-    assert.deepEqual(await everything(), untouched);
+    assert.deepEqual(await currentState(), untouched);
     assert.equal((await send(admin, 'tocsin_resend', { event: '1' })).status, 302);
-    assert.notDeepEqual(await everything(), untouched, 'with the right one it does');
+    assert.notDeepEqual(await currentState(), untouched, 'the valid nonce is accepted');
   });
 
-  onSite('visitors who are not logged in are sent to the log-in page, and no action runs for them', async () => {
-    const untouched = await everything();
+  onSite('redirects anonymous visitors to the login page and runs no action for them', async () => {
+    const untouched = await currentState();
     for (const path of screens) assert.match((await site.get(path)).headers.get('location') ?? '', /wp-login\.php/);
     for (const [action, fields] of Object.entries(actions)) {
-      const answer = await fetch(`${site.url}/wp-admin/admin-post.php`, {
+      const response = await fetch(`${site.url}/wp-admin/admin-post.php`, {
         method: 'POST',
         body: new URLSearchParams({ action, ...fields }),
         redirect: 'manual',
       });
-      assert.equal(answer.headers.get('location'), null, action);
+      assert.equal(response.headers.get('location'), null, action);
     }
-    assert.deepEqual(await everything(), untouched);
+    assert.deepEqual(await currentState(), untouched);
   });
 
-  onSite('a filter can give the screens to another role', async (t) => {
+  onSite('a filter can grant another role access to the screens', async (t) => {
     site.write('mu-plugins/capability.php', `<?php add_filter( 'tocsin_capability', fn() => 'edit_others_posts' );`);
     t.after(() => site.write('mu-plugins/capability.php', '<?php'));
     const visitor = await site.login({ name: 'a-editor', password: 'password' });
@@ -118,7 +118,7 @@ suite('Access to the screens', () => {
     assert.equal((await send(visitor, 'tocsin_resend', { event: '1' })).status, 302);
   });
 
-  onSite('script in any field is text in the page and nothing else', async () => {
+  onSite('escapes script in every field', async () => {
     const admin = await site.login();
     await site.php(`update_option( 'blogname', $input ); return true;`, hostile);
     await send(admin, 'tocsin_save_connection', { url: `https://example.com/${hostile}`, key: hostile });
@@ -132,22 +132,22 @@ suite('Access to the screens', () => {
       reset: hostile,
       example: hostile,
     });
-    await site.php(`do_action( 'rang', $input ); return true;`, hostile);
+    await site.php(`do_action( 'sample', $input ); return true;`, hostile);
     await addEvent(hostile);
     for (const path of [...screens, `${screens[2]}&${new URLSearchParams({ s: hostile, state: hostile })}`]) {
-      const answer = await admin.get(path);
-      const html = await answer.text();
-      assert.equal(answer.status, 200, path);
+      const response = await admin.get(path);
+      const html = await response.text();
+      assert.equal(response.status, 200, path);
       assert.doesNotMatch(html, /<script>alert|<img src=x|onclick="x/, path);
-      const [, ours = ''] = html.split('id="tocsin"');
-      if (path !== screens[0]) assert.ok(ours.includes('&lt;script&gt;alert(1)'), `${path} shows it as text`);
+      const [, content = ''] = html.split('id="tocsin"');
+      if (path !== screens[0]) assert.ok(content.includes('&lt;script&gt;alert(1)'), `${path} shows it as text`);
     }
     const templates = await (await admin.get(screens[1] ?? '')).text();
     assert.match(templates, /\d+ more templates are shown when their plugins are active: .*woocommerce \(\d+\)/);
     assert.ok(!templates.includes('>Hidden<'));
   });
 
-  onSite('saving keeps what was set for a template that is not visible now', async () => {
+  onSite('saving the form keeps the settings of hidden templates', async () => {
     const admin = await site.login();
     await site.php(
       `return Tocsin_Companion::get_instance()->settings()->save_template( 'hidden', true, array( 'title' => 'Mine' ) );`,
@@ -157,32 +157,29 @@ suite('Access to the screens', () => {
     await send(admin, 'tocsin_save_templates', prefixed(field, fields));
     const kept = await site.php<unknown>(
       `$settings = Tocsin_Companion::get_instance()->settings();
-      return array( $settings->is_enabled( 'hidden' ), $settings->texts( 'hidden' )['title'], $settings->is_enabled( 'rang' ), $settings->texts( 'rang' )['title'] );`,
+      return array( $settings->is_enabled( 'hidden' ), $settings->texts( 'hidden' )['title'], $settings->is_enabled( 'sample' ), $settings->texts( 'sample' )['title'] );`,
     );
     assert.deepEqual(kept, [true, 'Mine', false, 'Another']);
   });
 
-  onSite(
-    'what wp-config.php sets is shown as set there, cannot be changed here, and the key is not in the page',
-    async (t) => {
-      const fixed = await WordPressSite.create();
-      t.after(() => fixed.remove());
-      const key = `svc_${'k'.repeat(38)}`;
-      fixed.define({ TOCSIN_URL: 'http://gateway.example.com/', TOCSIN_KEY: key });
-      await fixed.serve();
-      const html = await (await (await fixed.login()).get(screens[0] ?? '')).text();
-      assert.match(html, /value="http:\/\/gateway\.example\.com\/"[^>]* readonly/);
-      assert.match(html, /Set by <code>TOCSIN_KEY<\/code> in <code>wp-config\.php<\/code>/);
-      assert.match(html, /The API key and the notifications are sent to gateway\.example\.com unencrypted/);
-      assert.ok(!html.includes(key) && !html.includes('Save connection'));
-    },
-  );
+  onSite('shows values from wp-config.php as read-only and does not print the key', async (t) => {
+    const fixed = await WordPressSite.create();
+    t.after(() => fixed.remove());
+    const key = `svc_${'k'.repeat(38)}`;
+    fixed.define({ TOCSIN_URL: 'http://gateway.example.com/', TOCSIN_KEY: key });
+    await fixed.serve();
+    const html = await (await (await fixed.login()).get(screens[0] ?? '')).text();
+    assert.match(html, /value="http:\/\/gateway\.example\.com\/"[^>]* readonly/);
+    assert.match(html, /Set by <code>TOCSIN_KEY<\/code> in <code>wp-config\.php<\/code>/);
+    assert.match(html, /The API key and the notifications are sent to gateway\.example\.com unencrypted/);
+    assert.ok(!html.includes(key) && !html.includes('Save connection'));
+  });
 
-  onSite('an address that is none, and a key that the salts have made unreadable, are said to be so', async (t) => {
+  onSite('reports an invalid address and a key that cannot be decrypted', async (t) => {
     const broken = await WordPressSite.create();
     t.after(() => broken.remove());
     const problems = await broken.php(
-      `add_filter( 'salt', fn() => 'as it was before' );
+      `add_filter( 'salt', fn() => 'previous salt' );
       return Tocsin_Companion::get_instance()->settings()->save_connection( 'https://gateway.example.com', 'svc_${'k'.repeat(38)}', false );`,
     );
     assert.deepEqual(problems, []);
@@ -199,7 +196,7 @@ suite('Access to the screens', () => {
     assert.match(stderr, /The gateway address must begin with https/);
   });
 
-  onSite('in a network every site has its own screens and its own connection', async (t) => {
+  onSite('every site of a network has its own screens and connection', async (t) => {
     const network = await WordPressSite.create({ multisite: true });
     t.after(() => network.remove());
     await network.wp('site', 'create', '--slug=second');
@@ -219,10 +216,10 @@ suite('Access to the screens', () => {
     }
   });
 
-  /** Name of the fields of the template "Rang". */
+  /** Returns the field name prefix of the template "Sample". */
   async function fieldOf(admin: SiteVisitor): Promise<string> {
     const html = await (await admin.get(screens[1] ?? '')).text();
-    const [, name] = /<legend[^>]*>Rang<\/legend><input[^>]* name="(templates\[\w+\])\[on\]"/.exec(html) ?? [];
+    const [, name] = /<legend[^>]*>Sample<\/legend><input[^>]* name="(templates\[\w+\])\[on\]"/.exec(html) ?? [];
     assert.ok(name, 'the template is on the page');
     return name;
   }

@@ -1,4 +1,4 @@
-// `wp tocsin`, as an operator types it.
+// The WP-CLI commands `wp tocsin`.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -26,31 +26,31 @@ suite('wp tocsin', () => {
 
   const wp = (...args: string[]) => connected.site.wp('tocsin', ...args);
   const json = async (...args: string[]) => JSON.parse(await wp(...args, '--format=json'));
-  const refusal = async (...args: string[]) => {
+  const errorOf = async (...args: string[]) => {
     const { status, stderr } = await connected.site.tryWp('tocsin', ...args);
     assert.equal(status, 1, stderr);
     return stderr;
   };
   const titles = async () => (await connected.received()).map(({ title }) => title);
 
-  test('check and send reach the gateway', async (t) => {
+  test('check and send deliver a notification', async (t) => {
     if (!canRun(t, obstacle)) return;
     assert.match(await wp('check'), /accepted the monitoring check/);
     assert.match(await wp('send', '--title=Backup failed', '--severity=error'), /accepted/);
     const [check, backup] = await connected.received();
     assert.match(check?.title ?? '', /^Monitoring check/);
     assert.deepEqual([backup?.title, backup?.severity], ['Backup failed', 'error']);
-    assert.match(await refusal('send', '--title=x', '--severity=loud'), /severity/);
+    assert.match(await errorOf('send', '--title=x', '--severity=loud'), /severity/);
   });
 
-  test('a template is switched on, its event waits in the queue, is sent, and sent again', async (t) => {
+  test('enables a template, lists and sends its queued event, and sends it again', async (t) => {
     if (!canRun(t, obstacle)) return;
     const state = async () =>
       (await json('templates', 'list')).find(({ id }: { id: string }) => id === 'shop')?.on as string;
     assert.equal(await state(), 'off');
     assert.match(await wp('templates', 'on', 'shop'), /is on/);
     assert.equal(await state(), 'on');
-    assert.match(await refusal('templates', 'on', 'no-such'), /Template "no-such" not found/);
+    assert.match(await errorOf('templates', 'on', 'no-such'), /Template "no-such" not found/);
 
     await connected.site.php(`do_action( 'shop_order', 17 ); return 1;`);
     const [event] = await json('queue', 'list', '--state=waiting');
@@ -59,13 +59,13 @@ suite('wp tocsin', () => {
     assert.match(await wp('queue', 'resend', String(event.id)), /due now/);
     assert.match(await wp('queue', 'run'), /1 sent/);
     assert.equal((await titles()).filter((title) => title === 'Order 17').length, 2);
-    assert.match(await refusal('queue', 'resend', '987'), /Event 987 not found/);
+    assert.match(await errorOf('queue', 'resend', '987'), /Event 987 not found/);
     assert.match(await wp('queue', 'prune'), /0 old events/);
     await wp('templates', 'off', 'shop');
     assert.equal(await state(), 'off');
   });
 
-  test('status shows the connection and what waits, never the key', async (t) => {
+  test('status shows the connection and the queue but not the key', async (t) => {
     if (!canRun(t, obstacle)) return;
     const table = await wp('status');
     const status = await json('status');

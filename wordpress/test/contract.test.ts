@@ -1,4 +1,4 @@
-// The entry points of the companion, as plugin authors and the contract know them: a real WordPress tells a real gateway.
+// The public API of the companion for plugin authors, with a real WordPress and a real gateway.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
@@ -13,7 +13,7 @@ const obstacle = wordpressObstacle();
 
 const shop = readFileSync(new URL('./support/php/shop.php', import.meta.url), 'utf8');
 
-suite('The companion and the gateway', () => {
+suite('Companion and gateway', () => {
   let connected: ConnectedSite;
   before(async () => {
     if (obstacle === null) connected = await ConnectedSite.create({ plugins: { 'shop/shop.php': shop } });
@@ -24,12 +24,12 @@ suite('The companion and the gateway', () => {
     return (await connected.received()).filter((notification) => notification.title === title);
   }
 
-  test('a template registered in the action rings, with its texts and the arguments by name', async (t) => {
+  test('a template registered in the action sends its texts and the arguments by name', async (t) => {
     if (!canRun(t, obstacle)) return;
-    const answers = await connected.fire(
-      `do_action( 'shop_new_order', 'N-17', 12.5 ); return $GLOBALS['shop_answers'];`,
+    const registered = await connected.fire(
+      `do_action( 'shop_new_order', 'N-17', 12.5 ); return $GLOBALS['shop_registered'];`,
     );
-    assert.deepEqual(answers, { action: true, function: true });
+    assert.deepEqual(registered, { action: true, function: true });
     const inbox = await connected.installation.json<Notification[]>('inbox', 'list');
     const [order, ...more] = inbox.filter(({ title }) => title === 'Order N-17 on A test site');
     assert.deepEqual(more, []);
@@ -44,13 +44,13 @@ suite('The companion and the gateway', () => {
     );
   });
 
-  test('a template registered by the function alone rings too', async (t) => {
+  test('a template can be registered without the action', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.fire(`do_action( 'shop_low_stock', 'Tea' ); return true;`);
     assert.equal((await receivedWith('Low: Tea')).length, 1);
   });
 
-  test('a hook with more or fewer arguments than announced rings with those that are there', async (t) => {
+  test('a hook may pass more or fewer arguments than the template declares', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.fire(
       `do_action( 'shop_new_order', 'MORE', 1, 'a third' ); do_action( 'shop_new_order', 'FEWER' ); return true;`,
@@ -62,7 +62,7 @@ suite('The companion and the gateway', () => {
     assert.ok(!('total' in (fewer?.data ?? {})));
   });
 
-  test("a filter's value passes through unchanged, whatever it is", async (t) => {
+  test('the value of a filter is passed through unchanged', async (t) => {
     if (!canRun(t, obstacle)) return;
     const same = await connected.fire(`
       $object = new stdClass();
@@ -78,7 +78,7 @@ suite('The companion and the gateway', () => {
     assert.equal(price?.data.context, 'cart');
   });
 
-  test('a template is hidden until the plugin that it requires is active, or the filter says so', async (t) => {
+  test('a template is hidden until its required plugin is active or added by the filter', async (t) => {
     if (!canRun(t, obstacle)) return;
     const isVisible = `in_array( 'shop_elsewhere', array_map( function ( $template ) { return $template->hook_name(); }, array_values( Tocsin_Companion::get_instance()->templates()->visible() ) ), true )`;
     const fire = `do_action( 'shop_elsewhere' ); return ${isVisible};`;
@@ -98,19 +98,19 @@ suite('The companion and the gateway', () => {
     );
   });
 
-  test('a monitoring check succeeds, and is in the inbox', async (t) => {
+  test('a monitoring check succeeds and is stored by the gateway', async (t) => {
     if (!canRun(t, obstacle)) return;
     const before = (await connected.received()).length;
-    const answer = await connected.site.php(
+    const result = await connected.site.php(
       `return array( Tocsin_Companion::get_instance()->send_monitoring_check(), Tocsin_Companion::get_instance() === Tocsin_Companion::get_instance() );`,
     );
-    assert.deepEqual(answer, [true, true]);
+    assert.deepEqual(result, [true, true]);
     const all = await connected.received();
     assert.equal(all.length, before + 1);
     assert.match(all.at(-1)?.title ?? '', /A test site/);
   });
 
-  test('with a wrong key, without a key, or with nobody there, the monitoring check says no and why', async (t) => {
+  test('the monitoring check fails with a reason if the key is wrong or missing, or the gateway is unreachable', async (t) => {
     if (!canRun(t, obstacle)) return;
     const site = await WordPressSite.create();
     t.after(() => site.remove());
@@ -120,18 +120,18 @@ suite('The companion and the gateway', () => {
       return array( Tocsin_Companion::get_instance()->send_monitoring_check(), Tocsin_Companion::get_instance()->last_error() );`;
     const withoutKey = await site.php<[boolean, string]>(check, { url: connected.url, key: '' });
     const wrongKey = await site.php<[boolean, string]>(check, { url: connected.url, key: 'svc_wrong' });
-    const nobody = await site.php<[boolean, string]>(check, { url: 'http://127.0.0.1:1', key: connected.key });
-    for (const [isThere, why] of [withoutKey, wrongKey, nobody]) {
-      assert.equal(isThere, false);
-      assert.ok(why.length > 10 && !why.includes('svc_'), why);
+    const unreachable = await site.php<[boolean, string]>(check, { url: 'http://127.0.0.1:1', key: connected.key });
+    for (const [isAccepted, reason] of [withoutKey, wrongKey, unreachable]) {
+      assert.equal(isAccepted, false);
+      assert.ok(reason.length > 10 && !reason.includes('svc_'), reason);
     }
     assert.match(wrongKey[1], /key/i);
   });
 
-  test('wrong templates are refused with a text for their author and break nothing', async (t) => {
+  test('rejects invalid templates with a message for the developer', async (t) => {
     if (!canRun(t, obstacle)) return;
     const hook = { title: 'T', hook_name: 'h' };
-    const wrong: [unknown, RegExp][] = [
+    const invalid: [unknown, RegExp][] = [
       ['no array', /array/],
       [{}, /hook_name/],
       [{ hook_name: 'h' }, /title/],
@@ -146,27 +146,27 @@ suite('The companion and the gateway', () => {
       [{ ...hook, category: 'news' }, /category/],
       [{ ...hook, condition: 'no_such_function' }, /condition/],
     ];
-    const answers = await connected.site.php(
+    const results = await connected.site.php(
       `return array_map( 'tocsin_register_template', $input );`,
-      wrong.map(([template]) => template),
+      invalid.map(([template]) => template),
     );
-    assert.deepEqual(answers, Array(wrong.length).fill(false));
+    assert.deepEqual(results, Array(invalid.length).fill(false));
     const log = connected.site.takeDebugLog().trimEnd().split('\n');
-    assert.equal(log.length, wrong.length, log.join('\n'));
-    for (const [index, [template, text]] of wrong.entries()) {
+    assert.equal(log.length, invalid.length, log.join('\n'));
+    for (const [index, [template, text]] of invalid.entries()) {
       assert.match(log[index] ?? '', /PHP Notice: .*tocsin_register_template was called/i, JSON.stringify(template));
       assert.match(log[index] ?? '', text);
     }
   });
 
-  test('a page survives templates that throw, missing arguments, endless and broken things', async (t) => {
+  test('templates that throw and missing, recursive or malformed arguments do not break a page', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.site.serve();
     t.after(() => connected.stopServing());
     const page = await connected.site.get('/?trouble=1');
     assert.equal(page.status, 200);
     assert.match(await page.text(), /<\/html>\s*$/);
-    // The author of a template reads why it was silent.
+    // The log contains the reason why a template sent nothing.
     const log = connected.site.takeDebugLog();
     assert.doesNotMatch(log, /PHP (Fatal|Warning|Notice|Deprecated)/);
     assert.match(log, /shop_throws.*condition/);
@@ -176,7 +176,7 @@ suite('The companion and the gateway', () => {
     assert.ok(anything.length >= 4, JSON.stringify(anything));
   });
 
-  test('a page view is enough: what it set off reaches the gateway without anybody running the queue', async (t) => {
+  test('an event of a page view is sent without running the queue explicitly', async (t) => {
     if (!canRun(t, obstacle)) return;
     connected.site.write(
       'mu-plugins/sale.php',
@@ -186,7 +186,7 @@ suite('The companion and the gateway', () => {
     t.after(() => connected.stopServing());
     assert.equal((await connected.site.get('/?buy=VIEW')).status, 200);
     await eventually(
-      'the order of the page view is in the inbox',
+      'the order of the page view is stored',
       15_000,
       () => receivedWith('Order VIEW on A test site'),
       (found) => found.length > 0,
@@ -194,12 +194,12 @@ suite('The companion and the gateway', () => {
     assert.equal((await receivedWith('Order VIEW on A test site')).length, 1);
   });
 
-  test('what happens in init is heard, and plugins may attach to the action and to the filter in init', async (t) => {
+  test('hooks during init are handled, and plugins can attach to the action and to the filter during init', async (t) => {
     if (!canRun(t, obstacle)) return;
     connected.site.write(
       'mu-plugins/early.php',
       `<?php
-      $register = fn( $hook, $plugin = '' ) => tocsin_register_template( array( 'title' => "Heard $hook", 'hook_name' => $hook, 'enabled' => true, 'required_plugin' => $plugin ) );
+      $register = fn( $hook, $plugin = '' ) => tocsin_register_template( array( 'title' => "Fired $hook", 'hook_name' => $hook, 'enabled' => true, 'required_plugin' => $plugin ) );
       add_action( 'tocsin_register_templates', fn() => $register( 'test_early' ) );
       add_action( 'init', fn() => add_action( 'tocsin_register_templates', fn() => $register( 'test_late' ) ) );
       add_action( 'tocsin_register_templates', fn() => $register( 'test_required', 'invented' ) );
@@ -211,7 +211,7 @@ suite('The companion and the gateway', () => {
     await connected.site.serve();
     t.after(() => connected.stopServing());
     assert.equal((await connected.site.get('/?early=1')).status, 200);
-    for (const title of ['Heard test_early', 'Heard test_late', 'Heard test_required']) {
+    for (const title of ['Fired test_early', 'Fired test_late', 'Fired test_required']) {
       await eventually(
         `${title} arrives`,
         15_000,
@@ -221,7 +221,7 @@ suite('The companion and the gateway', () => {
     }
   });
 
-  test('script in every field of a template and in its arguments stays text', async (t) => {
+  test('escapes script in every field and argument of a template', async (t) => {
     if (!canRun(t, obstacle)) return;
     const script = '<script>alert(1)</script>"\'><img src=x onerror=alert(2)>';
     connected.site.write(
@@ -243,12 +243,12 @@ suite('The companion and the gateway', () => {
       const page = await admin.get(link);
       assert.equal(page.status, 200, link);
       const html = await page.text();
-      assert.match(html, /<\/html>\s*$/, `${link} broke off`);
+      assert.match(html, /<\/html>\s*$/, `${link} is incomplete`);
       assert.ok(!html.includes('<script>alert(1)') && !html.includes('<img src=x'), link);
     }
   });
 
-  test('the ten-line example of the documentation runs as written', async (t) => {
+  test('the ten-line example in the documentation works as written', async (t) => {
     if (!canRun(t, obstacle)) return;
     const page = readFileSync(new URL('../../docs/wordpress.md', import.meta.url), 'utf8');
     const [, example = ''] = /```php\n((?:(?!```).)*tocsin_register_template\(.*?)```/s.exec(page) ?? [];
@@ -275,12 +275,12 @@ suite('The companion and the gateway', () => {
   });
 });
 
-/** The companion's screens, as the menu links to them. */
+/** Returns the links to the companion's screens in the admin menu. */
 function menuLinks(html: string): string[] {
   const links = new Set(
     [...html.matchAll(/href=['"](admin\.php\?page=tocsin[^'"]*)['"]/g)].map(([, link]) => `/wp-admin/${link}`),
   );
-  assert.ok(links.size >= 3, `the menu has ${links.size} screens of the companion`);
+  assert.ok(links.size >= 3, `the menu links to ${links.size} screens of the companion`);
   return [...links];
 }
 

@@ -1,4 +1,4 @@
-// A page that breaks: the owner hears of it, once, without what stood on the stack.
+// Fatal errors are reported once, without the stack trace.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -13,11 +13,11 @@ add_action( 'wp', function () {
 	if ( isset( $_GET['late'] ) ) { no_such_function(); }
 	if ( isset( $_GET['memory'] ) ) { ini_set( 'memory_limit', memory_get_usage() + 4000000 ); $GLOBALS['much'] = array(); while ( true ) { $GLOBALS['much'][] = str_repeat( 'x', 10000 ); } }
 } );
-// What others do while WordPress shows its page about an error may go wrong too, and then is PHP's last error.
+// A warning raised while WordPress shows its error page replaces PHP's last error.
 add_filter( 'wp_php_error_message', function ( $message ) { @filesize( '/no-such-file' ); return $message; } );
 `;
 
-test('a fatal error rings once, also an early one and one of memory, without the stack', async (t) => {
+test('reports a fatal error once, including early and out-of-memory errors, without the stack trace', async (t) => {
   if (!canRun(t, wordpressObstacle())) return;
   const connected = await ConnectedSite.create({ plugins: { 'breaking/breaking.php': breaking } });
   t.after(() => connected.remove());
@@ -29,16 +29,16 @@ test('a fatal error rings once, also an early one and one of memory, without the
     assert.equal((await connected.site.get(path)).status, 500, path);
   }
   await connected.runQueue();
-  const heard = (await connected.received()).filter(({ title }) => title === 'Fatal error on A test site');
-  const bodies = heard.map(({ body }) => body.split('\n')[0] ?? '').sort();
-  assert.equal(bodies.length, 3, JSON.stringify(heard));
+  const reports = (await connected.received()).filter(({ title }) => title === 'Fatal error on A test site');
+  const bodies = reports.map(({ body }) => body.split('\n')[0] ?? '').sort();
+  assert.equal(bodies.length, 3, JSON.stringify(reports));
   assert.match(bodies[0] ?? '', /^Allowed memory size/);
   assert.match(bodies[1] ?? '', /^Uncaught Error: Call to undefined function no_such_function\(\)/);
   assert.match(bodies[2] ?? '', /^Uncaught RuntimeException: It broke$/);
-  assert.ok(heard.every(({ severity }) => severity === 'critical'));
-  assert.doesNotMatch(JSON.stringify(heard), /stack-word|of-the-visitor/);
-  // PHP's own words about the four pages, and nothing of the companion. WordPress 6.2 complains about its own page when an
-  // error comes before the query.
+  assert.ok(reports.every(({ severity }) => severity === 'critical'));
+  assert.doesNotMatch(JSON.stringify(reports), /stack-word|of-the-visitor/);
+  // The log contains PHP's messages about the four errors, and nothing about the companion. WordPress 6.2 logs notices about
+  // its own error page if the error occurs before the query.
   const log = connected.site
     .takeDebugLog()
     .replaceAll(/^.*PHP Notice: +Function is_(embed|search) was called.*$/gm, '');

@@ -1,4 +1,4 @@
-// The requests of the contract, sent by the companion: signed, through WordPress, to a gateway that takes only signed ones.
+// Replays the request fixtures of the contract through the companion, against a gateway that requires signatures.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -16,22 +16,22 @@ interface Case {
 
 interface Sent {
   status: number;
-  answer: { id?: string; code?: string };
+  body: { id?: string; code?: string };
 }
 
-/** Those that PHP writes as they were: it does not tell an empty object from an empty list. */
+/** Sends the fixtures that PHP can encode without loss: it does not distinguish an empty object from an empty array. */
 const send = `$client = Tocsin_Companion::get_instance()->client();
 $sent = array();
 foreach ( $input as $name => $body ) {
   $fields = json_decode( $body, true );
   if ( is_array( $fields ) && json_decode( $body ) == json_decode( wp_json_encode( $fields ) ) ) {
     $result = $client->send( $fields, wp_generate_uuid4() );
-    $sent[ $name ] = array( 'status' => $result->status(), 'answer' => $result->body() );
+    $sent[ $name ] = array( 'status' => $result->status(), 'body' => $result->body() );
   }
 }
 return $sent;`;
 
-test('every request of the contract that the companion can write is understood as it says', async (t) => {
+test('the gateway normalizes or rejects every fixture sent by the companion as the contract specifies', async (t) => {
   if (!canRun(t, wordpressObstacle())) return;
   const connected = await ConnectedSite.create();
   t.after(() => connected.remove());
@@ -48,14 +48,14 @@ test('every request of the contract that the companion can write is understood a
     const outcome = sent[name];
     if (outcome === undefined) continue;
     if (error !== undefined) {
-      assert.deepEqual([outcome.status, outcome.answer.code], [error.status, error.code], name);
+      assert.deepEqual([outcome.status, outcome.body.code], [error.status, error.code], name);
       continue;
     }
     assert.equal(outcome.status, 200, name);
-    const { title, body, source, category, severity, data } = stored.get(outcome.answer.id ?? '') ?? {};
-    const wanted: Record<string, unknown> = { ...fixtures.defaults, ...normalized };
+    const { title, body, source, category, severity, data } = stored.get(outcome.body.id ?? '') ?? {};
+    const expected: Record<string, unknown> = { ...fixtures.defaults, ...normalized };
     for (const [field, value] of Object.entries({ title, body, source, category, severity, data })) {
-      assert.deepEqual(value, wanted[field], `${name}: ${field}`);
+      assert.deepEqual(value, expected[field], `${name}: ${field}`);
     }
   }
 });

@@ -1,4 +1,4 @@
-// Comes and goes without a trace, on one site and on a network.
+// Installation, upgrade and removal, on a single site and on a network.
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { WordPressSite } from './support/wordpress-site.ts';
 
 const obstacle = wordpressObstacle();
 
-/** Everything that is kept anywhere: tables, names of options, scheduled hooks, kinds of user meta, Action Scheduler's rows. */
+/** Lists all stored data: tables, option names, scheduled hooks, user meta keys, rows of Action Scheduler. */
 const inventory = `global $wpdb;
 wp_cache_flush();
 $sites = is_multisite() ? get_sites( array( 'fields' => 'ids' ) ) : array( 1 );
@@ -33,7 +33,7 @@ foreach ( array( 'actions', 'logs', 'groups' ) as $table ) {
 sort( $kept['tables'] );
 return $kept;`;
 
-/** The tables of Action Scheduler, as far as they matter here, with another plugin's action in them. */
+/** Creates simplified tables of Action Scheduler with an action of another plugin. */
 const actionScheduler = `global $wpdb;
 $wpdb->query( "CREATE TABLE {$wpdb->prefix}actionscheduler_actions (action_id bigint(20) NOT NULL, hook varchar(191) NOT NULL, group_id bigint(20) NOT NULL, PRIMARY KEY (action_id))" );
 $wpdb->query( "CREATE TABLE {$wpdb->prefix}actionscheduler_logs (log_id bigint(20) NOT NULL, action_id bigint(20) NOT NULL, PRIMARY KEY (log_id))" );
@@ -42,7 +42,7 @@ $wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_actions VALUES (1, 'an
 $wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_logs VALUES (1, 1)" );
 return $wpdb->query( "INSERT INTO {$wpdb->prefix}actionscheduler_groups VALUES (1, 'another')" );`;
 
-/** What use leaves behind, and then some. */
+/** Creates all kinds of data that the plugin stores. */
 const use = `global $wpdb;
 $companion = Tocsin_Companion::get_instance();
 foreach ( is_multisite() ? get_sites( array( 'fields' => 'ids' ) ) : array( 1 ) as $site ) {
@@ -82,7 +82,7 @@ const addSite = `return wpmu_create_blog( wp_parse_url( home_url(), PHP_URL_HOST
 type Inventory = Record<string, string[]>;
 
 for (const multisite of [false, true]) {
-  test(`what is deleted leaves nothing behind ${multisite ? 'on any site of a network' : 'on a site'}`, async (t) => {
+  test(`deleting the plugin removes all data ${multisite ? 'on every site of a network' : 'on a site'}`, async (t) => {
     if (!canRun(t, obstacle)) return;
     const site = await WordPressSite.create({ multisite, withoutCompanion: true });
     t.after(() => site.remove());
@@ -96,16 +96,16 @@ for (const multisite of [false, true]) {
     const used = await site.php<Inventory>(inventory);
     for (const part of Object.keys(untouched)) assert.notDeepEqual(used[part], untouched[part], part);
     await site.php(deactivate);
-    const resting = await site.php<Inventory>(inventory);
-    assert.deepEqual(resting['hooks 1'], []);
-    assert.ok(!resting['options 1']?.includes('tocsin_runner_lock'));
-    assert.ok(resting['options 1']?.includes('tocsin_key'), 'settings stay until the plugin is deleted');
+    const deactivated = await site.php<Inventory>(inventory);
+    assert.deepEqual(deactivated['hooks 1'], []);
+    assert.ok(!deactivated['options 1']?.includes('tocsin_runner_lock'));
+    assert.ok(deactivated['options 1']?.includes('tocsin_key'), 'settings are kept until the plugin is deleted');
     await site.php(uninstall);
     assert.deepEqual(await site.php(inventory), untouched);
   });
 }
 
-test('a new site of a network has its own queue, which goes with the site', async (t) => {
+test('a new site of a network has its own queue, which is deleted with the site', async (t) => {
   if (!canRun(t, obstacle)) return;
   const site = await WordPressSite.create({ multisite: true });
   t.after(() => site.remove());
@@ -129,19 +129,19 @@ test('a new site of a network has its own queue, which goes with the site', asyn
   assert.deepEqual(
     await site.php(scheduled, null, '/second/'),
     [true, true],
-    'its own clock sends what another site wrote',
+    'its own schedule sends events queued by another site',
   );
 
-  // Its administrator is not the server's: what lies behind the firewall is not theirs to call.
+  // The administrator of a single site must not use addresses behind the firewall.
   const addresses = ['http://10.0.0.1/', 'http://169.254.169.254/', 'http://localhost:6379/', 'https://1.1.1.1/'];
   const saveAsItsAdministrator = `$id = wp_insert_user( array( 'user_login' => 'tenant', 'user_pass' => 'password', 'user_email' => 'tenant@example.com', 'role' => 'administrator' ) );
     wp_set_current_user( $id );
     return array_map( array( Tocsin_Companion::get_instance()->settings(), 'save_url' ), $input );`;
-  const refusals = await site.php<string[]>(saveAsItsAdministrator, addresses, '/second/');
+  const errors = await site.php<string[]>(saveAsItsAdministrator, addresses, '/second/');
   assert.deepEqual(
-    refusals.map((words) => words.includes('only a network administrator')),
+    errors.map((error) => error.includes('only a network administrator')),
     [true, true, true, false],
-    refusals.join('\n'),
+    errors.join('\n'),
   );
   const enterKeyAsItsAdministrator = `$settings = Tocsin_Companion::get_instance()->settings();
     $settings->save_url( $input );
@@ -150,7 +150,7 @@ test('a new site of a network has its own queue, which goes with the site', asyn
   assert.deepEqual(
     await site.php(enterKeyAsItsAdministrator, addresses[0], '/second/'),
     [[], ''],
-    'a key can be entered for an address that the administrator of the network has entered',
+    'a key can be entered for an address entered by the network administrator',
   );
 
   await site.php(
@@ -160,7 +160,7 @@ test('a new site of a network has its own queue, which goes with the site', asyn
   assert.deepEqual(await tables(), ['wp_tocsin_events']);
 });
 
-test('a table of another version is brought up to date by the next request', async (t) => {
+test('the next request upgrades data of another version', async (t) => {
   if (!canRun(t, obstacle)) return;
   const site = await WordPressSite.create();
   t.after(() => site.remove());

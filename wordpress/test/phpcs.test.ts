@@ -1,4 +1,4 @@
-// The WordPress coding standard over the plugin, as far as it can be had: see phpcs.xml.dist.
+// Checks the plugin against the WordPress coding standard; see phpcs.xml.dist for its version.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { codingStandard, pluginFolder } from './support/wordpress-files.ts';
 const rules = fileURLToPath(new URL('../phpcs.xml.dist', import.meta.url));
 
 function obstacle(): Obstacle {
-  if (!existsSync(codingStandard)) return `there is no WordPress coding standard in ${codingStandard}`;
+  if (!existsSync(codingStandard)) return `WordPress coding standard not found in ${codingStandard}`;
   return obstacleIn('phpcs', ['--version']);
 }
 
 /** One line per complaint. */
 function complaints(args: string[], input = ''): string[] {
-  // The standard is older than the PHP that runs it: what PHP deprecates in it is not ours to mend.
+  // The standard is older than this PHP, so deprecation warnings about its own code are suppressed.
   const fixed = ['-d', 'error_reporting=1', '--runtime-set', 'installed_paths', codingStandard, `--standard=${rules}`];
   const { stdout, stderr, status } = spawnSync('phpcs', [...fixed, '-s', '--report=emacs', ...args], {
     encoding: 'utf8',
@@ -26,14 +26,14 @@ function complaints(args: string[], input = ''): string[] {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-test('the plugin keeps to the WordPress coding standard', (t) => {
+test('the plugin complies with the WordPress coding standard', (t) => {
   if (!canRun(t, obstacle())) return;
   assert.deepEqual(complaints(['--parallel=2', pluginFolder]), []);
 });
 
-test('the standard does find unescaped output, missing nonces, loose SQL and foreign text domains', (t) => {
+test('the standard detects unescaped output, missing nonces, unprepared SQL and wrong text domains', (t) => {
   if (!canRun(t, obstacle())) return;
-  const sins = `<?php
+  const violations = `<?php
 echo $_GET['a'];
 $wpdb->query( "DELETE FROM x WHERE a = $b" );
 update_option( 'a', $_POST['a'] );
@@ -41,7 +41,7 @@ __( 'Text', 'another' );
 function unprefixed() {}
     eval( 'spaces' );
 `;
-  const found = complaints(['--stdin-path=sins.php', '-'], sins).join('\n');
+  const found = complaints(['--stdin-path=violations.php', '-'], violations).join('\n');
   for (const sniff of [
     'Security.EscapeOutput.OutputNotEscaped',
     'Security.NonceVerification.Missing',

@@ -1,4 +1,4 @@
-// The companion's parts one by one, in PHP: PHPUnit inside a real WordPress.
+// Runs the PHPUnit tests of the companion inside a real WordPress.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,19 +14,19 @@ test('the PHPUnit tests of the companion pass inside WordPress', async (t) => {
   const site = await WordPressSite.create();
   t.after(() => site.remove());
   const folder = fileURLToPath(new URL('./php', import.meta.url));
-  // The command line has no limit of its own: a test that goes astray must not take the machine with it.
+  // PHP has no memory limit on the command line; a runaway test must not exhaust the machine.
   const before = ['-d', 'memory_limit=512M', '-d', `auto_prepend_file=${folder}/bootstrap.php`];
   const child = spawn('php', [...before, programOnPath('phpunit'), `--configuration=${folder}/phpunit.xml.dist`], {
     env: site.environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [said, complaints, [status]] = await Promise.all([
+  const [output, complaints, [status]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     once(child, 'close'),
   ]);
-  assert.equal(status, 0, `${said}${complaints}\nThe site's log:\n${site.debugLog()}`);
-  assert.match(said, /^OK \(\d+ tests/m, said);
+  assert.equal(status, 0, `${output}${complaints}\nThe site's log:\n${site.debugLog()}`);
+  assert.match(output, /^OK \(\d+ tests/m, output);
 });
 
 function programOnPath(name: string): string {

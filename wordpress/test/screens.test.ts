@@ -1,4 +1,4 @@
-// The three screens in wp-admin, in a real browser, with the real gateway behind them.
+// The three screens in wp-admin, in a real browser, with a real gateway.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -15,7 +15,7 @@ const obstacle = wordpressObstacle() ?? AdminBrowser.obstacle;
 const screen = (name = '') => `/wp-admin/admin.php?page=tocsin${name}`;
 const runQueue = 'return Tocsin_Companion::get_instance()->runner()->run();';
 
-suite('The screens of the companion', () => {
+suite('Screens of the companion', () => {
   let site: WordPressSite;
   let browser: AdminBrowser;
   let installation: Installation;
@@ -44,7 +44,7 @@ suite('The screens of the companion', () => {
     });
   }
 
-  /** Address and key as an earlier visit left them. */
+  /** Stores address and key. */
   async function connect(url = gateway.api, secret = key): Promise<void> {
     const problems = await site.php<string>(
       `$settings = Tocsin_Companion::get_instance()->settings();
@@ -60,7 +60,7 @@ suite('The screens of the companion', () => {
   }
 
   inBrowser(
-    'address and key are filled in, the check says what happened, and the key is never shown again',
+    'saves address and key, shows the result of the monitoring check, and never shows the key again',
     async (page) => {
       await page.goto(screen());
       assert.ok(await page.getByRole('button', { name: 'Send monitoring check' }).isDisabled());
@@ -89,17 +89,17 @@ suite('The screens of the companion', () => {
     },
   );
 
-  inBrowser('a check that fails says why, and what to do', async (page) => {
-    const expected: [url: string, key: string, words: RegExp][] = [
+  inBrowser('a failed monitoring check shows the reason and what to do', async (page) => {
+    const expected: [url: string, key: string, message: RegExp][] = [
       [gateway.api, `svc_${'x'.repeat(38)}`, /Invalid API key/],
       [site.url, key, /does not look like a Tocsin gateway/],
       ['http://127.0.0.1:9', key, /The gateway is unreachable/],
     ];
-    for (const [url, secret, words] of expected) {
+    for (const [url, secret, message] of expected) {
       await connect(url, secret);
       await page.goto(screen());
       await page.getByRole('button', { name: 'Send monitoring check' }).click();
-      await page.getByRole('alert').getByText(words).waitFor();
+      await page.getByRole('alert').getByText(message).waitFor();
       assert.ok(!(await page.content()).includes(secret));
     }
     await page.getByLabel('Gateway address').fill('http://gateway.example.com');
@@ -113,52 +113,49 @@ suite('The screens of the companion', () => {
     await page.getByText('The API key and the notifications are sent to gateway.example.com unencrypted.').waitFor();
   });
 
-  inBrowser(
-    'a template is switched on, its text changed, and a post that is published arrives with that text',
-    async (page) => {
-      await connect();
-      await page.goto(screen('-templates'));
-      const template = published(page);
-      await template.getByRole('switch').check();
-      await template.getByText('Text and severity').click();
-      await template.getByRole('textbox', { name: 'Title' }).fill('Fresh on {site_name}');
-      await template.getByRole('textbox', { name: 'Text' }).fill('Read this: ');
-      await template.getByRole('button', { name: 'Insert {post.title}' }).click();
-      await template.getByLabel('Severity').selectOption('warning');
-      await expectAccessible(page, '#tocsin');
-      await page.getByRole('button', { name: 'Save changes' }).first().click();
-      await page.getByText('Templates saved.').waitFor();
-      assert.ok(await template.getByRole('switch').isChecked());
+  inBrowser('enables a template and edits its text, and a published post is sent with that text', async (page) => {
+    await connect();
+    await page.goto(screen('-templates'));
+    const template = published(page);
+    await template.getByRole('switch').check();
+    await template.getByText('Text and severity').click();
+    await template.getByRole('textbox', { name: 'Title' }).fill('Fresh on {site_name}');
+    await template.getByRole('textbox', { name: 'Text' }).fill('Read this: ');
+    await template.getByRole('button', { name: 'Insert {post.title}' }).click();
+    await template.getByLabel('Severity').selectOption('warning');
+    await expectAccessible(page, '#tocsin');
+    await page.getByRole('button', { name: 'Save changes' }).first().click();
+    await page.getByText('Templates saved.').waitFor();
+    assert.ok(await template.getByRole('switch').isChecked());
 
-      await site.wp('post', 'create', '--post_title=Bells & whistles', '--post_status=publish');
-      await site.php(runQueue);
-      const [notification] = await eventually(
-        'the notification arrives',
-        15_000,
-        () => received('Fresh on A test site'),
-        ({ length }) => length === 1,
-      );
-      assert.equal(notification?.body, 'Read this: Bells & whistles');
-      assert.equal(notification?.severity, 'warning');
+    await site.wp('post', 'create', '--post_title=Bells & whistles', '--post_status=publish');
+    await site.php(runQueue);
+    const [notification] = await eventually(
+      'the notification arrives',
+      15_000,
+      () => received('Fresh on A test site'),
+      ({ length }) => length === 1,
+    );
+    assert.equal(notification?.body, 'Read this: Bells & whistles');
+    assert.equal(notification?.severity, 'warning');
 
-      await page.goto(screen('-log'));
-      const row = page.getByRole('row').filter({ hasText: 'Fresh on A test site' });
-      await row.getByText('Sent', { exact: true }).waitFor();
-      await row.locator('summary').click();
-      await row.getByText('Read this: Bells & whistles').waitFor();
-      await row.getByText(notification?.id ?? '').waitFor();
-      await expectAccessible(page, '#tocsin');
-    },
-  );
+    await page.goto(screen('-log'));
+    const row = page.getByRole('row').filter({ hasText: 'Fresh on A test site' });
+    await row.getByText('Sent', { exact: true }).waitFor();
+    await row.locator('summary').click();
+    await row.getByText('Read this: Bells & whistles').waitFor();
+    await row.getByText(notification?.id ?? '').waitFor();
+    await expectAccessible(page, '#tocsin');
+  });
 
   inBrowser(
-    'an example goes the real way and says that it is one; a reset brings the default text back',
+    'an example is queued like a real event and marked as an example; a reset restores the default text',
     async (page) => {
       await connect();
       await page.goto(screen('-templates'));
       const template = published(page);
       await template.getByText('Text and severity').click();
-      const standard = await site.php<string>(
+      const defaultTitle = await site.php<string>(
         `return Tocsin_Companion::get_instance()->templates()->find( 'post_published' )->default_texts()['title'];`,
       );
       await template.getByRole('textbox', { name: 'Title' }).fill('A sample of {post.title}');
@@ -177,59 +174,56 @@ suite('The screens of the companion', () => {
       await template.getByRole('button', { name: 'Reset to default' }).click();
       await page.getByText('was reset to its default text.').waitFor();
       await template.getByText('Text and severity').click();
-      assert.equal(await template.getByRole('textbox', { name: 'Title' }).inputValue(), standard);
+      assert.equal(await template.getByRole('textbox', { name: 'Title' }).inputValue(), defaultTitle);
     },
   );
 
-  inBrowser(
-    'while the gateway is down the log says what waits and why, and sends it again when asked',
-    async (page) => {
-      await connect();
-      const port = new URL(gateway.api).port;
-      await gateway.stop();
-      await site.php(
-        `Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'gone', 'title' => 'Ding', 'body' => '', 'severity' => '', 'category' => 'info', 'payload' => array( 'a' => array( 'b' => 'deep' ) ), 'occurred_at' => Tocsin_Queue::now() ) );
+  inBrowser('during a downtime the log shows waiting events with the reason, and can send them again', async (page) => {
+    await connect();
+    const port = new URL(gateway.api).port;
+    await gateway.stop();
+    await site.php(
+      `Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'unregistered', 'title' => 'Ding', 'body' => '', 'severity' => '', 'category' => 'info', 'payload' => array( 'a' => array( 'b' => 'deep' ) ), 'occurred_at' => Tocsin_Queue::now() ) );
       Tocsin_Companion::get_instance()->queue()->flush();
       return Tocsin_Companion::get_instance()->runner()->run();`,
-      );
-      await page.goto(screen('-log'));
-      const row = page.getByRole('row').filter({ hasText: 'Ding' });
-      await row.getByText(/^Waiting: next attempt in \d+ seconds?$/).waitFor();
-      await row.getByText(/The gateway is unreachable/).waitFor();
-      await expectAccessible(page, '#tocsin');
-      await page.goto(screen());
-      await page.getByRole('link', { name: '1 Waiting' }).click();
-      await row.locator('summary').click();
-      await row.getByText('deep').waitFor();
+    );
+    await page.goto(screen('-log'));
+    const row = page.getByRole('row').filter({ hasText: 'Ding' });
+    await row.getByText(/^Waiting: next attempt in \d+ seconds?$/).waitFor();
+    await row.getByText(/The gateway is unreachable/).waitFor();
+    await expectAccessible(page, '#tocsin');
+    await page.goto(screen());
+    await page.getByRole('link', { name: '1 Waiting' }).click();
+    await row.locator('summary').click();
+    await row.getByText('deep').waitFor();
 
-      gateway = await installation.serve({ TOCSIN_PORT: port });
-      await row.hover();
-      await row.getByRole('link', { name: 'Send now: Ding' }).click();
-      await page.getByText('1 event is being sent again.').waitFor();
-      await site.php(runQueue);
-      await eventually(
-        'it arrives',
-        15_000,
-        () => received('Ding'),
-        ({ length }) => length === 1,
-      );
-      await page.goto(screen('-log&s=Ding'));
-      await row.getByText('Sent', { exact: true }).waitFor();
+    gateway = await installation.serve({ TOCSIN_PORT: port });
+    await row.hover();
+    await row.getByRole('link', { name: 'Send now: Ding' }).click();
+    await page.getByText('1 event is being sent again.').waitFor();
+    await site.php(runQueue);
+    await eventually(
+      'the event is sent',
+      15_000,
+      () => received('Ding'),
+      ({ length }) => length === 1,
+    );
+    await page.goto(screen('-log&s=Ding'));
+    await row.getByText('Sent', { exact: true }).waitFor();
 
-      await row.getByRole('checkbox', { name: 'Select Ding' }).check();
-      await page.getByRole('button', { name: 'Send selected again' }).first().click();
-      await page.getByText('1 event is being sent again.').waitFor();
-      await site.php(runQueue);
-      await eventually(
-        'it rings again',
-        15_000,
-        () => received('Ding'),
-        ({ length }) => length === 2,
-      );
-    },
-  );
+    await row.getByRole('checkbox', { name: 'Select Ding' }).check();
+    await page.getByRole('button', { name: 'Send selected again' }).first().click();
+    await page.getByText('1 event is being sent again.').waitFor();
+    await site.php(runQueue);
+    await eventually(
+      'the event is sent again',
+      15_000,
+      () => received('Ding'),
+      ({ length }) => length === 2,
+    );
+  });
 
-  inBrowser('the log can be narrowed, and says how many are on a page', async (page) => {
+  inBrowser('the log can be searched and has a setting for the events per page', async (page) => {
     await page.goto(screen('-log&s=nothing-has-this-name'));
     await page.getByText('No event matches.').waitFor();
     await page.getByRole('button', { name: 'Screen Options' }).click();
@@ -239,7 +233,7 @@ suite('The screens of the companion', () => {
     assert.equal(await page.locator('#the-list > tr').count(), 1);
   });
 
-  void test('everything works without JavaScript, and fits on a phone', async (t) => {
+  void test('the screens work without JavaScript and fit on a small screen', async (t) => {
     if (!canRun(t, obstacle)) return;
     const page = await browser.newPage(t, site, { javaScriptEnabled: false, viewport: { width: 390, height: 800 } });
     await page.goto(screen('-templates'));

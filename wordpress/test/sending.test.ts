@@ -1,4 +1,4 @@
-// What a page sets off is sent after it, by a request of the site to itself, also where WP-Cron is switched off.
+// Events of a page are sent after it by a loopback request, even if WP-Cron is disabled.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ add_action( 'wp', function () {
 } );
 `;
 
-/** A server that reads and never answers. */
+/** Starts a server that reads requests and never responds. */
 async function silentServer(t: TestContext, scheme: string, onRequest: (text: string) => void): Promise<number> {
   const listen = (socket: Socket): void => {
     let text = '';
@@ -52,8 +52,8 @@ function selfSigned(t: TestContext): { cert: Buffer; key: Buffer } {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 }
 
-/** Hears everything that the companion itself does with options, too. */
-const listening = `<?php
+/** Templates for changes of options, which the companion itself makes too. */
+const optionTemplates = `<?php
 add_action( 'tocsin_register_templates', function () {
 	foreach ( array( 'added_option', 'updated_option', 'deleted_option' ) as $hook ) {
 		tocsin_register_template( array(
@@ -72,14 +72,14 @@ add_action( 'wp', function () {
 const everyRequest = `<?php
 add_action( 'tocsin_register_templates', function () {
 	tocsin_register_template( array(
-		'title' => 'Every request', 'hook_name' => 'every_request', 'message_title' => 'Heard {path}', 'enabled' => true,
+		'title' => 'Every request', 'hook_name' => 'every_request', 'message_title' => 'Request {path}', 'enabled' => true,
 		'hook_meta' => array( 'arg_names' => array( 'path' ) ),
 	) );
 } );
 add_action( 'wp_loaded', fn() => do_action( 'every_request', $_SERVER['REQUEST_URI'] ) );
 `;
 
-suite('sending after the page', () => {
+suite('Sending after the page', () => {
   let connected: ConnectedSite;
 
   before(async () => {
@@ -103,14 +103,14 @@ suite('sending after the page', () => {
       .requests()
       .filter(({ url, within }) => url.endsWith('/wp-admin/admin-ajax.php') && within === `GET ${path}`);
 
-  /** Where pages look for their own site, until the test ends. */
-  const loopBackTo = (t: TestContext, url: string): void => {
+  /** Sets the URL of the loopback request until the test ends. */
+  const sendLoopbackTo = (t: TestContext, url: string): void => {
     const rule = `add_filter( 'tocsin_loopback_request', fn( $request ) => array( 'url' => '${url}' ) + $request );`;
-    connected.site.write('mu-plugins/loop-back.php', `<?php ${rule}`);
-    t.after(() => connected.site.write('mu-plugins/loop-back.php', ''));
+    connected.site.write('mu-plugins/loopback.php', `<?php ${rule}`);
+    t.after(() => connected.site.write('mu-plugins/loopback.php', ''));
   };
 
-  test('a page that sets something off asks for one run and does not wait for it; any other page asks for none', async (t) => {
+  test('a page with an event starts one run without waiting for it; a page without events starts none', async (t) => {
     if (!canRun(t, obstacle)) return;
     assert.equal((await connected.site.get('/?nothing=1')).status, 200);
     assert.equal((await connected.site.get('/?fire=Bell')).status, 200);
@@ -120,45 +120,45 @@ suite('sending after the page', () => {
   });
 
   for (const scheme of ['http', 'https']) {
-    test(`a page does not wait for the answer of its own site over ${scheme}`, async (t) => {
+    test(`a page does not wait for the response to its loopback request over ${scheme}`, async (t) => {
       if (!canRun(t, obstacle)) return;
-      const asked = Promise.withResolvers<string>();
-      const server = await silentServer(t, scheme, (request) => asked.resolve(request));
-      loopBackTo(t, `${scheme}://127.0.0.1:${server}/wp-admin/admin-ajax.php`);
+      const requested = Promise.withResolvers<string>();
+      const server = await silentServer(t, scheme, (request) => requested.resolve(request));
+      sendLoopbackTo(t, `${scheme}://127.0.0.1:${server}/wp-admin/admin-ajax.php`);
       assert.equal((await connected.site.get(`/?fire=Silent+${scheme}`)).status, 200);
       assert.match(
-        await asked.promise,
+        await requested.promise,
         /^POST \/wp-admin\/admin-ajax\.php HTTP\/1\.1\r\n.*\r\n\r\naction=tocsin_run&token=\d{13}%3A/s,
       );
     });
   }
 
-  test('behind a proxy, which drops the requests of those who leave, a run is started too', async (t) => {
+  test('starts a run behind a proxy that cancels requests of disconnected clients', async (t) => {
     if (!canRun(t, obstacle) || !canRun(t, nginxObstacle())) return;
     const nginx = await Nginx.start('server { listen HERE; location / { proxy_pass http://SITE; } }', (port) => ({
       HERE: `127.0.0.1:${port}`,
       SITE: new URL(connected.site.url).host,
     }));
     t.after(() => nginx.stop());
-    loopBackTo(t, `http://127.0.0.1:${nginx.port}/wp-admin/admin-ajax.php`);
+    sendLoopbackTo(t, `http://127.0.0.1:${nginx.port}/wp-admin/admin-ajax.php`);
     for (const title of ['Behind a proxy', 'Behind it again', 'And again']) {
       assert.equal((await connected.site.get(`/?fire=${title.replaceAll(' ', '+')}`)).status, 200);
       await arrives(title);
     }
   });
 
-  test('what a visitor set off who left before the page came is sent all the same', async (t) => {
+  test('sends the event of a visitor who disconnected before the response', async (t) => {
     if (!canRun(t, obstacle)) return;
     const { hostname, port } = new URL(connected.site.url);
     const visitor = connect(Number(port), hostname);
-    visitor.end(`GET /?fire=Gone HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`, () => visitor.destroy());
-    await arrives('Gone');
+    visitor.end(`GET /?fire=Disconnected HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`, () => visitor.destroy());
+    await arrives('Disconnected');
   });
 
-  test('what happened before a fatal error is sent', async (t) => {
+  test('sends events that occurred before a fatal error', async (t) => {
     if (!canRun(t, obstacle)) return;
-    assert.equal((await connected.site.get('/?fire=Last+words&fatal=1')).status, 500);
-    await arrives('Last words');
+    assert.equal((await connected.site.get('/?fire=Before+the+error&fatal=1')).status, 500);
+    await arrives('Before the error');
   });
 
   const tokenOf = (age: number) =>
@@ -168,34 +168,34 @@ suite('sending after the page', () => {
       return $token->invoke( null, Tocsin_Queue::now() - $input );`,
       age,
     );
-  const ask = async (token: string) => {
+  const requestRun = async (token: string) => {
     const body = new URLSearchParams({ action: 'tocsin_run', token });
     return (await fetch(`${connected.site.url}/wp-admin/admin-ajax.php`, { method: 'POST', body })).status;
   };
 
-  test('only the site itself can start a run, and with each token once', async (t) => {
+  test('only the site itself can start a run, and each token is valid once', async (t) => {
     if (!canRun(t, obstacle)) return;
-    const good = await tokenOf(0);
-    assert.equal(await ask(''), 403);
-    assert.equal(await ask(good.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), 403);
-    assert.equal(await ask(await tokenOf(61_000)), 403);
-    assert.equal(await ask(good), 204);
-    assert.equal(await ask(good), 403);
+    const valid = await tokenOf(0);
+    assert.equal(await requestRun(''), 403);
+    assert.equal(await requestRun(valid.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), 403);
+    assert.equal(await requestRun(await tokenOf(61_000)), 403);
+    assert.equal(await requestRun(valid), 204);
+    assert.equal(await requestRun(valid), 403);
   });
 
-  test('a clock that was put back does not keep the site from starting runs', async (t) => {
+  test('a corrected clock does not prevent the site from starting runs', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.site.php(`return update_option( 'tocsin_loopback_used', Tocsin_Queue::now() + 7200000, false );`);
-    assert.equal(await ask(await tokenOf(0)), 204);
+    assert.equal(await requestRun(await tokenOf(0)), 204);
   });
 
-  test('a template that hears every request, also those of the site to itself, does not start one run after the other', async (t) => {
+  test('a template that fires on every request, including loopback requests, does not start runs in a loop', async (t) => {
     if (!canRun(t, obstacle)) return;
     const token = await tokenOf(0);
     connected.site.write('mu-plugins/every-request.php', everyRequest);
     t.after(() => connected.site.write('mu-plugins/every-request.php', ''));
     const before = connected.site.requests().length;
-    assert.equal(await ask(token), 204);
+    assert.equal(await requestRun(token), 204);
     assert.deepEqual(
       connected.site
         .requests()
@@ -204,24 +204,24 @@ suite('sending after the page', () => {
       [],
     );
     await connected.runQueue();
-    await arrives('Heard /wp-admin/admin-ajax.php');
+    await arrives('Request /wp-admin/admin-ajax.php');
   });
 
-  test('what the companion does for sending is no news, whatever a template listens to', async (t) => {
+  test('changes of options by the companion itself create no events', async (t) => {
     if (!canRun(t, obstacle)) return;
     await connected.runQueue();
-    connected.site.write('mu-plugins/listening.php', listening);
+    connected.site.write('mu-plugins/option-templates.php', optionTemplates);
     assert.equal((await connected.site.get('/?option=1')).status, 200);
     await arrives('added_option a_test_option');
     assert.equal((await connected.site.get('/?option=2')).status, 200);
     await arrives('updated_option a_test_option');
     for (let run = 0; run < 3; run += 1) await connected.runQueue();
-    const heard = (await connected.received()).map(({ title }) => title).filter((title) => title.includes('_option '));
-    assert.deepEqual(heard, ['added_option a_test_option', 'updated_option a_test_option']);
+    const titles = (await connected.received()).map(({ title }) => title).filter((title) => title.includes('_option '));
+    assert.deepEqual(titles, ['added_option a_test_option', 'updated_option a_test_option']);
   });
 });
 
-test('what happened on a site of a network that is deleted in the same request leaves nothing of it behind', async (t) => {
+test('an event of a site that is deleted in the same request does not recreate its table', async (t) => {
   if (!canRun(t, obstacle)) return;
   const network = await WordPressSite.create({ multisite: true });
   t.after(() => network.remove());
@@ -229,7 +229,7 @@ test('what happened on a site of a network that is deleted in the same request l
     `require_once ABSPATH . 'wp-admin/includes/ms.php';
     $site = wpmu_create_blog( getenv( 'WORDPRESS_HOST' ), '/two/', 'Two', 1 );
     switch_to_blog( $site );
-    Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'test', 'title' => 'Gone' ) );
+    Tocsin_Companion::get_instance()->queue()->add( array( 'template_id' => 'test', 'title' => 'Deleted' ) );
     restore_current_blog();
     wpmu_delete_blog( $site, true );
     return $site;`,

@@ -1,4 +1,4 @@
-// What `npm run build:wordpress` makes, in the hands of a site owner.
+// The zip built by `npm run build:wordpress`: contents, installation and removal.
 import assert from 'node:assert/strict';
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +8,15 @@ import { pluginFiles, pluginZip } from '../build/plugin-zip.ts';
 import { pluginFolder, wordpressObstacle } from './support/wordpress-files.ts';
 import { WordPressSite } from './support/wordpress-site.ts';
 
-test('the zip holds every file of the plugin, nothing else, and is the same each time', () => {
-  const there = globSync('**/*', { cwd: pluginFolder, withFileTypes: true })
+test('the zip contains exactly the files of the plugin and is reproducible', () => {
+  const files = globSync('**/*', { cwd: pluginFolder, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join('tocsin', entry.parentPath.slice(pluginFolder.length), entry.name));
-  assert.deepEqual([...pluginFiles().keys()].sort(), there.sort());
+  assert.deepEqual([...pluginFiles().keys()].sort(), files.sort());
   assert.deepEqual(pluginZip(), pluginZip());
 });
 
-/** Everything in the database and in cron that bears our name, on every site of a network. */
+/** Lists all data of the plugin in the database and in cron, on every site of a network. */
 const traces = `
   global $wpdb;
   $found = array();
@@ -32,7 +32,7 @@ const traces = `
 
 for (const multisite of [false, true]) {
   const where = multisite ? 'a network' : 'a site';
-  test(`on ${where} the zip installs, works and leaves nothing when it is deleted`, async (t) => {
+  test(`the zip can be installed, used and removed without leftovers on ${where}`, async (t) => {
     if (!canRun(t, wordpressObstacle())) return;
     const site = await WordPressSite.create({ withoutCompanion: true, multisite });
     t.after(() => site.remove());

@@ -1,12 +1,11 @@
 <?php
 /**
- * Boots real WordPress once, with the companion switched on, in the site that test/phpunit.test.ts made. It is put before
- * PHPUnit with auto_prepend_file, because WordPress keeps its state in globals, and PHPUnit loads a bootstrap file inside a
- * function.
+ * Loads a real WordPress once, with the companion active, in the site created by test/phpunit.test.ts. It is loaded with
+ * auto_prepend_file, because WordPress keeps its state in globals, and PHPUnit loads a bootstrap file inside a function.
  */
 
 if ( ! is_dir( (string) getenv( 'WORDPRESS_SITE' ) ) ) {
-	fwrite( STDERR, "These tests need a site to run in. Run them with: npm test -- phpunit\n" );
+	fwrite( STDERR, "These tests require a site. Run them with: npm test -- phpunit\n" );
 	exit( 1 );
 }
 $_SERVER['HTTP_HOST']      = getenv( 'WORDPRESS_HOST' );

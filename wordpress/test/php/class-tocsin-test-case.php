@@ -1,6 +1,6 @@
 <?php
 /**
- * What every test of the companion's parts starts from: hooks as they were, and a database that forgets what a test did.
+ * Base class of the tests: restores hooks and rolls back the database after each test.
  */
 
 use PHPUnit\Framework\TestCase;
@@ -30,20 +30,20 @@ abstract class Tocsin_Test_Case extends TestCase {
 	}
 
 	/**
-	 * What `_doing_it_wrong` was called with while `$code` ran; nothing of it reaches the log.
+	 * Returns the messages of `_doing_it_wrong` while `$code` runs. They are not logged.
 	 *
 	 * @return string[]
 	 */
-	protected function wrongs_of( callable $code ): array {
-		$texts = array();
-		$note  = static function ( $function_name, $message ) use ( &$texts ) {
-			$texts[] = $message;
+	protected function notices_of( callable $code ): array {
+		$messages = array();
+		$record   = static function ( $function_name, $message ) use ( &$messages ) {
+			$messages[] = $message;
 		};
-		add_action( 'doing_it_wrong_run', $note, 10, 2 );
+		add_action( 'doing_it_wrong_run', $record, 10, 2 );
 		add_filter( 'doing_it_wrong_trigger_error', '__return_false' );
 		$code();
-		remove_action( 'doing_it_wrong_run', $note, 10 );
+		remove_action( 'doing_it_wrong_run', $record, 10 );
 		remove_filter( 'doing_it_wrong_trigger_error', '__return_false' );
-		return $texts;
+		return $messages;
 	}
 }

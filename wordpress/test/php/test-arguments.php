@@ -1,6 +1,6 @@
 <?php
 /**
- * Whatever a hook hands over becomes small, readable and harmless.
+ * Conversion of hook arguments to a small, readable and redacted payload.
  */
 
 declare( strict_types=1 );
@@ -11,7 +11,7 @@ final class Test_Arguments extends Tocsin_Test_Case {
 		return ( new Tocsin_Arguments() )->describe( $named );
 	}
 
-	public function test_a_post_is_told_by_title_kind_author_and_link(): void {
+	public function test_post_is_described_by_title_type_author_and_link(): void {
 		$id   = wp_insert_post(
 			array(
 				'post_title'    => 'Tom &amp; <b>Jerry</b>',
@@ -20,32 +20,32 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				'post_password' => 'of-the-post',
 			)
 		);
-		$said = $this->describe( array( 'post' => get_post( $id ) ) )['post'];
-		$this->assertSame( 'Tom & Jerry', $said['title'] );
-		$this->assertSame( array( 'Post', 'publish', 'admin' ), array( $said['type'], $said['status'], $said['author'] ) );
-		$this->assertSame( get_permalink( $id ), $said['link'] );
-		$this->assertStringNotContainsString( 'of-the-post', wp_json_encode( $said ) );
+		$described = $this->describe( array( 'post' => get_post( $id ) ) )['post'];
+		$this->assertSame( 'Tom & Jerry', $described['title'] );
+		$this->assertSame( array( 'Post', 'publish', 'admin' ), array( $described['type'], $described['status'], $described['author'] ) );
+		$this->assertSame( get_permalink( $id ), $described['link'] );
+		$this->assertStringNotContainsString( 'of-the-post', wp_json_encode( $described ) );
 	}
 
-	public function test_a_user_is_told_without_what_opens_the_account(): void {
+	public function test_user_is_described_without_credentials(): void {
 		global $wpdb;
 		$wpdb->update( $wpdb->users, array( 'user_activation_key' => 'activation-key-1' ), array( 'ID' => 1 ) );
 		clean_user_cache( 1 );
 		$user = get_userdata( 1 );
-		$said = $this->describe(
+		$described = $this->describe(
 			array(
 				'user' => $user,
 				'row'  => $user->data,
 				'list' => (array) $user->data,
 			)
 		);
-		$this->assertSame( array( 'admin', 'admin', array( 'administrator' ) ), array( $said['user']['name'], $said['user']['login'], $said['user']['roles'] ) );
-		$json = wp_json_encode( $said, JSON_UNESCAPED_SLASHES );
+		$this->assertSame( array( 'admin', 'admin', array( 'administrator' ) ), array( $described['user']['name'], $described['user']['login'], $described['user']['roles'] ) );
+		$json = wp_json_encode( $described, JSON_UNESCAPED_SLASHES );
 		$this->assertStringNotContainsString( $user->user_pass, $json );
 		$this->assertStringNotContainsString( 'activation-key-1', $json );
 	}
 
-	public function test_comments_terms_errors_and_dates_are_readable(): void {
+	public function test_comments_terms_errors_and_dates_are_described(): void {
 		$post    = wp_insert_post( array( 'post_title' => 'About tea' ) );
 		$comment = wp_insert_comment(
 			array(
@@ -54,9 +54,9 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				'comment_content' => '<p>Nice &amp; warm</p>',
 			)
 		);
-		$error   = new WP_Error( 'mail', 'No route', array( 'message' => 'the text of the mail' ) );
+		$error   = new WP_Error( 'mail', 'No route', array( 'message' => 'the text of the email' ) );
 		$error->add( 'again', 'Still none' );
-		$said = $this->describe(
+		$described = $this->describe(
 			array(
 				'comment' => get_comment( $comment ),
 				'term'    => get_term( (int) get_option( 'default_category' ) ),
@@ -64,19 +64,19 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				'when'    => new DateTimeImmutable( '2026-01-02T03:04:05+00:00' ),
 			)
 		);
-		$this->assertSame( array( 'Ada', 'Nice & warm', 'About tea' ), array( $said['comment']['author'], $said['comment']['text'], $said['comment']['post'] ) );
-		$this->assertSame( 'category', $said['term']['taxonomy'] );
+		$this->assertSame( array( 'Ada', 'Nice & warm', 'About tea' ), array( $described['comment']['author'], $described['comment']['text'], $described['comment']['post'] ) );
+		$this->assertSame( 'category', $described['term']['taxonomy'] );
 		$this->assertSame(
 			array(
 				'code'    => 'mail',
 				'message' => "No route\nStill none",
 			),
-			$said['error']
+			$described['error']
 		);
-		$this->assertSame( '2026-01-02T03:04:05+00:00', $said['when'] );
+		$this->assertSame( '2026-01-02T03:04:05+00:00', $described['when'] );
 	}
 
-	public function test_an_order_is_told_by_its_methods_even_when_one_throws(): void {
+	public function test_order_is_described_by_its_getters_even_if_one_throws(): void {
 		$item  = new class() {
 			public function get_name() {
 				return 'Tea';
@@ -122,8 +122,8 @@ final class Test_Arguments extends Tocsin_Test_Case {
 		);
 	}
 
-	public function test_of_things_it_does_not_know_only_the_kind_is_told(): void {
-		$magic = new class() {
+	public function test_unknown_objects_are_described_by_class_only(): void {
+		$unknown = new class() {
 			public $inside = 'private matter';
 			public function __call( $name, $args ) {
 				return 'private matter';
@@ -132,28 +132,28 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				return 'private matter';
 			}
 		};
-		$said  = $this->describe(
+		$described  = $this->describe(
 			array(
-				'magic'    => $magic,
+				'magic'    => $unknown,
 				'closure'  => static function () {},
 				'resource' => fopen( 'php://memory', 'r' ),
 				'nan'      => NAN,
 			)
 		);
-		$this->assertStringNotContainsString( 'private matter', wp_json_encode( $said ) );
-		$this->assertSame( array( '[Closure]', '[resource]', '[NaN]' ), array( $said['closure'], $said['resource'], $said['nan'] ) );
+		$this->assertStringNotContainsString( 'private matter', wp_json_encode( $described ) );
+		$this->assertSame( array( '[Closure]', '[resource]', '[NaN]' ), array( $described['closure'], $described['resource'], $described['nan'] ) );
 	}
 
-	public function test_names_of_secrets_are_hidden_and_others_are_not(): void {
+	public function test_values_with_secret_names_are_hidden_and_others_are_not(): void {
 		$secret = array( 'user_pass', 'pass1', 'pwd', 'PASSWORD', 'authKey', 'auth', 'api_key', 'apiKey', 'key', 'access-token', '_wpnonce', 'cookie', 'session_tokens', 'hash', 'card_number', 'cvc', 'IBAN', 'client_secret', 'X-Signature' );
 		$plain  = array( 'author', 'passenger', 'keyboard', 'title', 'hashtag', 'discard', 'description', 'compass' );
-		$said   = $this->describe( array_fill_keys( array_merge( $secret, $plain ), 'value-x' ) );
-		$this->assertSame( array_fill_keys( $secret, '[hidden]' ), array_intersect_key( $said, array_flip( $secret ) ) );
-		$this->assertSame( array_fill_keys( $plain, 'value-x' ), array_intersect_key( $said, array_flip( $plain ) ) );
+		$described   = $this->describe( array_fill_keys( array_merge( $secret, $plain ), 'value-x' ) );
+		$this->assertSame( array_fill_keys( $secret, '[hidden]' ), array_intersect_key( $described, array_flip( $secret ) ) );
+		$this->assertSame( array_fill_keys( $plain, 'value-x' ), array_intersect_key( $described, array_flip( $plain ) ) );
 	}
 
-	public function test_a_value_is_hidden_when_the_entry_beside_it_names_a_secret(): void {
-		$said = $this->describe(
+	public function test_value_is_hidden_if_a_sibling_names_a_secret(): void {
+		$described = $this->describe(
 			array(
 				'meta_key'   => 'session_tokens',
 				'meta_value' => array( 'd2a7' => array( 'login' => 1 ) ),
@@ -169,13 +169,13 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				),
 			)
 		);
-		$this->assertSame( '[hidden]', $said['meta_value'] );
-		$this->assertSame( 'session_tokens', $said['meta_key'] );
-		$this->assertSame( array( '[hidden]', 'Ada' ), array_column( $said['fields'], 'value' ) );
+		$this->assertSame( '[hidden]', $described['meta_value'] );
+		$this->assertSame( 'session_tokens', $described['meta_key'] );
+		$this->assertSame( array( '[hidden]', 'Ada' ), array_column( $described['fields'], 'value' ) );
 	}
 
-	public function test_secrets_inside_texts_are_taken_out(): void {
-		$said = $this->describe(
+	public function test_secrets_in_texts_are_redacted(): void {
+		$described = $this->describe(
 			array(
 				'hash'   => '',
 				'one'    => wp_hash_password( 'x' ),
@@ -185,10 +185,10 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				'ours'   => 'my key is svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef.',
 			)
 		);
-		$this->assertSame( array( '[hidden]', '[hidden]' ), array( $said['one'], $said['two'] ) );
-		$this->assertSame( 'Reset: https://example.com/wp-login.php?action=rp&key=[hidden]&login=ada', $said['mail'] );
-		$this->assertSame( 'Authorization: Bearer [hidden]', $said['header'] );
-		$this->assertSame( 'my key is [hidden].', $said['ours'] );
+		$this->assertSame( array( '[hidden]', '[hidden]' ), array( $described['one'], $described['two'] ) );
+		$this->assertSame( 'Reset: https://example.com/wp-login.php?action=rp&key=[hidden]&login=ada', $described['mail'] );
+		$this->assertSame( 'Authorization: Bearer [hidden]', $described['header'] );
+		$this->assertSame( 'my key is [hidden].', $described['ours'] );
 	}
 
 	/**
@@ -196,43 +196,43 @@ final class Test_Arguments extends Tocsin_Test_Case {
 	 *           ["a:2:{s:4:\"user\";s:3:\"ada\";s:3:\"pwd\";s:7:\"hunter2\";}", "a:2:{s:4:\"user\";s:3:\"ada\";s:3:\"pwd\";s:7:\"[hidden]\";}"]
 	 *           ["pwd=hunter2&log=ada", "pwd=[hidden]&log=ada"]
 	 *           ["https://example.com/back#access_token=hunter2", "https://example.com/back#access_token=[hidden]"]
-	 *           ["No answer from ftp://ada:hunter2@example.com/x", "No answer from ftp://ada:[hidden]@example.com/x"]
+	 *           ["No response from ftp://ada:hunter2@example.com/x", "No response from ftp://ada:[hidden]@example.com/x"]
 	 *           ["Stored $P$B12345678abcdefghijklmnopqrstu. in users", "Stored [hidden] in users"]
 	 *           ["It costs $5$ or $6$, see https://example.com/?page=2", "It costs $5$ or $6$, see https://example.com/?page=2"]
 	 *           ["He said: \"Key account\" is fine; \"really\"", "He said: \"Key account\" is fine; \"really\""]
 	 */
-	public function test_a_text_loses_its_secrets_and_nothing_else( string $text, string $left ): void {
+	public function test_text_is_redacted_and_otherwise_unchanged( string $text, string $left ): void {
 		$this->assertSame( array( 'text' => $left ), $this->describe( array( 'text' => $text ) ) );
 	}
 
-	public function test_the_cookie_of_somebody_who_is_logged_in_is_taken_out(): void {
+	public function test_login_cookies_are_redacted(): void {
 		$cookie = wp_generate_auth_cookie( 1, time() + HOUR_IN_SECONDS, 'logged_in' );
-		$said   = $this->describe( array( 'arg_1' => $cookie, 'arg_2' => 'wordpress_logged_in=' . rawurlencode( $cookie ) ) );
-		$this->assertSame( array( 'arg_1' => 'admin[hidden]', 'arg_2' => 'wordpress_logged_in=admin[hidden]' ), $said );
+		$described   = $this->describe( array( 'arg_1' => $cookie, 'arg_2' => 'wordpress_logged_in=' . rawurlencode( $cookie ) ) );
+		$this->assertSame( array( 'arg_1' => 'admin[hidden]', 'arg_2' => 'wordpress_logged_in=admin[hidden]' ), $described );
 	}
 
-	public function test_neither_commands_for_a_terminal_nor_paths_of_the_server_go_along(): void {
-		$said = $this->describe( array( 'text' => "a\x1b]0;title\x07b\0c\u{9b}d\te", 'thing' => new class() {}, 'error' => new class( 'no' ) extends Exception {} ) );
-		$this->assertSame( array( "a]0;titlebcd\te", '[class@anonymous]' ), array( $said['text'], $said['thing'] ) );
-		// Older than PHP 8 it does not say what the class extends.
-		$this->assertMatchesRegularExpression( '/^(Exception|class)@anonymous$/', $said['error']['code'] );
+	public function test_control_characters_and_server_paths_are_removed(): void {
+		$described = $this->describe( array( 'text' => "a\x1b]0;title\x07b\0c\u{9b}d\te", 'thing' => new class() {}, 'error' => new class( 'no' ) extends Exception {} ) );
+		$this->assertSame( array( "a]0;titlebcd\te", '[class@anonymous]' ), array( $described['text'], $described['thing'] ) );
+		// Before PHP 8 the name of an anonymous class does not contain its parent.
+		$this->assertMatchesRegularExpression( '/^(Exception|class)@anonymous$/', $described['error']['code'] );
 	}
 
-	public function test_an_error_with_a_strange_message_is_told_without_a_warning(): void {
+	public function test_error_with_an_invalid_message_causes_no_warning(): void {
 		$error = new WP_Error( 'strange', array( 'not', 'a text' ) );
 		$error->add( 'plain', 'No route' );
 		$this->assertSame( array( 'code' => 'strange', 'message' => 'No route' ), $this->describe( array( 'error' => $error ) )['error'] );
 	}
 
-	public function test_an_array_of_a_million_entries_costs_no_more_than_a_small_one(): void {
+	public function test_array_with_a_million_entries_takes_constant_time(): void {
 		$big   = array_fill_keys( range( 1, 1000000 ), 1 );
 		$begin = microtime( true );
-		$said  = $this->describe( array( 'big' => $big ) );
+		$described  = $this->describe( array( 'big' => $big ) );
 		$this->assertLessThan( 0.01, microtime( true ) - $begin );
-		$this->assertSame( '999950 more omitted', end( $said['big'] ) );
+		$this->assertSame( '999950 more omitted', end( $described['big'] ) );
 	}
 
-	public function test_large_deep_and_endless_things_end(): void {
+	public function test_large_deep_and_recursive_values_are_limited(): void {
 		$deep = 'bottom';
 		for ( $i = 0; $i < 40; $i++ ) {
 			$deep = array( 'in' => $deep );
@@ -243,7 +243,7 @@ final class Test_Arguments extends Tocsin_Test_Case {
 		$list       = array( 'a' => 1 );
 		$list['me'] = &$list;
 		$begin      = microtime( true );
-		$said       = $this->describe(
+		$described       = $this->describe(
 			array(
 				'deep'  => $deep,
 				'loop'  => $loop,
@@ -258,23 +258,23 @@ final class Test_Arguments extends Tocsin_Test_Case {
 				'name' => 'loop',
 				'self' => '[stdClass]',
 			),
-			$said['loop']
+			$described['loop']
 		);
-		$this->assertStringNotContainsString( 'bottom', wp_json_encode( $said['deep'] ) );
-		$this->assertCount( 51, $said['wide'] );
-		$this->assertSame( '… 4950 more omitted', end( $said['wide'] ) );
-		$this->assertLessThan( 64 * 1024, strlen( wp_json_encode( $said ) ) );
+		$this->assertStringNotContainsString( 'bottom', wp_json_encode( $described['deep'] ) );
+		$this->assertCount( 51, $described['wide'] );
+		$this->assertSame( '… 4950 more omitted', end( $described['wide'] ) );
+		$this->assertLessThan( 64 * 1024, strlen( wp_json_encode( $described ) ) );
 		$this->assertLessThan( 0.05, $spent );
 	}
 
-	public function test_a_text_is_cut_by_characters_and_broken_bytes_are_repaired(): void {
-		$said = $this->describe(
+	public function test_text_is_truncated_by_characters_and_invalid_bytes_are_replaced(): void {
+		$described = $this->describe(
 			array(
 				'long'   => str_repeat( 'ä', 3000 ),
 				'broken' => "caf\xe9 & <b>",
 			)
 		);
-		$this->assertSame( str_repeat( 'ä', 1999 ) . '…', $said['long'] );
-		$this->assertSame( "caf\u{FFFD} & <b>", $said['broken'] );
+		$this->assertSame( str_repeat( 'ä', 1999 ) . '…', $described['long'] );
+		$this->assertSame( "caf\u{FFFD} & <b>", $described['broken'] );
 	}
 }

@@ -1,13 +1,13 @@
 <?php
 /**
- * The companion signs as the gateway checks: both sides read the same vectors.
+ * Signatures match the test vectors of the contract, which the gateway uses too.
  */
 
 declare( strict_types=1 );
 
 final class Test_Client_Signature extends Tocsin_Test_Case {
 
-	public function test_signatures_are_those_of_the_contract(): void {
+	public function test_signatures_match_the_contract(): void {
 		$file    = dirname( __DIR__, 3 ) . '/packages/contract/fixtures/signatures.json';
 		$vectors = json_decode( file_get_contents( $file ), true )['vectors'];
 		$this->assertNotEmpty( $vectors );
@@ -17,7 +17,7 @@ final class Test_Client_Signature extends Tocsin_Test_Case {
 		}
 	}
 
-	public function test_wordpress_is_real_and_the_companion_runs_in_it(): void {
+	public function test_companion_is_active_in_a_real_wordpress(): void {
 		$this->assertContains( 'tocsin/tocsin.php', get_option( 'active_plugins' ) );
 		$this->assertSame( 1, did_action( 'init' ) );
 		$this->assertSame( 1, did_action( 'tocsin_register_templates' ) );

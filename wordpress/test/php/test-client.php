@@ -1,6 +1,6 @@
 <?php
 /**
- * The call to the gateway, and what its answers mean.
+ * Requests to the gateway and interpretation of responses.
  */
 
 declare( strict_types=1 );
@@ -23,12 +23,12 @@ final class Test_Client extends Tocsin_Test_Case {
 	}
 
 	/**
-	 * @param array|WP_Error $answer
+	 * @param array|WP_Error $response
 	 */
-	private function send( $answer ): Tocsin_Result {
-		$take = function ( $short, $args, $url ) use ( $answer ) {
+	private function send( $response ): Tocsin_Result {
+		$take = function ( $short, $args, $url ) use ( $response ) {
 			$this->sent[] = $args + array( 'url' => $url );
-			return $answer;
+			return $response;
 		};
 		add_filter( 'pre_http_request', $take, PHP_INT_MAX, 3 );
 		$result = ( new Tocsin_Client( $this->settings ) )->send( array( 'title' => 'Grüße/€', 'payload' => array( 'a' => 1 ) ), 'one-key' );
@@ -36,7 +36,7 @@ final class Test_Client extends Tocsin_Test_Case {
 		return $result;
 	}
 
-	private static function answer( int $status, $body, array $headers = array() ): array {
+	private static function response( int $status, $body, array $headers = array() ): array {
 		return array(
 			'headers'  => $headers,
 			'body'     => is_string( $body ) ? $body : wp_json_encode( $body ),
@@ -45,9 +45,9 @@ final class Test_Client extends Tocsin_Test_Case {
 		);
 	}
 
-	public function test_what_is_signed_is_what_is_sent_though_another_plugin_meddles(): void {
+	public function test_signed_request_is_sent_unchanged_despite_filters_of_other_plugins(): void {
 		add_filter( 'http_request_args', static fn( $args ) => array( 'body' => 'changed', 'headers' => array(), 'redirection' => 5 ) + $args, 99 );
-		$this->assertTrue( $this->send( self::answer( 200, array( 'ok' => true ) ) )->is_accepted() );
+		$this->assertTrue( $this->send( self::response( 200, array( 'ok' => true ) ) )->is_accepted() );
 		list( $sent ) = $this->sent;
 		$headers      = $sent['headers'];
 		$this->assertSame( '{"title":"Grüße/€","payload":{"a":1}}', $sent['body'] );
@@ -58,7 +58,7 @@ final class Test_Client extends Tocsin_Test_Case {
 		$this->assertSame( array( 0, 'POST' ), array( $sent['redirection'], $sent['method'] ) );
 	}
 
-	public function test_a_plugin_that_reports_requests_elsewhere_meanwhile_gets_neither_key_nor_message(): void {
+	public function test_nested_request_of_another_plugin_contains_neither_key_nor_notification(): void {
 		$report = static function ( $short, $args, $url ) {
 			if ( 'https://gateway.example.com/' === $url ) {
 				wp_remote_get( 'https://logger.example.net/' );
@@ -66,67 +66,67 @@ final class Test_Client extends Tocsin_Test_Case {
 			return $short;
 		};
 		add_filter( 'pre_http_request', $report, 10, 3 );
-		$this->send( self::answer( 200, array( 'ok' => true ) ) );
+		$this->send( self::response( 200, array( 'ok' => true ) ) );
 		$this->assertSame( array( 'https://logger.example.net/', 'https://gateway.example.com/' ), array_column( $this->sent, 'url' ) );
 		$this->assertSame( array( 'GET', array(), null ), array( $this->sent[0]['method'], $this->sent[0]['headers'], $this->sent[0]['body'] ) );
 	}
 
-	public function test_a_site_with_a_domain_for_each_language_always_sends_as_the_same_site(): void {
+	public function test_origin_does_not_depend_on_the_domain_of_a_language(): void {
 		$stored = get_option( 'home' );
 		add_filter( 'home_url', static fn() => 'https://de.example.org/startseite/' );
-		$refused = $this->send( self::answer( 401, array( 'ok' => false, 'error' => 'Words', 'code' => 'origin_not_allowed' ) ) );
+		$result = $this->send( self::response( 401, array( 'ok' => false, 'error' => 'An error', 'code' => 'origin_not_allowed' ) ) );
 		$this->assertSame( array( $stored, $stored . '/' ), array( $this->sent[0]['headers']['Origin'], $this->sent[0]['headers']['Referer'] ) );
-		$this->assertStringContainsString( '127.0.0.1', $refused->message() );
+		$this->assertStringContainsString( '127.0.0.1', $result->message() );
 	}
 
 	/**
-	 * @dataProvider answers
+	 * @dataProvider responses
 	 */
-	public function test_an_answer_says_whether_to_try_again( $answer, bool $accepted, bool $final ): void {
-		$result = $this->send( $answer );
+	public function test_response_determines_whether_to_retry( $response, bool $accepted, bool $final ): void {
+		$result = $this->send( $response );
 		$this->assertSame( array( $accepted, $final ), array( $result->is_accepted(), $result->is_final() ), $result->message() );
 		$this->assertNotSame( '', $result->message() );
 		$this->assertStringNotContainsString( self::KEY, $result->message() );
 	}
 
-	public function test_the_likeliest_mistakes_are_named(): void {
-		$words = fn( $answer ) => $this->send( $answer )->message();
-		$this->assertStringContainsString( 'inbox', $words( self::answer( 404, array( 'ok' => false, 'error' => 'Not found', 'code' => 'not_found' ) ) ) );
-		$this->assertStringContainsString( 'http://', $words( new WP_Error( 'http_request_failed', 'cURL error 35: error:0A00010B:SSL routines::wrong version number' ) ) );
-		$this->assertStringContainsString( 'new key', $words( self::answer( 401, array( 'ok' => false, 'error' => 'Words', 'code' => 'origin_not_allowed' ) ) ) );
+	public function test_messages_explain_common_mistakes(): void {
+		$message = fn( $response ) => $this->send( $response )->message();
+		$this->assertStringContainsString( 'inbox', $message( self::response( 404, array( 'ok' => false, 'error' => 'Not found', 'code' => 'not_found' ) ) ) );
+		$this->assertStringContainsString( 'http://', $message( new WP_Error( 'http_request_failed', 'cURL error 35: error:0A00010B:SSL routines::wrong version number' ) ) );
+		$this->assertStringContainsString( 'new key', $message( self::response( 401, array( 'ok' => false, 'error' => 'An error', 'code' => 'origin_not_allowed' ) ) ) );
 	}
 
-	public function answers(): array {
-		$error = static fn( int $status, string $code ) => self::answer( $status, array( 'ok' => false, 'error' => 'Words', 'code' => $code ) );
+	public function responses(): array {
+		$error = static fn( int $status, string $code ) => self::response( $status, array( 'ok' => false, 'error' => 'An error', 'code' => $code ) );
 		return array(
-			'accepted'                     => array( self::answer( 200, array( 'ok' => true ) ), true, true ),
-			'some web page'                => array( self::answer( 200, '<html>' ), false, false ),
-			'moved'                        => array( self::answer( 301, '' ), false, false ),
-			'nobody there'                 => array( new WP_Error( 'http_request_failed', 'Connection refused' ), false, false ),
-			'wrong content'                => array( $error( 400, 'invalid_body' ), false, true ),
-			'a proxy that says 400'        => array( self::answer( 400, '<html>' ), false, false ),
-			'a key that can be mended'     => array( $error( 401, 'invalid_api_key' ), false, false ),
-			'a path that can be mended'    => array( $error( 404, 'not_found' ), false, false ),
-			'slow'                         => array( $error( 408, 'request_timeout' ), false, false ),
-			'being sent by another'        => array( $error( 409, 'idempotency_in_progress' ), false, false ),
+			'accepted'                     => array( self::response( 200, array( 'ok' => true ) ), true, true ),
+			'a web page'                   => array( self::response( 200, '<html>' ), false, false ),
+			'moved'                        => array( self::response( 301, '' ), false, false ),
+			'connection refused'           => array( new WP_Error( 'http_request_failed', 'Connection refused' ), false, false ),
+			'invalid content'              => array( $error( 400, 'invalid_body' ), false, true ),
+			'status 400 from a proxy'      => array( self::response( 400, '<html>' ), false, false ),
+			'a key that can be corrected'  => array( $error( 401, 'invalid_api_key' ), false, false ),
+			'a path that can be corrected' => array( $error( 404, 'not_found' ), false, false ),
+			'timeout'                      => array( $error( 408, 'request_timeout' ), false, false ),
+			'in progress'                  => array( $error( 409, 'idempotency_in_progress' ), false, false ),
 			'too large'                    => array( $error( 413, 'body_too_large' ), false, true ),
-			'not the same event'           => array( $error( 422, 'idempotency_mismatch' ), false, true ),
-			'too many'                     => array( $error( 429, 'rate_limited' ), false, false ),
-			'broken'                       => array( $error( 500, 'internal' ), false, false ),
-			'stored, though a device fails' => array( $error( 502, 'mqtt_publish_failed' ), false, true ),
-			'a proxy without gateway'      => array( self::answer( 502, '' ), false, false ),
-			'strange'                      => array( self::answer( 400, array( 'ok' => array(), 'code' => array( 1 ), 'error' => 5 ) ), false, false ),
+			'idempotency mismatch'         => array( $error( 422, 'idempotency_mismatch' ), false, true ),
+			'rate limited'                 => array( $error( 429, 'rate_limited' ), false, false ),
+			'internal error'               => array( $error( 500, 'internal' ), false, false ),
+			'stored, but not published'    => array( $error( 502, 'mqtt_publish_failed' ), false, true ),
+			'a proxy without gateway'      => array( self::response( 502, '' ), false, false ),
+			'malformed body'               => array( self::response( 400, array( 'ok' => array(), 'code' => array( 1 ), 'error' => 5 ) ), false, false ),
 		);
 	}
 
-	public function test_the_gateway_says_how_long_to_wait(): void {
-		$this->assertSame( 7, $this->send( self::answer( 429, '', array( 'retry-after' => '7' ) ) )->retry_after() );
-		$this->assertSame( HOUR_IN_SECONDS, $this->send( self::answer( 503, '', array( 'retry-after' => '999999' ) ) )->retry_after() );
-		$this->assertSame( 0, $this->send( self::answer( 503, '', array( 'retry-after' => 'soon' ) ) )->retry_after() );
-		$this->assertEqualsWithDelta( 60, $this->send( self::answer( 503, '', array( 'retry-after' => gmdate( 'D, d M Y H:i:s', time() + 60 ) . ' GMT' ) ) )->retry_after(), 2 );
+	public function test_retry_after_is_parsed(): void {
+		$this->assertSame( 7, $this->send( self::response( 429, '', array( 'retry-after' => '7' ) ) )->retry_after() );
+		$this->assertSame( HOUR_IN_SECONDS, $this->send( self::response( 503, '', array( 'retry-after' => '999999' ) ) )->retry_after() );
+		$this->assertSame( 0, $this->send( self::response( 503, '', array( 'retry-after' => 'soon' ) ) )->retry_after() );
+		$this->assertEqualsWithDelta( 60, $this->send( self::response( 503, '', array( 'retry-after' => gmdate( 'D, d M Y H:i:s', time() + 60 ) . ' GMT' ) ) )->retry_after(), 2 );
 	}
 
-	public function test_the_key_is_kept_sealed_not_loaded_with_every_page_and_lost_with_the_salts(): void {
+	public function test_key_is_encrypted_not_autoloaded_and_bound_to_the_salts(): void {
 		global $wpdb;
 		$row = $wpdb->get_row( "SELECT option_value, autoload FROM $wpdb->options WHERE option_name = 'tocsin_key'", ARRAY_A );
 		$this->assertStringNotContainsString( substr( self::KEY, 4 ), $row['option_value'] );
@@ -134,7 +134,7 @@ final class Test_Client extends Tocsin_Test_Case {
 		$this->assertSame( self::KEY, $this->settings->key_for( 'https://gateway.example.com/' ) );
 		add_filter( 'salt', static fn() => 'other salts' );
 		$this->assertSame( array( '', true ), array( $this->settings->key_for( 'https://gateway.example.com/' ), $this->settings->has_key() ) );
-		$result = $this->send( self::answer( 200, array( 'ok' => true ) ) );
+		$result = $this->send( self::response( 200, array( 'ok' => true ) ) );
 		$this->assertFalse( $result->is_accepted() || $result->is_final() );
 		$this->assertSame( array(), $this->sent );
 	}
@@ -145,9 +145,9 @@ final class Test_Client extends Tocsin_Test_Case {
 	 *           [" HTTPS://example.com/#keys ", "https://example.com/"]
 	 *           ["http://[::1]:8080", "http://[::1]:8080"]
 	 */
-	public function test_an_address_in_a_folder_gets_the_slash_that_the_contract_wants( string $entered, string $called ): void {
+	public function test_address_with_a_path_gets_a_trailing_slash( string $entered, string $called ): void {
 		$this->assertSame( array( '', '' ), array( $this->settings->save_url( $entered ), $this->settings->save_key( self::KEY ) ) );
-		$this->send( self::answer( 200, array( 'ok' => true ) ) );
+		$this->send( self::response( 200, array( 'ok' => true ) ) );
 		$this->assertSame( array( $called ), array_column( $this->sent, 'url' ) );
 	}
 
@@ -166,11 +166,11 @@ final class Test_Client extends Tocsin_Test_Case {
 	 *           ["//gateway.example.com/", false]
 	 *           ["", false]
 	 */
-	public function test_a_key_is_given_out_for_the_origin_that_it_was_entered_for( string $url, bool $is_given ): void {
-		$this->assertSame( $is_given ? self::KEY : '', $this->settings->key_for( $url ) );
+	public function test_key_is_returned_only_for_its_origin( string $url, bool $is_same_origin ): void {
+		$this->assertSame( $is_same_origin ? self::KEY : '', $this->settings->key_for( $url ) );
 	}
 
-	public function test_a_binding_that_was_written_without_the_key_counts_for_nothing(): void {
+	public function test_forged_binding_is_rejected(): void {
 		$stored          = get_option( 'tocsin_key' );
 		$stored['bound'] = array( 'origin' => 'https://example.net' ) + $stored['bound'];
 		update_option( 'tocsin_key', $stored );
@@ -180,7 +180,7 @@ final class Test_Client extends Tocsin_Test_Case {
 		$this->assertSame( '', $this->settings->key_for( 'https://example.net/' ) );
 	}
 
-	public function test_addresses_and_keys_that_cannot_be_are_refused_and_change_nothing(): void {
+	public function test_invalid_addresses_and_keys_are_rejected_and_change_nothing(): void {
 		foreach ( array( 'gateway.example.com', 'ftp://x', 'javascript:alert(1)', 'https://', 'https://user:word@gateway.example.com', 'https://gateway.example.com/?format=openapi' ) as $url ) {
 			$this->assertNotSame( '', $this->settings->save_url( $url ), $url );
 		}

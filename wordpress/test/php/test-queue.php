@@ -1,6 +1,6 @@
 <?php
 /**
- * The queue: what a request adds, who may send it, and how long it stays.
+ * Queue: inserting, leasing, retries, expiry and retention.
  */
 
 declare( strict_types=1 );
@@ -36,26 +36,26 @@ final class Test_Queue extends Tocsin_Test_Case {
 		return array_column( $events, 'title' );
 	}
 
-	private static function result( int $status, array $answer = array(), array $headers = array() ): Tocsin_Result {
-		return Tocsin_Result::from_response( array( 'headers' => $headers, 'body' => wp_json_encode( $answer ), 'response' => array( 'code' => $status, 'message' => '' ), 'cookies' => array() ) );
+	private static function result( int $status, array $body = array(), array $headers = array() ): Tocsin_Result {
+		return Tocsin_Result::from_response( array( 'headers' => $headers, 'body' => wp_json_encode( $body ), 'response' => array( 'code' => $status, 'message' => '' ), 'cookies' => array() ) );
 	}
 
 	/**
-	 * @return string[] Statements on the table while `$code` ran.
+	 * @return string[] SQL statements executed while `$code` runs.
 	 */
 	private static function statements( callable $code ): array {
-		$seen = array();
-		$note = static function ( $sql ) use ( &$seen ) {
-			$seen[] = $sql;
+		$statements = array();
+		$record     = static function ( $sql ) use ( &$statements ) {
+			$statements[] = $sql;
 			return $sql;
 		};
-		add_filter( 'query', $note );
+		add_filter( 'query', $record );
 		$code();
-		remove_filter( 'query', $note );
-		return $seen;
+		remove_filter( 'query', $record );
+		return $statements;
 	}
 
-	public function test_events_of_a_request_cost_nothing_until_its_end_and_then_one_insert(): void {
+	public function test_events_of_a_request_are_inserted_by_one_statement_at_its_end(): void {
 		$this->assertSame( array(), self::statements( fn() => $this->queue->flush() ) );
 		$this->assertSame(
 			array(),
@@ -72,7 +72,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( array( 'one', 'two' ), self::titles( $this->queue->claim( 10 ) ) );
 	}
 
-	public function test_the_end_of_the_request_writes_even_when_nobody_asks(): void {
+	public function test_events_are_flushed_at_shutdown(): void {
 		$this->queue->add( self::event( 'at the end' ) );
 		$this->assertNotFalse( has_action( 'shutdown' ) );
 		global $wp_filter;
@@ -83,7 +83,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( array( 'at the end' ), self::titles( $this->queue->list() ) );
 	}
 
-	public function test_equal_events_of_a_request_are_one_with_a_count(): void {
+	public function test_equal_events_of_a_request_are_merged_and_counted(): void {
 		$this->add( 'same', 'other', 'same', 'same' );
 		$events = $this->queue->list( array( 'order' => 'asc' ) );
 		$this->assertSame( array( 'same', 'other' ), self::titles( $events ) );
@@ -92,14 +92,14 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertMatchesRegularExpression( '/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/', $events[0]['idempotency_key'] );
 	}
 
-	public function test_a_hundred_events_are_written_before_the_request_ends(): void {
+	public function test_hundred_events_are_inserted_before_the_request_ends(): void {
 		for ( $number = 1; $number <= 100; $number++ ) {
 			$this->queue->add( self::event( "number $number" ) );
 		}
 		$this->assertSame( 100, $this->queue->count() );
 	}
 
-	public function test_big_events_are_written_in_statements_that_a_database_takes(): void {
+	public function test_large_events_are_inserted_in_statements_below_one_megabyte(): void {
 		global $wpdb;
 		$longest = 0;
 		$measure = static function ( $sql ) use ( &$longest ) {
@@ -117,7 +117,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$wpdb->flush();
 	}
 
-	public function test_text_of_every_kind_comes_back_as_it_was(): void {
+	public function test_special_characters_are_stored_unchanged(): void {
 		$title = "O'Brien \"50 %s\" \\ Grüße 🔔";
 		$this->queue->add( self::event( $title, array( 'payload' => array( 'name' => $title, 'list' => array( 1, 2.5, null ) ), 'body' => "bad \xff byte" ) ) );
 		$this->queue->add( array() );
@@ -128,35 +128,35 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( array( '', '', 'info', array() ), array( $empty['title'], $empty['severity'], $empty['category'], $empty['payload'] ) );
 	}
 
-	public function test_a_database_that_refuses_is_noted_without_content_and_does_not_reach_the_page(): void {
+	public function test_database_error_is_logged_without_content_and_does_not_break_the_page(): void {
 		$log = tempnam( sys_get_temp_dir(), 'tocsin' );
 		$old = ini_set( 'error_log', $log );
 		add_filter( 'query', static fn( $sql ) => 0 === strpos( $sql, 'INSERT IGNORE INTO ' . Tocsin_Queue::table() ) ? 'INSERT INTO no_such_table VALUES (1)' : $sql );
 		$this->add( 'A private matter' );
 		ini_set( 'error_log', $old );
-		$said = file_get_contents( $log );
+		$logged = file_get_contents( $log );
 		unlink( $log );
-		$this->assertStringContainsString( 'Tocsin: 1 events could not be queued', $said );
-		$this->assertStringNotContainsString( 'private matter', $said );
+		$this->assertStringContainsString( 'Tocsin: 1 events could not be queued', $logged );
+		$this->assertStringNotContainsString( 'private matter', $logged );
 	}
 
-	public function test_an_event_that_was_written_although_the_database_seemed_to_refuse_rings_once(): void {
-		$answers = array( 'lost', 'here' );
-		$outbox  = new Tocsin_Event_Buffer(
-			function ( array $events ) use ( &$answers ) {
+	public function test_insert_whose_result_was_lost_creates_no_duplicate(): void {
+		$results = array( 'lost', 'received' );
+		$buffer  = new Tocsin_Event_Buffer(
+			function ( array $events ) use ( &$results ) {
 				$this->queue->write( $events );
-				if ( 'lost' === array_shift( $answers ) ) {
+				if ( 'lost' === array_shift( $results ) ) {
 					throw new RuntimeException( 'gone away' );
 				}
 			}
 		);
-		$outbox->add( self::event( 'once' ) );
-		$outbox->flush();
-		$this->assertSame( array(), $answers );
+		$buffer->add( self::event( 'once' ) );
+		$buffer->flush();
+		$this->assertSame( array(), $results );
 		$this->assertSame( 1, $this->queue->count() );
 	}
 
-	public function test_what_one_runner_holds_no_other_gets_until_its_lease_is_over(): void {
+	public function test_leased_events_cannot_be_claimed_until_the_lease_expires(): void {
 		$ids = $this->add( 'one', 'two', 'three' );
 		$this->assertSame( array( 'one', 'two' ), self::titles( $this->queue->claim( 2 ) ) );
 		$other = new Tocsin_Queue();
@@ -167,20 +167,20 @@ final class Test_Queue extends Tocsin_Test_Case {
 		self::set( $ids['one'], 'lease_until = ' . ( Tocsin_Queue::now() - 1 ) );
 		$this->assertSame( array( 'one' ), self::titles( $other->claim( 10 ) ) );
 		$this->queue->record_result( $ids['one'], self::result( 503 ) );
-		$this->assertSame( 0, $this->queue->find( $ids['one'] )['attempts'], 'a runner that lost its lease moves nothing' );
+		$this->assertSame( 0, $this->queue->find( $ids['one'] )['attempts'], 'a runner without the lease does not schedule a retry' );
 		$this->queue->record_result( $ids['one'], self::result( 200, array( 'ok' => true, 'id' => 'n-1' ) ) );
-		$this->assertSame( 'sent', $this->queue->find( $ids['one'] )['state'], 'but what was accepted is accepted' );
+		$this->assertSame( 'sent', $this->queue->find( $ids['one'] )['state'], 'but an accepted event is recorded as sent' );
 	}
 
-	public function test_what_is_given_back_is_free_at_once(): void {
+	public function test_released_events_can_be_claimed_immediately(): void {
 		$this->add( 'one' );
 		$this->queue->claim( 1 );
 		$statements = self::statements( fn() => $this->queue->release() );
-		$this->assertStringContainsString( 'WHERE id = ', implode( $statements ), 'without looking at the whole log' );
+		$this->assertStringContainsString( 'WHERE id = ', implode( $statements ), 'without a full table scan' );
 		$this->assertSame( array( 'one' ), self::titles( ( new Tocsin_Queue() )->claim( 1 ) ) );
 	}
 
-	public function test_events_go_in_the_order_in_which_they_occurred(): void {
+	public function test_events_are_claimed_in_the_order_of_their_occurrence(): void {
 		$this->queue->add( self::event( 'second', array( 'occurred_at' => Tocsin_Queue::now() - 1000 ) ) );
 		$this->queue->add( self::event( 'first', array( 'occurred_at' => Tocsin_Queue::now() - 2000 ) ) );
 		$this->queue->add( self::event( 'third' ) );
@@ -191,7 +191,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 	/**
 	 * @dataProvider back_off
 	 */
-	public function test_the_wait_grows_with_each_failure( int $failures, int $seconds ): void {
+	public function test_delay_increases_with_each_failure( int $failures, int $seconds ): void {
 		$id = $this->add( 'late' )['late'];
 		self::set( $id, 'attempts = ' . ( $failures - 1 ) );
 		$this->queue->claim( 1 );
@@ -207,7 +207,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		return array( array( 1, 10 ), array( 2, 30 ), array( 3, 120 ), array( 4, 600 ), array( 5, 1800 ), array( 6, 3600 ), array( 7, 10800 ), array( 12, 10800 ) );
 	}
 
-	public function test_the_gateway_says_itself_how_long_to_wait(): void {
+	public function test_retry_after_determines_the_delay(): void {
 		$id = $this->add( 'limited' )['limited'];
 		$this->queue->claim( 1 );
 		$this->queue->record_result( $id, self::result( 429, array( 'ok' => false ), array( 'retry-after' => '200' ) ) );
@@ -215,7 +215,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertTrue( $wait > 198 && $wait <= 240, "$wait seconds" );
 	}
 
-	public function test_a_refusal_for_good_ends_it_with_the_reason(): void {
+	public function test_permanently_rejected_event_is_dead_with_the_reason(): void {
 		$id = $this->add( 'wrong' )['wrong'];
 		$this->queue->claim( 1 );
 		$this->queue->record_result( $id, self::result( 400, array( 'ok' => false, 'error' => 'Invalid request body', 'code' => 'invalid_body' ) ) );
@@ -223,7 +223,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( array( 'dead', 400, 'The gateway responded with status 400: Invalid request body' ), array( $event['state'], $event['status'], $event['last_error'] ) );
 	}
 
-	public function test_after_a_day_it_is_given_up_and_says_why(): void {
+	public function test_event_expires_after_a_day_with_the_reason(): void {
 		$ids = $this->add( 'old', 'young', 'in flight' );
 		$now = Tocsin_Queue::now();
 		$this->assertEqualsWithDelta( $now + 86400000, $this->queue->find( $ids['old'] )['give_up_at'], 2000 );
@@ -231,13 +231,13 @@ final class Test_Queue extends Tocsin_Test_Case {
 		self::set( $ids['in flight'], "give_up_at = $now, lease_until = $now + 9000" );
 		usleep( 2000 );
 		$this->assertSame( 1, $this->queue->expire() );
-		$this->assertStringNotContainsString( 'UPDATE', implode( self::statements( fn() => $this->queue->expire() ) ), 'nothing to lock for' );
+		$this->assertStringNotContainsString( 'UPDATE', implode( self::statements( fn() => $this->queue->expire() ) ), 'no row locks without expired events' );
 		$event = $this->queue->find( $ids['old'] );
 		$this->assertSame( array( 'dead', 'Expired: the gateway did not accept it within 24 hours. No response.' ), array( $event['state'], $event['last_error'] ) );
 		$this->assertSame( array( 'young' ), self::titles( $this->queue->claim( 10 ) ) );
 	}
 
-	public function test_what_was_sent_or_given_up_can_be_sent_again_under_a_new_key(): void {
+	public function test_resend_uses_a_new_idempotency_key_unless_the_event_is_waiting(): void {
 		$ids = $this->add( 'sent', 'waiting' );
 		$this->queue->claim( 1 );
 		$this->queue->record_result( $ids['sent'], self::result( 200, array( 'ok' => true, 'id' => 'n-1' ) ) );
@@ -251,12 +251,12 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$key = $this->queue->find( $ids['waiting'] )['idempotency_key'];
 		self::set( $ids['waiting'], 'next_at = ' . ( Tocsin_Queue::now() + 99999 ) );
 		$this->assertTrue( $this->queue->resend( $ids['waiting'] ) );
-		$this->assertSame( $key, $this->queue->find( $ids['waiting'] )['idempotency_key'], 'one that waits keeps its key: it may have arrived' );
+		$this->assertSame( $key, $this->queue->find( $ids['waiting'] )['idempotency_key'], 'a waiting event keeps its key, because it may have been received' );
 		$this->assertCount( 2, $this->queue->claim( 10 ) );
 		$this->assertFalse( $this->queue->resend( 987654 ) );
 	}
 
-	public function test_the_log_forgets_what_was_sent_after_30_days_and_what_was_given_up_after_90(): void {
+	public function test_sent_events_are_deleted_after_30_days_and_dead_ones_after_90(): void {
 		$ids = $this->add( 'sent 31', 'sent 29', 'dead 91', 'dead 89', 'waiting' );
 		foreach ( array_diff_key( $ids, array( 'waiting' => 1 ) ) as $title => $id ) {
 			list( $state, $days ) = explode( ' ', $title );
@@ -268,7 +268,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( 1, $this->queue->prune() );
 	}
 
-	public function test_a_full_queue_takes_only_what_is_critical_and_counts_the_rest(): void {
+	public function test_full_queue_accepts_only_critical_events_and_counts_dropped_ones(): void {
 		update_option( 'tocsin_outage', array( 'failures' => 1, 'since' => 0, 'probed_at' => 0, 'until' => 0 ) );
 		add_filter( 'tocsin_most_waiting', static fn() => 2 );
 		$log = ini_set( 'error_log', '/dev/null' );
@@ -282,7 +282,7 @@ final class Test_Queue extends Tocsin_Test_Case {
 		$this->assertSame( array( 3, 2 ), array( $counts['waiting'], $counts['refused'] ) );
 	}
 
-	public function test_the_log_can_be_searched_by_state_template_and_text(): void {
+	public function test_log_can_be_filtered_by_state_template_and_text(): void {
 		$ids = $this->add( '50% off', 'five', 'six' );
 		self::set( $ids['five'], "state = 'dead', template_id = 'another'" );
 		$this->assertSame( array( '50% off' ), self::titles( $this->queue->list( array( 'search' => '0% o' ) ) ) );

@@ -1,4 +1,4 @@
-// A real browser in wp-admin. Pages fail their test on errors in them and on requests to strangers.
+// A real browser in wp-admin. Errors in a page and requests to other hosts fail the test.
 import { existsSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type { Obstacle } from '@tocsin/test-support/requires.ts';
@@ -21,7 +21,7 @@ export class AdminBrowser {
   }
 
   static get obstacle(): Obstacle {
-    return existsSync(program) ? null : `${program} is not there (apt-get install chromium-headless-shell)`;
+    return existsSync(program) ? null : `${program} is not installed (apt-get install chromium-headless-shell)`;
   }
 
   static async open(): Promise<AdminBrowser> {
@@ -33,7 +33,7 @@ export class AdminBrowser {
     return this.#browser.close();
   }
 
-  /** A page of the administrator, in a profile of its own. */
+  /** Opens a page in a separate browser context, logged in as administrator. */
   async newPage(t: Pick<TestContext, 'after'>, site: WordPressSite, options: AdminPageOptions = {}): Promise<Page> {
     const { cookies } = await site.login();
     const context = await this.#browser.newContext({

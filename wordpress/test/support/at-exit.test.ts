@@ -11,7 +11,7 @@ const program = `
   const { atExit } = await import(module);
   const { rmSync } = await import('node:fs');
   atExit(() => rmSync(folder, { recursive: true }));
-  atExit(() => { throw new Error('was called off'); })();
+  atExit(() => { throw new Error('was cancelled'); })();
   console.log('ready');
   setInterval(() => undefined, 1000);
 `;
@@ -20,7 +20,7 @@ for (const [signal, status] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
-  test(`a test that ${signal} stops cleans up first`, async (t) => {
+  test(`runs clean-up functions on ${signal}, except cancelled ones`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'wordpress-at-exit-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const module = new URL('./at-exit.ts', import.meta.url).href;

@@ -1,32 +1,32 @@
-// A test that is stopped by a signal, or fails before it could clean up, must not leave anything on the machine.
+// Clean-up at exit, so that a test that is interrupted by a signal or fails early leaves no files or processes.
 import { constants } from 'node:os';
 
-const endings = new Set<() => void>();
+const cleanUps = new Set<() => void>();
 
-/** Has `end` called when this process ends, also by Ctrl-C or SIGTERM. Gives back how to call that off. */
-export function atExit(end: () => void): () => void {
-  if (endings.size === 0) listen();
-  endings.add(end);
+/** Registers a function that runs when this process exits, including by SIGINT or SIGTERM. Returns a function that cancels it. */
+export function atExit(cleanUp: () => void): () => void {
+  if (cleanUps.size === 0) listen();
+  cleanUps.add(cleanUp);
   return () => {
-    endings.delete(end);
-    if (endings.size === 0) stopListening();
+    cleanUps.delete(cleanUp);
+    if (cleanUps.size === 0) stopListening();
   };
 }
 
 function listen(): void {
-  process.on('exit', endAll);
+  process.on('exit', runAll);
   process.on('SIGINT', exit);
   process.on('SIGTERM', exit);
 }
 
 function stopListening(): void {
-  process.off('exit', endAll);
+  process.off('exit', runAll);
   process.off('SIGINT', exit);
   process.off('SIGTERM', exit);
 }
 
-function endAll(): void {
-  for (const end of endings) end();
+function runAll(): void {
+  for (const cleanUp of cleanUps) cleanUp();
 }
 
 function exit(signal: 'SIGINT' | 'SIGTERM'): void {

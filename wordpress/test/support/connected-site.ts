@@ -1,5 +1,4 @@
-// A site and the gateway that it tells: both real, both on 127.0.0.1, the companion connected with a key that takes only
-// signed requests.
+// A real WordPress site and a real gateway on 127.0.0.1. The companion is connected with a key that requires signatures.
 import { rmSync } from 'node:fs';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
@@ -15,26 +14,26 @@ export class ConnectedSite {
   readonly url: string;
   readonly key: string;
   readonly #running: { gateway: GatewayProcess };
-  readonly #callOff: () => void;
+  readonly #cancelCleanUp: () => void;
 
   private constructor(
     parts: Pick<ConnectedSite, 'site' | 'installation' | 'key'>,
     running: { gateway: GatewayProcess },
-    callOff: () => void,
+    cancelCleanUp: () => void,
   ) {
     this.site = parts.site;
     this.installation = parts.installation;
     this.key = parts.key;
     this.url = running.gateway.api;
     this.#running = running;
-    this.#callOff = callOff;
+    this.#cancelCleanUp = cancelCleanUp;
   }
 
-  /** The gateway keeps its port when it is stopped and started again. */
+  /** The gateway has a fixed port, so that it can be restarted. */
   static async create(options: SiteOptions = {}): Promise<ConnectedSite> {
     const installation = await Installation.create({ TOCSIN_PORT: String(await findFreePort()) });
     const running = { gateway: installation.beginToServe() };
-    const callOff = atExit(() => {
+    const cancelCleanUp = atExit(() => {
       running.gateway.child.kill('SIGKILL');
       rmSync(installation.dataDir, { recursive: true, force: true, maxRetries: 5 });
     });
@@ -42,7 +41,7 @@ export class ConnectedSite {
       const [site] = await Promise.all([WordPressSite.create(options), running.gateway.ready()]);
       const { key } = await installation.json<{ key: string }>('key', 'create', '--require-signature');
       site.define({ TOCSIN_URL: running.gateway.api, TOCSIN_KEY: key });
-      return new ConnectedSite({ site, installation, key }, running, callOff);
+      return new ConnectedSite({ site, installation, key }, running, cancelCleanUp);
     } catch (error) {
       await installation.remove();
       throw error;
@@ -57,7 +56,7 @@ export class ConnectedSite {
     this.#running.gateway = await this.installation.serve();
   }
 
-  /** What the gateway keeps, oldest first. */
+  /** Returns the stored notifications, oldest first. */
   received(): Promise<Notification[]> {
     return withStore(this.installation.dataDir, async (store) => {
       const [owner] = await store.owners.list();
@@ -65,14 +64,14 @@ export class ConnectedSite {
     });
   }
 
-  /** Runs PHP as one request, then sends what it left in the queue. Gives back what the PHP returned. */
+  /** Runs PHP as one request, then sends the queued events. Returns the result of the PHP code. */
   async fire<T>(code: string, input: unknown = null): Promise<T> {
     const result = await this.site.php<T>(code, input);
     await this.runQueue();
     return result;
   }
 
-  /** Sends what waits. Whoever sends at the moment is waited for, at worst until the lease of one that was killed is over. */
+  /** Sends due events. Waits while another process sends, at most until the lease of a killed process expires. */
   async runQueue(): Promise<void> {
     await eventually(
       'the queue is run',
@@ -82,7 +81,7 @@ export class ConnectedSite {
     );
   }
 
-  /** Ends the server of the site, but not in the middle of a run, whose lock would outlive it by a minute. */
+  /** Stops the web server of the site, but not during a run, whose lock would remain for a minute. */
   async stopServing(): Promise<void> {
     await this.runQueue();
     await this.site.stopServing();
@@ -90,7 +89,7 @@ export class ConnectedSite {
 
   async remove(): Promise<void> {
     await this.installation.remove();
-    this.#callOff();
+    this.#cancelCleanUp();
     await this.site.remove();
   }
 }

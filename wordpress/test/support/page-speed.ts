@@ -1,4 +1,4 @@
-// What a template that is switched on costs the visitor: the same page, the same hook fired in it, side by side.
+// Measures how much an enabled template adds to the response time of a page that fires its hook.
 import { ConnectedSite } from './connected-site.ts';
 
 export interface PageSpeed {
@@ -6,13 +6,13 @@ export interface PageSpeed {
   /** Medians, in milliseconds. */
   withTemplate: number;
   without: number;
-  /** Requests to the gateway that a page waited for. */
+  /** Number of requests to the gateway made while a page was being served. */
   gatewayRequestsWithinPages: number;
-  /** What the gateway has in the end: one for each page with the template. */
+  /** Number of received notifications: one is expected for each page with the template. */
   received: number;
 }
 
-/** The page says by itself whether the template is on, so that requests of both kinds can take turns. */
+/** A query parameter enables the template, so that requests with and without it can alternate. */
 const page = `<?php
 add_action( 'tocsin_register_templates', function () {
 	tocsin_register_template( array(
@@ -37,14 +37,15 @@ export async function measurePageSpeed(rounds: number): Promise<PageSpeed> {
     const times = { on: [] as number[], off: [] as number[] };
     const visit = async (speed: 'on' | 'off', number: number): Promise<number> => {
       const start = performance.now();
-      const answer = await site.get(`/?speed=${speed}&number=${number}`);
-      await answer.text();
-      if (answer.status !== 200) throw new Error(`The page answered ${answer.status}: ${site.debugLog()}`);
+      const response = await site.get(`/?speed=${speed}&number=${number}`);
+      await response.text();
+      if (response.status !== 200)
+        throw new Error(`The page responded with status ${response.status}: ${site.debugLog()}`);
       return performance.now() - start;
     };
     for (let warmUp = 0; warmUp < 6; warmUp += 1) await visit('off', 0);
     for (let number = 1; number <= rounds; number += 1) {
-      // What follows a page with the template, and may be held up by what is sent after it, is as often of one kind as of the other.
+      // The order alternates, because the run after a page with the template may slow down the next request.
       const order = number % 2 === 0 ? (['on', 'off'] as const) : (['off', 'on'] as const);
       for (const speed of order) times[speed].push(await visit(speed, number));
     }

@@ -1,4 +1,4 @@
-// An HTTP server on 127.0.0.1 that answers as a gateway does and records what it was sent.
+// An HTTP server on 127.0.0.1 that responds like a gateway and records requests.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -36,8 +36,8 @@ export class RecordingServer {
     return recording;
   }
 
-  /** How many requests were authenticated or signed with this key, and how many named it anywhere. */
-  uses(key: string): { authenticated: number; signed: number; named: number } {
+  /** Returns how many requests were authenticated or signed with a key, and how many contain it anywhere. */
+  uses(key: string): { authenticated: number; signed: number; containing: number } {
     const count = (test: (request: RecordedRequest) => boolean) => this.requests.filter(test).length;
     return {
       authenticated: count(({ headers }) => headers.authorization === `Bearer ${key}`),
@@ -45,7 +45,7 @@ export class RecordingServer {
         const signature = createHmac('sha256', key).update(`${headers['x-timestamp']}${body}`).digest('hex');
         return headers['x-signature'] === signature;
       }),
-      named: count((request) => JSON.stringify(request).includes(key)),
+      containing: count((request) => JSON.stringify(request).includes(key)),
     };
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** A browser as far as these tests need one: it keeps cookies and does not follow redirects. */
+/** A minimal HTTP client that keeps cookies and does not follow redirects. */
 export class SiteVisitor {
   readonly #url: string;
   readonly cookies = new Map<string, string>();
@@ -10,27 +10,27 @@ export class SiteVisitor {
   }
 
   get(path: string): Promise<Response> {
-    return this.#ask(path, {});
+    return this.#request(path, {});
   }
 
-  /** Sends a form. */
+  /** Submits a form. */
   post(path: string, fields: Record<string, string>): Promise<Response> {
-    return this.#ask(path, { method: 'POST', body: new URLSearchParams(fields) });
+    return this.#request(path, { method: 'POST', body: new URLSearchParams(fields) });
   }
 
   async login({ name, password }: { name: string; password: string }): Promise<void> {
     await this.get('/wp-login.php');
-    const answer = await this.post('/wp-login.php', { log: name, pwd: password, testcookie: '1' });
-    assert.equal(answer.status, 302, `${name} could not log in`);
+    const response = await this.post('/wp-login.php', { log: name, pwd: password, testcookie: '1' });
+    assert.equal(response.status, 302, `${name} could not log in`);
   }
 
-  async #ask(path: string, init: RequestInit): Promise<Response> {
+  async #request(path: string, init: RequestInit): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(new URL(path, this.#url), { ...init, headers: { cookie }, redirect: 'manual' });
-    for (const line of answer.headers.getSetCookie()) {
+    const response = await fetch(new URL(path, this.#url), { ...init, headers: { cookie }, redirect: 'manual' });
+    for (const line of response.headers.getSetCookie()) {
       const [name = '', value = ''] = (line.split(';')[0] ?? '').split(/=(.*)/s);
       this.cookies.set(name, value);
     }
-    return answer;
+    return response;
   }
 }

@@ -1,4 +1,4 @@
-// A real WordPress with the companion in it: its own folder, database and port on 127.0.0.1, on a tree that all sites share.
+// A real WordPress with the companion: its own folder, database and port on 127.0.0.1, with core files shared by all sites.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,8 +12,8 @@ import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
 import { atExit } from './at-exit.ts';
 import { SiteVisitor } from './site-visitor.ts';
 import {
-  compiledOnce,
-  forgetCompiled,
+  deleteCompiled,
+  opcacheOptions,
   pluginFolder,
   sitePrefix,
   supportPhp,
@@ -23,20 +23,20 @@ import {
 import { dropDatabase, installSite } from './wordpress-template.ts';
 
 export interface SiteOptions {
-  /** A network of sites under paths, the companion active on all of them. */
+  /** A multisite network with subdirectories, the companion active on all sites. */
   multisite?: boolean;
-  /** More plugins, switched on before the companion: file below wp-content/plugins → PHP. */
+  /** Additional plugins, activated before the companion: file below wp-content/plugins → PHP. */
   plugins?: Record<string, string>;
-  /** Without the companion: for tests that install it themselves. */
+  /** Do not install the companion: for tests that install it themselves. */
   withoutCompanion?: boolean;
 }
 
-/** A process of its own has nobody to share memory with. */
-const alone = ['-d', 'opcache.file_cache_only=1'];
+/** A single process does not benefit from shared memory. */
+const fileCacheOnly = ['-d', 'opcache.file_cache_only=1'];
 
-interface Line {
+interface RequestRecord {
   url: string;
-  /** The page that asked for it, as `GET /path`, or `command line`. */
+  /** The page that made the request, as `GET /path`, or `command line`. */
   within: string;
 }
 
@@ -46,14 +46,14 @@ export class WordPressSite {
   readonly admin = { name: 'admin', password: 'password' };
   readonly #host: string;
   #server: ChildProcess | undefined;
-  /** Of what is to happen when the process ends with the site still there. */
-  readonly #callOff: () => void;
+
+  readonly #cancelCleanUp: () => void;
 
   private constructor(folder: string, host: string) {
     this.folder = folder;
     this.#host = host;
     this.url = `http://${host}`;
-    this.#callOff = atExit(() => this.#discard());
+    this.#cancelCleanUp = atExit(() => this.#discard());
   }
 
   static async create(options: SiteOptions = {}): Promise<WordPressSite> {
@@ -82,11 +82,11 @@ export class WordPressSite {
   }
 
   /**
-   * Runs the body of a PHP function inside WordPress and gives back what it returns, through JSON. A value is handed over
-   * as `$input`; `path` is the site of a network.
+   * Runs the body of a PHP function inside WordPress and returns its result, converted through JSON. `input` is available
+   * as `$input`; `path` selects the site of a network.
    */
   async php<T = unknown>(code: string, input: unknown = null, path = '/'): Promise<T> {
-    const child = spawn('php', [...compiledOnce(), ...alone, join(supportPhp, 'run.php')], {
+    const child = spawn('php', [...opcacheOptions(), ...fileCacheOnly, join(supportPhp, 'run.php')], {
       env: { ...this.environment(), WORDPRESS_PATH: path },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     });
@@ -100,23 +100,27 @@ export class WordPressSite {
       once(child, 'close'),
     ]);
     if (status === 0 && result !== '') return JSON.parse(result) as T;
-    throw new Error(`PHP ended with ${status}: ${stdout}${stderr}\nThe site's log:\n${this.debugLog()}`);
+    throw new Error(`PHP exited with ${status}: ${stdout}${stderr}\nThe site's log:\n${this.debugLog()}`);
   }
 
-  /** wp-cli; a failure becomes an error that says what it said. */
+  /** Runs wp-cli; throws its output if it fails. */
   async wp(...args: string[]): Promise<string> {
     const { status, stdout, stderr } = await this.tryWp(...args);
     if (status === 0) return stdout.trim();
-    throw new Error(`wp ${args.join(' ')} ended with ${status}: ${stdout}${stderr}\n${this.debugLog()}`);
+    throw new Error(`wp ${args.join(' ')} exited with ${status}: ${stdout}${stderr}\n${this.debugLog()}`);
   }
 
   async tryWp(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
     const fixed = [`--path=${wordpressTree}`, '--allow-root', '--no-color'];
     if (!args.some((argument) => argument.startsWith('--url='))) fixed.push(`--url=${this.url}`);
-    const child = spawn('php', [...compiledOnce(), ...alone, '-d', 'memory_limit=512M', wpCli, ...fixed, ...args], {
-      env: { ...this.environment(), HOME: this.folder },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(
+      'php',
+      [...opcacheOptions(), ...fileCacheOnly, '-d', 'memory_limit=512M', wpCli, ...fixed, ...args],
+      {
+        env: { ...this.environment(), HOME: this.folder },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     const [stdout, stderr, [status]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -125,21 +129,21 @@ export class WordPressSite {
     return { status: status as number, stdout, stderr };
   }
 
-  /** PHP's own server, with workers: a page may ask its own site for something. */
+  /** Starts PHP's built-in web server, with several workers, because a page may send a loopback request. */
   async serve(workers = 3): Promise<void> {
     const tree = ['-t', wordpressTree, join(supportPhp, 'router.php')];
-    this.#server = spawn('php', [...compiledOnce(), '-S', this.#host, ...tree], {
+    this.#server = spawn('php', [...opcacheOptions(), '-S', this.#host, ...tree], {
       env: { ...this.environment(), PHP_CLI_SERVER_WORKERS: String(workers) },
       stdio: 'ignore',
-      // Workers outlive the one that started them: all are ended as a group.
+      // Workers survive their parent process, so all are killed as a process group.
       detached: true,
     });
-    const answers = () =>
+    const isReachable = () =>
       fetch(`${this.url}/wp-includes/css/buttons.css`).then(
         ({ ok }) => ok,
         () => false,
       );
-    await eventually('the site answers', 30_000, answers, (isUp) => isUp);
+    await eventually('the site responds', 30_000, isReachable, (isUp) => isUp);
   }
 
   async stopServing(): Promise<void> {
@@ -151,12 +155,12 @@ export class WordPressSite {
     this.#server = undefined;
   }
 
-  /** A page as a visitor sees it who is not logged in. */
+  /** Requests a page without being logged in. */
   get(path: string): Promise<Response> {
     return new SiteVisitor(this.url).get(path);
   }
 
-  /** A visitor who is logged in; as the administrator, unless told otherwise. */
+  /** Returns a visitor who is logged in, by default as administrator. */
   async login(user: { name: string; password: string } = this.admin): Promise<SiteVisitor> {
     const visitor = new SiteVisitor(this.url);
     await visitor.login(user);
@@ -173,13 +177,9 @@ export class WordPressSite {
     return user;
   }
 
-  /** Every HTTP request that WordPress made, also those that were answered on its behalf. */
-  requests(): Line[] {
+  /** Returns all HTTP requests made by WordPress, including those with a stubbed response. */
+  requests(): RequestRecord[] {
     return this.#lines('requests.jsonl');
-  }
-
-  mails(): { to: string; subject: string; message: string }[] {
-    return this.#lines('mails.jsonl');
   }
 
   debugLog(): string {
@@ -187,14 +187,14 @@ export class WordPressSite {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 
-  /** What is in the log so far, for a test that expects something there; then it is empty again. */
+  /** Returns and empties the log, for tests that expect entries. */
   takeDebugLog(): string {
     const log = this.debugLog();
     rmSync(join(this.folder, 'debug.log'), { force: true });
     return log;
   }
 
-  /** Ends everything and fails if the companion left anything in the log. */
+  /** Stops the server, deletes the site, and fails if the log contains errors of the companion. */
   async remove(): Promise<void> {
     await this.stopServing();
     const complaints = this.debugLog()
@@ -202,7 +202,7 @@ export class WordPressSite {
       .filter((line) => /plugins\/tocsin\/|tocsin_|PHP Fatal/i.test(line));
     dropDatabase(this.folder);
     this.#discard();
-    assert.deepEqual(complaints, [], 'WordPress logged complaints about the companion');
+    assert.deepEqual(complaints, [], 'WordPress logged errors of the companion');
   }
 
   environment(): Record<string, string> {
@@ -261,9 +261,9 @@ export class WordPressSite {
 
   #discard(): void {
     this.#killServer();
-    forgetCompiled(this.folder);
-    // Somebody who was killed may still be writing.
+    deleteCompiled(this.folder);
+    // A killed process may still be writing.
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
-    this.#callOff();
+    this.#cancelCleanUp();
   }
 }

@@ -1,4 +1,4 @@
-// A site is installed once and then copied: the copy takes milliseconds, the installation a second.
+// Installs WordPress once and copies it for each test site: a copy takes milliseconds, an installation a second.
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -17,10 +17,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { mariadbSocket, sqliteDropIn, supportPhp, wordpressCache, wordpressTree } from './wordpress-files.ts';
 
-/** Every copy has another port; it is put in the place of this one. */
+/** Host of the installed template, replaced in each copy. */
 const templateHost = '127.0.0.1:1';
 
-/** Puts an installed WordPress into a folder, to be served as `host`. */
+/** Creates an installed WordPress in a folder, to be served as `host`. */
 export function installSite(folder: string, host: string, kind: 'single' | 'network'): void {
   if (mariadbSocket !== null) {
     const database = databaseOf(folder);
@@ -33,7 +33,7 @@ export function installSite(folder: string, host: string, kind: 'single' | 'netw
   writeConfiguration(folder, host, kind);
 }
 
-/** A database of a server outlives the folder. */
+/** Drops the database on the MariaDB server, which is not deleted with the folder. */
 export function dropDatabase(folder: string): void {
   if (mariadbSocket === null) return;
   const statement = `DROP DATABASE IF EXISTS ${databaseOf(folder)}`;
@@ -53,7 +53,7 @@ function template(kind: 'single' | 'network'): string {
     renameSync(work, folder);
   } catch (error) {
     rmSync(work, { recursive: true });
-    // Another test file was faster.
+    // Another process has created it in the meantime.
     if (!existsSync(folder)) throw error;
   }
   return folder;
@@ -66,7 +66,7 @@ function install(folder: string, host: string, kind: 'single' | 'network'): void
   cpSync(join(supportPhp, 'offline.php'), join(content, 'mu-plugins', 'offline.php'));
   if (mariadbSocket === null) {
     mkdirSync(join(folder, 'database'));
-    // What the drop-in's own db.copy does, without its attempt to switch itself on as a plugin.
+    // Like db.copy of the drop-in, but without activating it as a plugin.
     writeFileSync(
       join(content, 'db.php'),
       `<?php\ndefine( 'DB_ENGINE', 'sqlite' );\nrequire_once '${sqliteDropIn}/wp-includes/sqlite/db.php';\n`,

@@ -7,7 +7,7 @@ define( 'WP_INSTALLING', true );
 $_SERVER['HTTP_HOST']   = getenv( 'WORDPRESS_HOST' );
 $_SERVER['REQUEST_URI'] = '/';
 
-/** Nobody is to get a mail about the new site. */
+/** Replaces the function of WordPress that sends an email about the new site. */
 function wp_new_blog_notification() {}
 
 require getenv( 'WORDPRESS_TREE' ) . '/wp-load.php';
@@ -24,7 +24,7 @@ if ( 'network' === $argv[1] ) {
 	}
 	install_network();
 	$result = populate_network( 1, getenv( 'WORDPRESS_HOST' ), 'admin@example.com', 'A test network', '/', false );
-	// It warns that it could not reach a subdomain; the network is there all the same.
+	// The warning about unreachable subdomains is irrelevant for a network with subdirectories.
 	if ( is_wp_error( $result ) && 'no_wildcard_dns' !== $result->get_error_code() ) {
 		fwrite( STDERR, $result->get_error_message() );
 		exit( 1 );

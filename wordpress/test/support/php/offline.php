@@ -1,7 +1,7 @@
 <?php
 /**
- * Must-use plugin of every test site. Nothing leaves the machine: requests to other machines are answered here, mail is
- * kept in a file. Every request and every mail leaves a line for the tests to read.
+ * Must-use plugin of every test site. Nothing leaves the machine: requests to other hosts get a stubbed response, and no
+ * email is sent. Every request is recorded for the tests.
  */
 
 function tocsin_test_record( $file, array $line ) {
@@ -15,14 +15,14 @@ function tocsin_test_record_request( $url ) {
 
 add_filter(
 	'pre_http_request',
-	static function ( $answer, $arguments, $url ) {
+	static function ( $response, $arguments, $url ) {
 		tocsin_test_record_request( $url );
 		if ( in_array( wp_parse_url( $url, PHP_URL_HOST ), array( '127.0.0.1', 'localhost' ), true ) ) {
-			return $answer;
+			return $response;
 		}
 		return array(
 			'headers'  => array(),
-			// Whatever is asked about updates: there are none.
+			// No updates are available.
 			'body'     => '{"plugins":[],"themes":[],"no_update":[],"translations":[],"offers":[],"upgrade":false}',
 			'response' => array(
 				'code'    => 200,
@@ -45,17 +45,9 @@ add_filter(
 	1
 );
 
-add_filter(
-	'pre_wp_mail',
-	static function ( $result, $mail ) {
-		tocsin_test_record( 'mails.jsonl', $mail );
-		return true;
-	},
-	10,
-	2
-);
+add_filter( 'pre_wp_mail', '__return_true' );
 
-// WordPress 6.2 takes the colon out of a host with a port when it makes a site of a network, and never finds the site again.
+// WordPress 6.2 removes the colon from a host with a port when it creates a site of a network, and then cannot find the site.
 add_filter(
 	'sanitize_user',
 	static function ( $name, $raw ) {

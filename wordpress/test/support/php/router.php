@@ -1,7 +1,7 @@
 <?php
 /**
- * Stands in for the web server's rewrite rules: `php -S … router.php`. The tree of WordPress is shared between test
- * sites; wp-content is the site's own, and in a network every site has a path of its own before it.
+ * Replaces the rewrite rules of a web server: `php -S … router.php`. The core files of WordPress are shared by all test
+ * sites; each has its own wp-content. In a network, the path of a site precedes the path of the file.
  */
 
 $path = rawurldecode( parse_url( $_SERVER['REQUEST_URI'], PHP_URL_PATH ) ?? '/' );
@@ -36,7 +36,7 @@ $types = array(
 	'woff2' => 'font/woff2',
 );
 header( 'Content-Type: ' . ( $types[ pathinfo( $file, PATHINFO_EXTENSION ) ] ?? 'application/octet-stream' ) );
-// A browser test would fetch every script of wp-admin again for each page.
+// Lets a browser cache the scripts of wp-admin between pages.
 header( 'Cache-Control: max-age=600' );
 readfile( $file );
 return true;

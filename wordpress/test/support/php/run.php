@@ -1,7 +1,7 @@
 <?php
 /**
- * Runs PHP from standard input inside WordPress; what it returns goes to file descriptor 3 as JSON. Hooks of the end of
- * a request run after it, as they do for a page.
+ * Runs PHP from standard input inside WordPress and writes its result to file descriptor 3 as JSON. Shutdown hooks run
+ * afterwards, as for a page.
  */
 
 $_SERVER['HTTP_HOST']       = getenv( 'WORDPRESS_HOST' );

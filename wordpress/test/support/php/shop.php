@@ -2,15 +2,15 @@
 /**
  * Plugin Name: Shop
  *
- * A plugin as its author would write it, with one template for each promise.
+ * An example plugin with one template for each documented feature.
  */
 
 add_action( 'tocsin_register_templates', function () {
 	if ( ! function_exists( 'tocsin_register_template' ) ) {
 		return;
 	}
-	$GLOBALS['shop_answers']['action'] = tocsin_register_template( array(
-		'icon' => 'dashicons-cart', 'title' => 'New order', 'hook_name' => 'shop_new_order', 'description' => 'Somebody bought something.',
+	$GLOBALS['shop_registered']['action'] = tocsin_register_template( array(
+		'icon' => 'dashicons-cart', 'title' => 'New order', 'hook_name' => 'shop_new_order', 'description' => 'A customer placed an order.',
 		'scenario_name' => 'shop', 'required_plugin' => 'shop',
 		'hook_meta' => array( 'label' => 'Order placed', 'type' => 'action', 'arg_names' => array( 'order', 'total' ), 'payload_arity' => 2 ),
 		'message_title' => 'Order {order} on {site_name}', 'message_body' => 'Worth {total}', 'severity' => 'warning', 'category' => 'task', 'enabled' => true,
@@ -27,7 +27,7 @@ add_action( 'tocsin_register_templates', function () {
 		tocsin_register_template( array(
 			'title' => 'Throws in ' . $field, 'hook_name' => 'shop_throws', 'scenario_name' => $field, 'enabled' => true,
 			'hook_meta' => array( 'type' => 'action', 'arg_names' => array( 'thing' ), 'payload_arity' => 1 ),
-			$field => function () { throw new Error( 'a mistake of the author' ); },
+			$field => function () { throw new Error( 'a bug in the template' ); },
 		) );
 	}
 	tocsin_register_template( array(
@@ -36,12 +36,12 @@ add_action( 'tocsin_register_templates', function () {
 	) );
 } );
 add_action( 'plugins_loaded', function () {
-	$GLOBALS['shop_answers']['function'] = tocsin_register_template( array(
+	$GLOBALS['shop_registered']['function'] = tocsin_register_template( array(
 		'title' => 'Stock is low', 'hook_name' => 'shop_low_stock', 'enabled' => true, 'message_title' => 'Low: {product}',
 		'hook_meta' => array( 'type' => 'action', 'arg_names' => array( 'product' ), 'payload_arity' => 1 ),
 	) );
 } );
-// A page that does what nobody should: everything must survive it.
+// Fires hooks with problematic arguments, which must not break the page.
 add_action( 'wp', function () {
 	if ( isset( $_GET['trouble'] ) ) {
 		$thing = new ArrayObject( array( 'name' => 'loop' ) );
