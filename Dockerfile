@@ -12,7 +12,7 @@ RUN node node_modules/vite/bin/vite.js build packages/inbox
 
 FROM node:26-slim AS build
 WORKDIR /app
-# What decides about the dependencies comes first, so that they are installed anew only when it changes.
+# The files that determine the dependencies come first, so that they are reinstalled only when these change.
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/gateway/package.json packages/gateway/
@@ -26,7 +26,7 @@ COPY deploy/healthcheck.js deploy/
 
 FROM node:26-slim
 WORKDIR /app
-# 1000 is the user that the base image brings. A number, so that orchestrators can see that it is not root.
+# 1000 is the user of the base image. A number, so that orchestrators can verify that it is not root.
 RUN mkdir -m 700 /data && chown 1000:1000 /data
 COPY --from=build /app ./
 ENV PATH=/app/node_modules/.bin:$PATH

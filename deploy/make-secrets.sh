@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes the secrets that compose.cluster.yaml mounts, in deploy/secrets. What is there already stays as it is.
+# Creates the secrets that compose.cluster.yaml mounts, in deploy/secrets. Existing files are kept.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p secrets
-# Each container reads its secrets as a user of its own, so the files are readable and the folder is not.
+# Each container reads its secrets as a different user, so the files are readable and the folder is not.
 chmod 700 secrets
 umask 022
 

@@ -11,8 +11,11 @@ const finished = [
   'ARCHITECTURE.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
+  'Dockerfile',
   'README.md',
   'SECURITY.md',
+  'compose.yaml',
+  'deploy',
   'docs',
   'package.json',
   'wordpress/tocsin',
@@ -110,6 +113,7 @@ const released = [
 
 /** These list or test the forbidden words. */
 const unchecked = new Set(['scripts/check-words.mjs', 'packages/gateway/test/check-words.test.ts']);
+/** In folders; a file that is named itself is checked whatever its type. */
 const checkedTypes = new Set(
   '.cjs .conf .css .html .js .json .md .mjs .php .po .pot .service .sh .sql .svg .ts .tsx .txt .yaml .yml'.split(' '),
 );
@@ -215,7 +219,8 @@ function filesOf(path) {
 
 const paths = process.argv.length > 2 ? process.argv.slice(2) : finished;
 const files = new Set(paths.flatMap(filesOf));
-const checked = [...files].filter((file) => checkedTypes.has(extname(file)) && !unchecked.has(file)).sort();
+const isChecked = (file) => (checkedTypes.has(extname(file)) || paths.includes(file)) && !unchecked.has(file);
+const checked = [...files].filter(isChecked).sort();
 let found = 0;
 for (const file of checked) {
   for (const { line, word, better } of checkFile(file)) {
