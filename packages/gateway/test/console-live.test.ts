@@ -11,7 +11,7 @@ import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { SealBroken, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { DecryptionFailed, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 /** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
@@ -65,12 +65,12 @@ suite('Live events', () => {
       },
       find: async (ownerId, id) => {
         calls.opened.push(id);
-        if (id === damagedId) throw new SealBroken('altered');
+        if (id === damagedId) throw new DecryptionFailed('altered');
         return store.inbox.find(ownerId, id);
       },
       // An inbox without an end.
       search: async () =>
-        delay(300, { matches: [], opened: 1, reachedAt: undefined, damaged: [], skipped: [], next: newId() }),
+        delay(300, { matches: [], searched: 1, reachedAt: undefined, damaged: [], skipped: [], next: newId() }),
     },
     sessions: {
       ...store.sessions,

@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test';
 import type { ConsoleError, KeyEntry, OwnerOverview, Preferences } from '@tocsin/contract/console';
 import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
-import { SealBroken, type Store } from '../src/usecases/ports/index.ts';
+import { DecryptionFailed, type Store } from '../src/usecases/ports/index.ts';
 import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 suite('The settings in the console', () => {
@@ -19,13 +19,13 @@ suite('The settings in the console', () => {
     owners: {
       ...store.owners,
       list: async (onDamaged) => {
-        if (damagedOwner !== null && onDamaged === undefined) throw new SealBroken('altered');
+        if (damagedOwner !== null && onDamaged === undefined) throw new DecryptionFailed('altered');
         const owners = await store.owners.list(onDamaged);
         if (damagedOwner !== null) onDamaged?.(damagedOwner);
         return owners.filter(({ id }) => id !== damagedOwner);
       },
       find: async (id) => {
-        if (id === damagedOwner) throw new SealBroken('altered');
+        if (id === damagedOwner) throw new DecryptionFailed('altered');
         const owner = await store.owners.find(id);
         await meanwhile();
         return owner;

@@ -21,7 +21,7 @@ import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Database } from '../src/store/schema/database.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
-import { isInTheClear } from '../src/store/upkeep/places.ts';
+import { isPlaintext } from '../src/store/upkeep/encrypted-columns.ts';
 import { createMasterKeyRepository } from '../src/store/upkeep/rotation.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
@@ -687,7 +687,7 @@ function sealedVersions(dataDir: string): [version: number, values: number][] {
       )
       .all() as { name: string; value: Uint8Array }[];
     const counts = new Map<number, number>();
-    for (const { value } of values.filter(({ name }) => !isInTheClear(name))) {
+    for (const { value } of values.filter(({ name }) => !isPlaintext(name))) {
       const version = Buffer.from(value).readUInt16BE(1);
       counts.set(version, (counts.get(version) ?? 0) + 1);
     }

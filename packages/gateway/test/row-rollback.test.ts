@@ -26,7 +26,7 @@ import { Keyring } from '../src/store/vault/keyring.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
 import { RowVersions } from '../src/store/vault/row-versions.ts';
-import { EncryptionKeyMissing, SealBroken, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { startRetention } from '../src/usecases/retention.ts';
 
 const ann = 'own_ann0000000000A';
@@ -259,7 +259,9 @@ for (const [name, create] of Object.entries(backends)) {
     /** A refusal to read is one too. */
     const isHonoured = (store: Store, { isHonoured: ask }: Withdrawal): Promise<boolean> =>
       ask(store).catch((error: unknown) => {
-        const isRefusal = [SealBroken, StoreUnavailable, EncryptionKeyMissing].some((type) => error instanceof type);
+        const isRefusal = [DecryptionFailed, StoreUnavailable, EncryptionKeyMissing].some(
+          (type) => error instanceof type,
+        );
         if (isRefusal) return false;
         throw error;
       });
@@ -591,7 +593,7 @@ for (const [name, create] of Object.entries(backends)) {
         await withStore(async (store, refused) => {
           assert.equal(await store.keys.find('digest new'), null);
           assert.equal(await store.sessions.find('token of ses_new', later - 1), null);
-          await assert.rejects(store.owners.find(bob), SealBroken);
+          await assert.rejects(store.owners.find(bob), DecryptionFailed);
           assert.equal(refused.length, names.length);
           const found = (await store.maintenance.findRolledBackRows()).join('\n');
           for (const id of ['key_new', 'ses_new', bob]) assert.ok(found.includes(id), id);
@@ -620,7 +622,7 @@ for (const [name, create] of Object.entries(backends)) {
         await raw.putBack(before, rows);
         for (const open of [async () => other, () => backend.open()]) {
           const store = await open();
-          await assert.rejects(store.owners.find(ann), SealBroken);
+          await assert.rejects(store.owners.find(ann), DecryptionFailed);
           assert.equal(await store.keys.find('digest 1'), null);
           assert.equal(await store.sessions.find('token of ses_other', Date.now()), null);
           if (store !== other) await store.close();

@@ -16,7 +16,7 @@ import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { transferTables } from '../src/store/copy/transfer-tables.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
-import { sealedColumns } from '../src/store/upkeep/places.ts';
+import { encryptedColumns } from '../src/store/upkeep/encrypted-columns.ts';
 import { Keyring } from '../src/store/vault/keyring.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
@@ -275,7 +275,7 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       const { ownerId } = first;
       const sealed = rows.read('owners', 'sealed', { id: ownerId });
       rows.update('devices', { id: ownerId, sealed }, { id: first.ids.devices });
-      await assert.rejects(store.devices.list(ownerId), { name: 'SealBroken' });
+      await assert.rejects(store.devices.list(ownerId), { name: 'DecryptionFailed' });
       assert.equal((await store.owners.find(ownerId))?.name, 'first');
     }));
 
@@ -328,7 +328,7 @@ describe('A damaged row harms nothing but itself:', () => {
     assert.match(doctor.stdout, new RegExp(`FAILED .*${damaged}`));
   });
 
-  for (const { table, column } of sealedColumns) {
+  for (const { table, column } of encryptedColumns) {
     test(`a look at everything finds one damaged value of ${table}, and finds nothing before`, () =>
       withTwoOwners(async ({ dataDir, store, rows, first }) => {
         await fillEveryTable(store, first);
@@ -367,7 +367,7 @@ describe('A damaged row harms nothing but itself:', () => {
     const inSchema = transferTables().flatMap(({ name, columns }) =>
       columns.filter(({ kind }) => kind === 'bytes').map((column) => `${name}.${column.name}`),
     );
-    assert.deepEqual(sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(), inSchema.sort());
+    assert.deepEqual(encryptedColumns.map(({ table, column }) => `${table}.${column}`).sort(), inSchema.sort());
   });
 
   test('an API key whose row does not open lets nobody in, and the others work', async (t) => {
@@ -458,7 +458,7 @@ async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }
 
 /** The keys of the rows of a table, in the order of their columns; of `meta` the secrets. */
 function rowIds(dataDir: string, table: string): Record<string, unknown>[] {
-  const key = sealedColumns.find((column) => column.table === table)?.key ?? [];
+  const key = encryptedColumns.find((column) => column.table === table)?.key ?? [];
   const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
   try {
     const secrets = table === 'meta' ? "WHERE name = 'test'" : '';

@@ -108,7 +108,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       const terms = { query: 'number 0', severities: ['critical'], categories: null };
       const first = await store.inbox.search(ann, { limit: 10, terms, mostMatches: 5 }, never);
       const expected = [ids[10] as string];
-      assert.deepEqual([first.matches.map(({ id }) => id), first.opened, first.next], [expected, 10, ids[2]]);
+      assert.deepEqual([first.matches.map(({ id }) => id), first.searched, first.next], [expected, 10, ids[2]]);
       assert.deepEqual(
         first.matches[0],
         { ...(await store.notifications.find(ann, expected[0] as string)), isRead: true },
@@ -116,9 +116,9 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       );
       const rest = { limit: 10, terms, mostMatches: 5, before: first.next as string };
       const second = await store.inbox.search(ann, rest, never);
-      assert.deepEqual([second.matches.map(({ id }) => id), second.opened, second.next], [[ids[0]], 2, undefined]);
+      assert.deepEqual([second.matches.map(({ id }) => id), second.searched, second.next], [[ids[0]], 2, undefined]);
       const one = await store.inbox.search(ann, { limit: 10, terms, mostMatches: 1 }, never);
-      assert.deepEqual([one.matches.length, one.opened, one.next], [1, 2, ids[10]]);
+      assert.deepEqual([one.matches.length, one.searched, one.next], [1, 2, ids[10]]);
       const none = { ...terms, severities: ['none'] };
       assert.deepEqual((await store.inbox.search(ann, { limit: 50, terms: none, mostMatches: 5 }, never)).matches, []);
     });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../gateway/src/store/schema/database.ts';
-import { keyOf, rowsOf, sealedColumns } from '../../gateway/src/store/upkeep/places.ts';
-import { seal } from '../../gateway/src/store/vault/cipher.ts';
+import { encryptedColumns, keyOf, rowsOf } from '../../gateway/src/store/upkeep/encrypted-columns.ts';
+import { encrypt } from '../../gateway/src/store/vault/cipher.ts';
 import { Keyring } from '../../gateway/src/store/vault/keyring.ts';
 import { masterKeySource } from '../../gateway/src/store/vault/master-key.ts';
 import { MasterKeyring } from '../../gateway/src/store/vault/master-keyring.ts';
@@ -15,14 +15,18 @@ export async function withoutRowVersions(
 ): Promise<void> {
   const master = await MasterKeyring.open(database, masterKeySource(null, masterKeyFile), () => undefined);
   const keyring = new Keyring(database, master);
-  for (const column of sealedColumns.filter(({ table }) => tables.includes(table))) {
+  for (const column of encryptedColumns.filter(({ table }) => tables.includes(table))) {
     for await (const row of rowsOf(database, column)) {
       const key = keyOf(column, row);
-      const place = column.placeOf(key);
-      const ofOwner = column.sealedBy === 'data key';
-      const value = await (ofOwner ? keyring : master).unseal(place, row.sealed as Uint8Array);
+      const context = column.contextOf(key);
+      const ofOwner = column.encryptedWith === 'data key';
+      const value = await (ofOwner ? keyring : master).decrypt(context, row.sealed as Uint8Array);
       const { rowVersion: _, ...rest } = JSON.parse(value.toString('utf8')) as { rowVersion?: number };
-      const sealed = seal(ofOwner ? await keyring.current(place.ownerId) : master.current, place, JSON.stringify(rest));
+      const sealed = encrypt(
+        ofOwner ? await keyring.current(context.ownerId) : master.current,
+        context,
+        JSON.stringify(rest),
+      );
       const isRow = column.key.map((name, index) => sql`${sql.ref(name)} = ${key[index]}`);
       const update = sql`update ${sql.table(column.table)} set sealed = ${sealed} where ${sql.join(isRow, sql` and `)}`;
       await database.write([update.compile(database.build)]);

@@ -9,7 +9,7 @@ import { Problem } from '../core/problem.ts';
 import { smtpTlsWarning } from '../core/smtp-tls.ts';
 import { readCertificate } from '../process/tls/certificate.ts';
 import { askOwnServer } from '../process/tls/own-server.ts';
-import { databaseFileName, isThere, masterKeyFileName } from '../store/files/data-folder.ts';
+import { databaseFileName, fileExists, masterKeyFileName } from '../store/files/data-folder.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../usecases/ports/index.ts';
 import { clockProblem } from '../usecases/retention.ts';
@@ -87,7 +87,7 @@ function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
   const file = join(dataDir, masterKeyFileName);
   if (masterKey !== null) return [{ check, state: 'ok', message: 'comes from the environment' }];
   try {
-    if (!isThere(file)) return [];
+    if (!fileExists(file)) return [];
   } catch (error) {
     if (error instanceof Problem) return [{ check, state: 'failed', message: error.message }];
     throw error;
@@ -122,7 +122,7 @@ async function examineCertificate({ tls }: Config): Promise<Finding[]> {
 
 /** Opening says more about a database that is elsewhere. */
 function isMade({ databaseUrl, dataDir }: Config): boolean {
-  return databaseUrl !== null || isThere(join(dataDir, databaseFileName));
+  return databaseUrl !== null || fileExists(join(dataDir, databaseFileName));
 }
 
 async function examineStore(config: Config, deep: boolean, trustRows: boolean): Promise<Finding[]> {

@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { isTooManyFiles, tooManyFiles } from '../core/file-error.ts';
 import { printableJson, printableLines } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import { EncryptionKeyMissing, SealBroken, StoreUnavailable } from '../usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing, StoreUnavailable } from '../usecases/ports/index.ts';
 import {
   type Arguments,
   type Command,
@@ -66,7 +66,7 @@ function isForPeople(error: unknown): error is Error {
     error instanceof Problem ||
     error instanceof StoreUnavailable ||
     error instanceof EncryptionKeyMissing ||
-    error instanceof SealBroken
+    error instanceof DecryptionFailed
   );
 }
 

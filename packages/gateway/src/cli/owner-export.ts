@@ -9,10 +9,10 @@ import { Problem } from '../core/problem.ts';
 import { formatRate } from '../core/rate.ts';
 import {
   type ApiKey,
+  DecryptionFailed,
   type Delivery,
   type Notification,
   type Owner,
-  SealBroken,
   type Store,
   type StoredDevice,
   type StoredPushTarget,
@@ -159,7 +159,7 @@ async function orIfDamaged<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof SealBroken) return null;
+    if (error instanceof DecryptionFailed) return null;
     throw error;
   }
 }

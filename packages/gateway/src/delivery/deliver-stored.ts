@@ -4,10 +4,10 @@ import type { Outcome } from '../core/outcome.ts';
 import type { Recipients } from '../core/plan.ts';
 import {
   type Channels,
+  DecryptionFailed,
   type Delivery,
   EncryptionKeyMissing,
   type Notification,
-  SealBroken,
   type Store,
 } from '../usecases/ports/index.ts';
 import { deliver } from './deliver.ts';
@@ -46,7 +46,7 @@ export async function findReadable(
   try {
     return await store.notifications.find(ownerId, id);
   } catch (error) {
-    if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
+    if (!(error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing)) throw error;
     onFailed(error);
     return null;
   }

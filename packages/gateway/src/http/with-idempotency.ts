@@ -3,7 +3,7 @@ import type { ErrorCode } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept, AcceptRequest } from '../usecases/accept.ts';
 import type { Idempotency } from '../usecases/idempotency.ts';
-import type { FirstAnswer, IdempotencyClaim } from '../usecases/ports/index.ts';
+import type { IdempotencyClaim, StoredResponse } from '../usecases/ports/index.ts';
 import { type Answer, acceptedAnswer } from './response.ts';
 
 export interface AnswerOnceParts {
@@ -55,6 +55,6 @@ async function recall(
   return { ...answer, headers: replayed };
 }
 
-function toFirst({ status, body = '' }: Answer): FirstAnswer {
+function toFirst({ status, body = '' }: Answer): StoredResponse {
   return { status, body };
 }

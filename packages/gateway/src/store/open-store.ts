@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../usecases/ports/index.ts';
-import { databaseFileName, isThere, makeFolder, masterKeyFileName } from './files/data-folder.ts';
+import { databaseFileName, fileExists, makeFolder, masterKeyFileName } from './files/data-folder.ts';
 import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './files/lost-database.ts';
 import { createChangeFeed } from './repositories/changes.ts';
 import { createClockRepository } from './repositories/clock.ts';
@@ -29,16 +29,16 @@ import { createPushTargetRepository } from './repositories/push-targets.ts';
 import { createSessionRepository } from './repositories/sessions.ts';
 import { createSignatureRepository } from './repositories/signatures.ts';
 import { createTargetQueueRepository } from './repositories/target-queues.ts';
-import { admitUse } from './schema/copy-marker.ts';
+import { assertNotCopying } from './schema/copy-marker.ts';
 import type { Database, OnBatch } from './schema/database.ts';
 import { createLegacyCheck } from './schema/legacy-installation.ts';
 import { migrations } from './schema/migrations.ts';
-import { admitSchema } from './schema/schema-version.ts';
+import { checkSchemaVersion } from './schema/schema-version.ts';
 import type { StoreOptions } from './schema/store-options.ts';
 import { SearchThread } from './search/thread-client.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
 import { createMasterKeyRepository } from './upkeep/rotation.ts';
-import { createTakeOverUpkeep, findRolledBack, prepareRowVersions, trustRows } from './upkeep/row-version-scan.ts';
+import { createAdoptionUpkeep, findRolledBack, prepareRowVersions, trustRows } from './upkeep/row-version-scan.ts';
 import { verify } from './upkeep/verify.ts';
 import { Keyring } from './vault/keyring.ts';
 import { masterKeySource, removeAbandonedDrafts } from './vault/master-key.ts';
@@ -77,8 +77,8 @@ export async function openStore(
       () => database.migrate(steps),
       () => isUpToDate(database),
     );
-    await admitSchema(database, steps, onNewerSchema);
-    await admitUse(database);
+    await checkSchemaVersion(database, steps, onNewerSchema);
+    await assertNotCopying(database);
     const keySource = masterKeySource(masterKey, keyFile);
     const master = await MasterKeyring.open(database, keySource, onMasterKeyMissing);
     const keyring = new Keyring(database, master);
@@ -136,7 +136,7 @@ function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile:
   const file = join(dataDir, databaseFileName);
   refuseUnfinishedRestore(file);
   if (mode === 'create' && hasOwnKeyFile) refuseLostDatabase(file, join(dataDir, masterKeyFileName));
-  if (mode === 'existing' && !isThere(file)) {
+  if (mode === 'existing' && !fileExists(file)) {
     throw new Problem(
       `There is no Tocsin data in ${dataDir}. Run this where the server runs, or set TOCSIN_DATA_DIR; ` +
         "'tocsin serve' starts a new store.",
@@ -182,7 +182,7 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions): 
       checkpoint: async () => database.checkpoint?.(),
       findRolledBackRows: () => findRolledBack(database, keyring, versions),
       trustRows: () => trustRows(database, keyring, versions),
-      adoptRows: createTakeOverUpkeep(database, keyring, versions),
+      adoptRows: createAdoptionUpkeep(database, keyring, versions),
     },
     check: async () => {
       // A write that changes nothing a cache would notice, and a read of what was written.

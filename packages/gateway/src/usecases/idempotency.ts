@@ -13,10 +13,10 @@ import {
   type Dispatch,
   type DispatchResults,
   EncryptionKeyMissing,
-  type FirstAnswer,
   type IdempotencyClaim,
   type IdempotencyRecord,
   type Store,
+  type StoredResponse,
   StoreUnavailable,
 } from './ports/index.ts';
 
@@ -28,12 +28,12 @@ export interface IdempotencyParts {
 }
 
 /** The first answer as it was given, or, where its process died before that, what it would have said. */
-export type Recalled = { answer: FirstAnswer } | { interrupted: Accepted };
+export type Recalled = { answer: StoredResponse } | { interrupted: Accepted };
 
 export interface Idempotency {
   /** null when this is the first request under the key. Refuses another request under it, and one still being answered. */
   recall(ownerId: string, claim: IdempotencyClaim, request: NormalizedRequest): Promise<Recalled | null>;
-  remember(ownerId: string, claim: IdempotencyClaim, answer: FirstAnswer): Promise<void>;
+  remember(ownerId: string, claim: IdempotencyClaim, answer: StoredResponse): Promise<void>;
 }
 
 export function createIdempotency({ store, now }: IdempotencyParts): Idempotency {

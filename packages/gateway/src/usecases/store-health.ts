@@ -2,10 +2,10 @@
 // nobody in, so readiness also looks at the last save and the last look-up of a key, of this process and its workers.
 import type { StoreFailure } from '../core/store-failure.ts';
 import {
+  DecryptionFailed,
   type DirectorySource,
   EncryptionKeyMissing,
   type NotificationWriter,
-  SealBroken,
   type Store,
 } from './ports/index.ts';
 
@@ -59,7 +59,7 @@ export class StoreHealth {
       return result;
     } catch (error) {
       // A single row that cannot be decrypted keeps one key or one owner out, and is no failure of the store.
-      const isOneRow = error instanceof SealBroken || error instanceof EncryptionKeyMissing;
+      const isOneRow = error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing;
       if (kind === 'save' || !isOneRow) this.#note({ kind, id });
       throw error;
     }

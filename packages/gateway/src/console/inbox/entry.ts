@@ -1,7 +1,7 @@
 // A notification as the inbox app gets it.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import type { InboxItem, Store } from '../../usecases/ports/index.ts';
-import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 
 /** More than a badge shows; counting ends there. */
 const atMost = 1000;
@@ -20,7 +20,7 @@ export async function findEntry(
     const item = await store.inbox.find(ownerId, id);
     return item && toEntry(item);
   } catch (error) {
-    if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return 'damaged';
+    if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return 'damaged';
     throw error;
   }
 }

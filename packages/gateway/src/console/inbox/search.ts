@@ -48,7 +48,7 @@ export async function* search(
     const wanted = { ...query, terms, mostMatches, limit: rows, ...(from !== undefined && { before: from }) };
     const page = await store.inbox.search(ownerId, wanted, signal);
     // Large rows fill a page before it has as many as were read for it.
-    const looked = page.opened + page.damaged.length + page.skipped.length;
+    const looked = page.searched + page.damaged.length + page.skipped.length;
     rows = Math.min(nextSize(rows, performance.now() - startedAt), Math.max(pageRows.least, looked * 2));
     return signal.aborted ? null : page;
   }
@@ -58,7 +58,7 @@ export async function* search(
     while (!(await settles(looking, progressEveryMs))) yield progress();
     const page = await looking;
     if (page === null) return;
-    totals.opened += page.opened;
+    totals.opened += page.searched;
     damaged += page.damaged.length;
     skipped += page.skipped.length;
     reachedAt = page.reachedAt ?? reachedAt;

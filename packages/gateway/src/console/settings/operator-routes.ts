@@ -2,7 +2,7 @@
 import type { NewOwner, OwnerOverview } from '@tocsin/contract/console';
 import type { FastifyInstance } from 'fastify';
 import { linkLifetimes } from '../../usecases/one-time-links.ts';
-import { EncryptionKeyMissing, type Owner, type OwnerTotals, SealBroken } from '../../usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing, type Owner, type OwnerTotals } from '../../usecases/ports/index.ts';
 import { createOwner } from '../../usecases/registration.ts';
 import type { ConsoleApiParts } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
@@ -19,7 +19,7 @@ export function addOperatorRoutes(app: FastifyInstance, parts: ConsoleApiParts):
     try {
       return await store.owners.find(id);
     } catch (error) {
-      if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
+      if (!(error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing)) throw error;
       throw new ConsoleRefusal('conflict', 'What is stored of this owner does not open, so nobody can be invited.');
     }
   }

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
-import { isThere } from '../files/data-folder.ts';
+import { fileExists } from '../files/data-folder.ts';
 import { Draft, putInPlace, quickCheck } from '../files/draft.ts';
 import { appliedMigrations } from '../sqlite/apply-migrations.ts';
 import { createNewerSchema, isNewer } from './newer-schema.ts';
@@ -63,7 +63,7 @@ async function createSchemaOf(db: DatabaseSync, source: Snapshot): Promise<Table
 
 /** Opens a backup once every byte that counts has been looked at. */
 export async function openBackup(file: string): Promise<Backup> {
-  if (!isThere(file)) throw new Problem(`There is no file ${file}.`);
+  if (!fileExists(file)) throw new Problem(`There is no file ${file}.`);
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { readOnly: true });

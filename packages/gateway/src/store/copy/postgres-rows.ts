@@ -91,7 +91,7 @@ export class PostgresRows implements RowTarget {
   static async open(url: string): Promise<PostgresRows> {
     const writer = await connect(url, 'create');
     try {
-      await refuseCompany(writer);
+      await assertNoRunningNodes(writer);
       // What is written is durable with the last commit of the copy, which another connection makes in the usual way.
       await ask(writer, 'SET synchronous_commit = off');
       return new PostgresRows(await connect(url, 'create'), writer);
@@ -159,7 +159,7 @@ async function connect(url: string, mode: 'create' | 'read'): Promise<Client> {
   return client;
 }
 
-async function refuseCompany(client: Client): Promise<void> {
+async function assertNoRunningNodes(client: Client): Promise<void> {
   const locks = await ask<{ mine: boolean }>(client, `SELECT pg_try_advisory_lock(${lockNumber}) AS mine`);
   if (locks[0]?.mine !== true) throw new Problem('Another process is copying into this database at this moment.');
   // A node that has just ended may still be listed.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
-import { databaseFileName, isThere, makeFolder, masterKeyFileName } from '../files/data-folder.ts';
+import { databaseFileName, fileExists, makeFolder, masterKeyFileName } from '../files/data-folder.ts';
 import { lockDataFolder } from '../files/data-folder-lock.ts';
 import { Draft, putInPlace } from '../files/draft.ts';
 import type { FileLock } from '../files/file-lock.ts';
@@ -66,11 +66,11 @@ async function restoreToFile(
     makeFolder(dirname(file));
     lock = lockDataFolder(dirname(file), 'restore');
     // Before the work, so that a mistake is told at once; what counts is the look at the end.
-    whileNobodyUses(file, replace, () => null);
+    whileUnused(file, replace, () => null);
     draft = Draft.create(unfinishedRestore(file));
     const tables = await unpack(backup, draft, onProgress);
     const { file: whole } = draft;
-    const kept = whileNobodyUses(file, replace, (isWorthKeeping) => {
+    const kept = whileUnused(file, replace, (isWorthKeeping) => {
       setAside(file, keepAs, isWorthKeeping);
       putInPlace(whole, file);
       return isWorthKeeping ? keepAs : null;
@@ -112,8 +112,8 @@ async function unpack(backup: Backup, draft: Draft, onProgress: (progress: Progr
 }
 
 /** Holds the database for itself meanwhile; a server that runs on it, or any other process, has to be ended first. */
-function whileNobodyUses<T>(file: string, replace: boolean, use: (isWorthKeeping: boolean) => T): T {
-  if (!isThere(file)) return use(false);
+function whileUnused<T>(file: string, replace: boolean, use: (isWorthKeeping: boolean) => T): T {
+  if (!fileExists(file)) return use(false);
   const db = new DatabaseSync(file, { timeout: 0 });
   let isWorthKeeping: boolean;
   try {

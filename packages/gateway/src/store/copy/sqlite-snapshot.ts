@@ -1,14 +1,14 @@
 // One unchanging state of a SQLite store, read beside a server that goes on writing.
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
-import { isThere } from '../files/data-folder.ts';
+import { fileExists } from '../files/data-folder.ts';
 import { appliedMigrations } from '../sqlite/apply-migrations.ts';
 import { SqliteRows } from './sqlite-rows.ts';
 import type { Snapshot } from './transfer.ts';
 import { describeTables } from './transfer-tables.ts';
 
 export function openSqliteSnapshot(file: string): Snapshot {
-  if (!isThere(file)) {
+  if (!fileExists(file)) {
     throw new Problem(`There is no database ${file}. Run this where the server runs, or set TOCSIN_DATA_DIR.`);
   }
   const db = new DatabaseSync(file, { timeout: 5000 });

@@ -8,7 +8,7 @@ export const databaseFileName = 'tocsin.db';
 export const masterKeyFileName = 'master.key';
 
 /** What this user may not see is not taken for missing. */
-export function isThere(file: string): boolean {
+export function fileExists(file: string): boolean {
   try {
     accessSync(file, constants.R_OK);
     return true;

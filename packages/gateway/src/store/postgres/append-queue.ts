@@ -1,6 +1,6 @@
 // Gathers notifications while batches are being committed, so that one round trip and one sync serve many requests.
 import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
-import type { Appended, OnBatch, PlainNotification, SealingKey } from '../schema/database.ts';
+import type { Appended, EncryptionKey, OnBatch, PlainNotification } from '../schema/database.ts';
 
 const maxBatch = 256;
 /** So many are sent off without waiting for more, so that server and event loop work at the same time. */
@@ -15,7 +15,7 @@ const overheadCharacters = 1024;
 
 export interface RowToAppend {
   row: PlainNotification;
-  key: SealingKey;
+  key: EncryptionKey;
 }
 
 /** `orphan`: there is no such owner. */
@@ -54,7 +54,7 @@ export class AppendQueue {
     this.#onBatch = onBatch;
   }
 
-  append(row: PlainNotification, key: SealingKey): Promise<Appended> {
+  append(row: PlainNotification, key: EncryptionKey): Promise<Appended> {
     const size = row.content.length + overheadCharacters;
     if (this.#waitingCharacters + size > maxWaitingCharacters) {
       return Promise.reject(new StoreUnavailable('too much is waiting to be written'));

@@ -1,7 +1,7 @@
 // The fast lane: a whole batch of notifications, with their dispatches and idempotency keys, in one statement.
 import type { PoolClient } from 'pg';
 import type { PlainNotification } from '../schema/database.ts';
-import { seal } from '../vault/cipher.ts';
+import { encrypt } from '../vault/cipher.ts';
 import type { Result, RowToAppend } from './append-queue.ts';
 
 /**
@@ -72,7 +72,7 @@ function toColumns(batch: readonly RowToAppend[]): unknown[][] {
     batch.map(({ row }) => row.id),
     batch.map(({ row }) => row.createdAt),
     batch.map(({ row: { ownerId, id, content }, key }) =>
-      seal(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content),
+      encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content),
     ),
     batch.map(({ row }) => row.dispatch),
     batch.map(({ row }) => row.leaseUntil),

@@ -1,9 +1,9 @@
 // Rows of the table `deliveries`. The error of the last attempt is encrypted.
 import type { Qos } from '@tocsin/contract';
 import { sql } from 'kysely';
-import { type ChannelName, type Delivery, SealBroken, type TargetQueueName } from '../../usecases/ports/index.ts';
+import { type ChannelName, DecryptionFailed, type Delivery, type TargetQueueName } from '../../usecases/ports/index.ts';
 import type { Tables } from '../schema/tables.ts';
-import { type Place, seal } from '../vault/cipher.ts';
+import { type CipherContext, encrypt } from '../vault/cipher.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 export type DeliveryRow = Tables['deliveries'];
@@ -31,7 +31,7 @@ export function createDeliveryRows(keyring: Keyring): DeliveryRows {
       not_before: delivery.notBefore,
       expires_at: delivery.expiresAt,
       ended_at: delivery.endedAt,
-      sealed: seal(await keyring.current(ownerId), placeOf(delivery), JSON.stringify({ error })),
+      sealed: encrypt(await keyring.current(ownerId), contextOf(delivery), JSON.stringify({ error })),
     };
   }
 
@@ -54,12 +54,12 @@ export function createDeliveryRows(keyring: Keyring): DeliveryRows {
   }
 
   /** One that was altered hides no more than itself: what waits is still sent. */
-  async function openError(delivery: Parameters<typeof placeOf>[0], sealed: Uint8Array): Promise<string> {
+  async function openError(delivery: Parameters<typeof contextOf>[0], sealed: Uint8Array): Promise<string> {
     try {
-      const opened = await keyring.unseal(placeOf(delivery), sealed);
+      const opened = await keyring.decrypt(contextOf(delivery), sealed);
       return (JSON.parse(opened.toString('utf8')) as { error: string }).error;
     } catch (error) {
-      if (error instanceof SealBroken) return 'The last error does not open: its row was altered';
+      if (error instanceof DecryptionFailed) return 'The last error does not open: its row was altered';
       throw error;
     }
   }
@@ -76,11 +76,11 @@ export const isDelivery = (delivery: DeliveryKey) =>
 
 export const mayBeAttempted = (now: number) => sql<boolean>`next_at is not null and not_before <= ${now}`;
 
-function placeOf({ ownerId, notificationId, channel, target }: DeliveryKey): Place {
-  return deliveryPlace(ownerId, [notificationId, channel, target]);
+function contextOf({ ownerId, notificationId, channel, target }: DeliveryKey): CipherContext {
+  return deliveryContext(ownerId, [notificationId, channel, target]);
 }
 
 /** `key`: the rest of the primary key, in its order. */
-export function deliveryPlace(ownerId: string, key: readonly string[]): Place {
+export function deliveryContext(ownerId: string, key: readonly string[]): CipherContext {
   return { table: 'deliveries', ownerId, rowId: key.join('/'), column: 'sealed' };
 }

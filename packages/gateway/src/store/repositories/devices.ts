@@ -4,7 +4,7 @@ import type { DeviceRepository, StoredDevice } from '../../usecases/ports/index.
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
 import type { Tables } from '../schema/tables.ts';
-import { openAll, openValue, sealValue } from '../vault/encrypted-columns.ts';
+import { decryptAll, decryptValue, encryptValue } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { isOneOf } from './one-of.ts';
 
@@ -15,7 +15,7 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
   const { build, dialect } = database;
 
   async function open(row: Tables['devices']): Promise<StoredDevice> {
-    const { name } = await openValue<{ name: string }>(keyring, 'devices', row);
+    const { name } = await decryptValue<{ name: string }>(keyring, 'devices', row);
     return {
       id: row.id,
       ownerId: row.owner_id,
@@ -27,8 +27,8 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
     };
   }
 
-  async function sealName(ownerId: string, id: string, name: string): Promise<Uint8Array> {
-    return sealValue(await keyring.current(ownerId), 'devices', ownerId, id, { name });
+  async function encryptName(ownerId: string, id: string, name: string): Promise<Uint8Array> {
+    return encryptValue(await keyring.current(ownerId), 'devices', ownerId, id, { name });
   }
 
   return {
@@ -44,7 +44,7 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
             secret_digest: secretDigest,
             created_at: createdAt,
             seen_at: seenAt,
-            sealed: await sealName(ownerId, id, name),
+            sealed: await encryptName(ownerId, id, name),
           })
           .compile(),
         bumpGeneration(database),
@@ -59,7 +59,7 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
     async list(ownerId, onDamaged) {
       const query = build.selectFrom('devices').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return openAll(rows, open, onDamaged);
+      return decryptAll(rows, open, onDamaged);
     },
 
     async change(id, { state, paused, name }) {
@@ -73,7 +73,7 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
           .set({
             ...(state !== undefined && { state }),
             ...(paused !== undefined && { paused: paused ? 1 : 0 }),
-            ...(name !== undefined && { sealed: await sealName(found.owner_id, id, name) }),
+            ...(name !== undefined && { sealed: await encryptName(found.owner_id, id, name) }),
           })
           .where('id', '=', id)
           .returningAll()

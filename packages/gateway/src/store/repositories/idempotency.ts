@@ -1,24 +1,24 @@
 import {
+  DecryptionFailed,
   EncryptionKeyMissing,
-  type FirstAnswer,
   type IdempotencyRepository,
-  SealBroken,
+  type StoredResponse,
 } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
-import { type Place, seal } from '../vault/cipher.ts';
+import { type CipherContext, encrypt } from '../vault/cipher.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 export function createIdempotencyRepository(database: Database, keyring: Keyring): IdempotencyRepository {
   const { build } = database;
 
   /** One that does not open is as one that was never given: what became of the request is still known. */
-  async function open(ownerId: string, keyDigest: string, sealed: Uint8Array | null): Promise<FirstAnswer | null> {
+  async function open(ownerId: string, keyDigest: string, sealed: Uint8Array | null): Promise<StoredResponse | null> {
     if (sealed === null) return null;
     try {
-      const opened = await keyring.unseal(idempotencyPlace(ownerId, keyDigest), sealed);
-      return JSON.parse(opened.toString('utf8')) as FirstAnswer;
+      const opened = await keyring.decrypt(idempotencyContext(ownerId, keyDigest), sealed);
+      return JSON.parse(opened.toString('utf8')) as StoredResponse;
     } catch (error) {
-      if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
+      if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return null;
       throw error;
     }
   }
@@ -40,7 +40,11 @@ export function createIdempotencyRepository(database: Database, keyring: Keyring
     },
 
     async saveResponse(ownerId, keyDigest, answer) {
-      const sealed = seal(await keyring.current(ownerId), idempotencyPlace(ownerId, keyDigest), JSON.stringify(answer));
+      const sealed = encrypt(
+        await keyring.current(ownerId),
+        idempotencyContext(ownerId, keyDigest),
+        JSON.stringify(answer),
+      );
       await database.write([
         build
           .updateTable('idempotency')
@@ -54,6 +58,6 @@ export function createIdempotencyRepository(database: Database, keyring: Keyring
   };
 }
 
-export function idempotencyPlace(ownerId: string, keyDigest: string): Place {
+export function idempotencyContext(ownerId: string, keyDigest: string): CipherContext {
   return { table: 'idempotency', ownerId, rowId: keyDigest, column: 'sealed' };
 }

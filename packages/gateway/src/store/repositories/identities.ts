@@ -7,7 +7,7 @@ import type { Keyring } from '../vault/keyring.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
-type SealedIdentity = Pick<OidcIdentity, 'subjectDigest' | 'issuer' | 'subject'>;
+type EncryptedIdentity = Pick<OidcIdentity, 'subjectDigest' | 'issuer' | 'subject'>;
 
 export function createIdentityRepository(
   database: Database,
@@ -16,14 +16,14 @@ export function createIdentityRepository(
 ): IdentityRepository {
   const rows = createOwnedRows(database, keyring, versions);
 
-  const toIdentity = (row: Tables['oidc_identities'], sealed: SealedIdentity): OidcIdentity | null =>
+  const toIdentity = (row: Tables['oidc_identities'], sealed: EncryptedIdentity): OidcIdentity | null =>
     sealed.subjectDigest === row.subject_digest
       ? { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...sealed }
       : null;
 
   return {
     async create({ id, ownerId, subjectDigest, issuer, subject, createdAt }) {
-      const sealed: SealedIdentity = { subjectDigest, issuer, subject };
+      const sealed: EncryptedIdentity = { subjectDigest, issuer, subject };
       await rows.insert('oidc_identities', ownerId, id, sealed, {
         id,
         subject_digest: subjectDigest,

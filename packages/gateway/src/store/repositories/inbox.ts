@@ -4,16 +4,16 @@
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import type { InboxItem, InboxPage, InboxQuery, InboxRepository, SearchedPage } from '../../usecases/ports/inbox.ts';
-import { type NotificationContent, SealBroken } from '../../usecases/ports/index.ts';
+import { DecryptionFailed, type NotificationContent } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { SearchThread } from '../search/thread-client.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { createInboxMarks } from './inbox-marks.ts';
-import { openNotification } from './notifications.ts';
+import { decryptNotification } from './notifications.ts';
 import { isOneOf } from './one-of.ts';
 import { deleteNotifications } from './purge.ts';
-import { createBreath } from './yielder.ts';
+import { createYielder } from './yielder.ts';
 
 type Row = Tables['notifications'] & { is_read: number };
 
@@ -34,7 +34,7 @@ export function createInboxRepository(
   const { build, dialect } = database;
 
   async function open({ is_read, ...row }: Row): Promise<InboxItem> {
-    return { ...(await openNotification(keyring, row)), isRead: is_read === 1 };
+    return { ...(await decryptNotification(keyring, row)), isRead: is_read === 1 };
   }
 
   /** Those that are not deleted. */
@@ -88,18 +88,25 @@ export function createInboxRepository(
       const { rows, last } = await selectPage(ownerId, query);
       const keys = await keyring.all(ownerId);
       const outcomes = await searchThread.search(
-        { ownerId, terms, keys, rows: rows.map(idAndSeal), mostMatches },
+        { ownerId, terms, keys, rows: rows.map(idAndSealed), mostMatches },
         signal,
       );
-      const page: SearchedPage = { matches: [], opened: 0, reachedAt: undefined, damaged: [], skipped: [], next: last };
-      const breath = createBreath();
+      const page: SearchedPage = {
+        matches: [],
+        searched: 0,
+        reachedAt: undefined,
+        damaged: [],
+        skipped: [],
+        next: last,
+      };
+      const breath = createYielder();
       for (const [index, outcome] of outcomes.entries()) {
         const { id, created_at: createdAt, is_read } = rows[index] as Row;
         if (outcome.kind === 'damaged' || outcome.kind === 'skipped') {
           page[outcome.kind].push(id);
           continue;
         }
-        page.opened += 1;
+        page.searched += 1;
         page.reachedAt = createdAt;
         if (outcome.kind === 'no-match') continue;
         await breath();
@@ -113,14 +120,14 @@ export function createInboxRepository(
     async list(ownerId, query) {
       const { rows, last } = await selectPage(ownerId, query);
       const page: InboxPage = { items: [], damaged: [], next: last };
-      const breath = createBreath();
+      const breath = createYielder();
       for (const row of rows) {
         await breath();
         try {
           page.items.push(await open(row));
         } catch (error) {
           // One damaged row must not hide the others.
-          if (!(error instanceof SealBroken)) throw error;
+          if (!(error instanceof DecryptionFailed)) throw error;
           page.damaged.push(row.id);
         }
       }
@@ -178,7 +185,7 @@ function withinBytes(page: Rows): Rows {
   return page;
 }
 
-function idAndSeal({ id, sealed }: Row): { id: string; sealed: Uint8Array } {
+function idAndSealed({ id, sealed }: Row): { id: string; sealed: Uint8Array } {
   return { id, sealed };
 }
 

@@ -5,16 +5,16 @@ import { timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import {
   type ApiKey,
+  DecryptionFailed,
   EncryptionKeyMissing,
   KeyExists,
   type KeyRepository,
-  SealBroken,
   StoreUnavailable,
 } from '../../usecases/ports/index.ts';
-import type { SealingKey } from '../schema/database.ts';
+import type { EncryptionKey } from '../schema/database.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { openMasterVersioned, openOr, rejectRefused, sealVersioned } from '../vault/encrypted-columns.ts';
+import { decryptMasterVersioned, decryptOrReport, encryptVersioned, rejectRefused } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { MasterKeyring } from '../vault/master-keyring.ts';
 import { childName, nodesAbove, type RowVersions, type Versioned } from '../vault/row-versions.ts';
@@ -26,10 +26,10 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
   const { build, dialect } = database;
   const select = build.selectFrom('api_keys').selectAll().select(nodesAbove('api_keys'));
 
-  const open = (row: KeyRow): Promise<Versioned<ApiKey>> => openKey(keyring.master, row);
+  const open = (row: KeyRow): Promise<Versioned<ApiKey>> => decryptKey(keyring.master, row);
 
-  function sealKey(master: SealingKey, key: ApiKey, version: number): Buffer {
-    return sealVersioned(master, 'api_keys', key.ownerId, key.id, key, version);
+  function encryptKey(master: EncryptionKey, key: ApiKey, version: number): Buffer {
+    return encryptVersioned(master, 'api_keys', key.ownerId, key.id, key, version);
   }
 
   return {
@@ -39,7 +39,7 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
         await versions.write(ownerId, async (version) => ({
           children: { [childName('api_keys', id)]: version },
           rows: (master) => {
-            const sealed = sealKey(master, key, version);
+            const sealed = encryptKey(master, key, version);
             const insert = sql`insert into api_keys (owner_id, id, digest, irregular, created_at, sealed)
               select owners.id, ${id}, ${digest}, ${irregular ? 1 : 0}, ${createdAt}, ${sealed}
               ${lockOwner(dialect, ownerId)}`.compile(build);
@@ -57,7 +57,7 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
     async list(ownerId, onDamaged) {
       const query = select.where('owner_id', '=', ownerId).orderBy('created_at').orderBy('id').compile();
       const onRefused = onDamaged ?? rejectRefused('api_keys');
-      return versions.list('api_keys', () => database.read(query), openOr(open, onDamaged), onRefused);
+      return versions.list('api_keys', () => database.read(query), decryptOrReport(open, onDamaged), onRefused);
     },
 
     async find(digest) {
@@ -65,7 +65,7 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
       try {
         return await versions.find('api_keys', async () => (await database.read(query))[0], open);
       } catch (error) {
-        if (error instanceof SealBroken) throw new StoreUnavailable(`a key cannot be checked: ${error.message}`);
+        if (error instanceof DecryptionFailed) throw new StoreUnavailable(`a key cannot be checked: ${error.message}`);
         throw error;
       }
     },
@@ -85,7 +85,7 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
         return {
           children: { [childName('api_keys', id)]: version },
           rows: (master) => {
-            const sealed = sealKey(master, next, version);
+            const sealed = encryptKey(master, next, version);
             const query = build.updateTable('api_keys').set({ sealed }).where('id', '=', id).compile();
             return { queries: [query], written: { table: 'api_keys', ownerId: key.ownerId, sealed } };
           },
@@ -104,10 +104,10 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
   };
 }
 
-export async function openKey(master: MasterKeyring, row: KeyRow): Promise<Versioned<ApiKey>> {
-  const opened = await openMasterVersioned<ApiKey>(master, 'api_keys', row);
+export async function decryptKey(master: MasterKeyring, row: KeyRow): Promise<Versioned<ApiKey>> {
+  const opened = await decryptMasterVersioned<ApiKey>(master, 'api_keys', row);
   const { digest } = opened.value;
   const isSame = digest.length === row.digest.length && timingSafeEqual(Buffer.from(digest), Buffer.from(row.digest));
-  if (!isSame) throw new SealBroken(`the digest of key ${row.id} was altered`);
+  if (!isSame) throw new DecryptionFailed(`the digest of key ${row.id} was altered`);
   return opened;
 }

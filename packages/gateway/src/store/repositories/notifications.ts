@@ -1,21 +1,21 @@
 import {
+  DecryptionFailed,
   type Notification,
   type NotificationContent,
   type NotificationPage,
   type NotificationRepository,
   type SaveOptions,
-  SealBroken,
 } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { openValue } from '../vault/encrypted-columns.ts';
+import { decryptValue } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
 export function createNotificationRepository(database: Database, keyring: Keyring): NotificationRepository {
   const { build } = database;
-  const open = (row: Tables['notifications']): Promise<Notification> => openNotification(keyring, row);
+  const open = (row: Tables['notifications']): Promise<Notification> => decryptNotification(keyring, row);
 
   return {
     async save({ id, ownerId, createdAt, title, body, source, category, severity, data }, options = storeOnly) {
@@ -58,7 +58,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
           page.notifications.push(await open(row));
         } catch (error) {
           // One damaged row must not hide the others.
-          if (!(error instanceof SealBroken)) throw error;
+          if (!(error instanceof DecryptionFailed)) throw error;
           page.damaged.push(row.id);
         }
       }
@@ -67,7 +67,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
   };
 }
 
-export async function openNotification(keyring: Keyring, row: Tables['notifications']): Promise<Notification> {
-  const content = await openValue<NotificationContent>(keyring, 'notifications', row);
+export async function decryptNotification(keyring: Keyring, row: Tables['notifications']): Promise<Notification> {
+  const content = await decryptValue<NotificationContent>(keyring, 'notifications', row);
   return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content };
 }

@@ -8,7 +8,7 @@ import type { Keyring } from '../vault/keyring.ts';
 import { childName, type RowVersions } from '../vault/row-versions.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
-type SealedLink = Pick<OneTimeLink, 'tokenDigest' | 'purpose' | 'method' | 'email' | 'expiresAt'>;
+type EncryptedLink = Pick<OneTimeLink, 'tokenDigest' | 'purpose' | 'method' | 'email' | 'expiresAt'>;
 
 export function createOneTimeLinkRepository(
   database: Database,
@@ -18,7 +18,7 @@ export function createOneTimeLinkRepository(
   const { build } = database;
   const rows = createOwnedRows(database, keyring, versions);
 
-  const toLink = (row: Tables['one_time_links'], sealed: SealedLink): OneTimeLink | null =>
+  const toLink = (row: Tables['one_time_links'], sealed: EncryptedLink): OneTimeLink | null =>
     sealed.expiresAt === row.expires_at ? { ownerId: row.owner_id, createdAt: row.created_at, ...sealed } : null;
 
   const find = (tokenDigest: string, now: number): Promise<OneTimeLink | null> =>
@@ -26,7 +26,7 @@ export function createOneTimeLinkRepository(
 
   return {
     async create({ tokenDigest, ownerId, purpose, method, email, createdAt, expiresAt }) {
-      const sealed: SealedLink = { tokenDigest, purpose, method, email, expiresAt };
+      const sealed: EncryptedLink = { tokenDigest, purpose, method, email, expiresAt };
       await rows.insert('one_time_links', ownerId, tokenDigest, sealed, {
         token_digest: tokenDigest,
         created_at: createdAt,

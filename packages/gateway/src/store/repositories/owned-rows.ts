@@ -1,10 +1,10 @@
 // Rows that let an owner in: kept only while the owner is there, and as good as absent where they do not open.
 import { type RawBuilder, sql } from 'kysely';
-import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import { AlreadyTaken } from '../../usecases/ports/sign-in.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { openVersioned, sealVersioned } from '../vault/encrypted-columns.ts';
+import { decryptVersioned, encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import {
   childName,
@@ -57,11 +57,11 @@ export function createOwnedRows(database: Database, keyring: Keyring, versions: 
       try {
         const { ownerId, id } = keyOf(table, row);
         const place = { owner_id: ownerId, id, sealed: row.sealed };
-        const { value: sealed, rowVersion } = await openVersioned<Sealed>(keyring, table, place);
+        const { value: sealed, rowVersion } = await decryptVersioned<Sealed>(keyring, table, place);
         const value = toValue(row, sealed);
         return value === null ? null : { value, rowVersion };
       } catch (error) {
-        if (error instanceof SealBroken) return null;
+        if (error instanceof DecryptionFailed) return null;
         throw error;
       }
     };
@@ -73,7 +73,7 @@ export function createOwnedRows(database: Database, keyring: Keyring, versions: 
       const key = await keyring.current(ownerId);
       try {
         await versions.write(ownerId, async (version) => {
-          const sealed = sealVersioned(key, table, ownerId, id, value, version);
+          const sealed = encryptVersioned(key, table, ownerId, id, value, version);
           const columns = Object.entries({ ...clear, sealed });
           const names = sql.join(columns.map(([name]) => sql.ref(name)));
           const values = sql.join(columns.map(([, each]) => each));

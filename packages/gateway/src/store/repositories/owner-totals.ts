@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { type OwnerRepository, type OwnerTotals, SealBroken } from '../../usecases/ports/index.ts';
+import { DecryptionFailed, type OwnerRepository, type OwnerTotals } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import { openKey } from './keys.ts';
-import { createBreath } from './yielder.ts';
+import { decryptKey } from './keys.ts';
+import { createYielder } from './yielder.ts';
 
 /** Every number comes from an index that begins with the owner, so no table is walked through. */
 export function createOwnerTotals(database: Database, keyring: Keyring): OwnerRepository['totals'] {
@@ -12,7 +12,7 @@ export function createOwnerTotals(database: Database, keyring: Keyring): OwnerRe
   /** Whether a key is revoked is sealed. */
   async function countKeys(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
-    const breath = createBreath();
+    const breath = createYielder();
     for (const row of await database.read(build.selectFrom('api_keys').selectAll().compile())) {
       await breath();
       if (await isLive(row)) counts.set(row.owner_id, (counts.get(row.owner_id) ?? 0) + 1);
@@ -21,11 +21,11 @@ export function createOwnerTotals(database: Database, keyring: Keyring): OwnerRe
   }
 
   /** One that does not open lets nobody in either. */
-  async function isLive(row: Parameters<typeof openKey>[1]): Promise<boolean> {
+  async function isLive(row: Parameters<typeof decryptKey>[1]): Promise<boolean> {
     try {
-      return (await openKey(keyring.master, row)).value.revokedAt === null;
+      return (await decryptKey(keyring.master, row)).value.revokedAt === null;
     } catch (error) {
-      if (error instanceof SealBroken) return false;
+      if (error instanceof DecryptionFailed) return false;
       throw error;
     }
   }

@@ -1,15 +1,15 @@
 import type { Device, Recipients } from '../../core/plan.ts';
 import {
+  DecryptionFailed,
   EncryptionKeyMissing,
   type Owner,
   type OwnerRepository,
   type PushTargetRepository,
-  SealBroken,
 } from '../../usecases/ports/index.ts';
-import type { SealingKey } from '../schema/database.ts';
+import type { EncryptionKey } from '../schema/database.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { openVersioned, rejectRefused, sealVersioned } from '../vault/encrypted-columns.ts';
+import { decryptVersioned, encryptVersioned, rejectRefused } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { childName, nodesAbove, type RowQueries, type RowVersions, type Versioned } from '../vault/row-versions.ts';
 import { createOwnerTotals } from './owner-totals.ts';
@@ -18,7 +18,7 @@ import { deleteNotifications, deleteOfOwner } from './purge.ts';
 type Profile = Omit<Owner, 'id' | 'createdAt'>;
 
 /** What rows from before lack. */
-const laterFields = { role: 'owner', quietHours: null, retentionDays: null } as const;
+const defaultsForOldRows = { role: 'owner', quietHours: null, retentionDays: null } as const;
 
 /** What goes with an owner at once, the data key first of all; the rest, which may be much, follows in batches and cannot be read any more. */
 const ownedTables = [
@@ -45,11 +45,11 @@ export function createOwnerRepository(
   const select = build.selectFrom('owners').selectAll().select(nodesAbove('owners'));
 
   async function open(row: Tables['owners']): Promise<Versioned<Owner>> {
-    const { value, rowVersion } = await openVersioned<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
-    return { value: { ...laterFields, id: row.id, createdAt: row.created_at, ...value }, rowVersion };
+    const { value, rowVersion } = await decryptVersioned<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
+    return { value: { ...defaultsForOldRows, id: row.id, createdAt: row.created_at, ...value }, rowVersion };
   }
 
-  /** Rejects with SealBroken where an earlier state of the row was put back, as where it was altered. */
+  /** Rejects with DecryptionFailed where an earlier state of the row was put back, as where it was altered. */
   async function find(id: string): Promise<Owner | null> {
     const query = select.where('id', '=', id).compile();
     const [owner] = await versions.list('owners', () => database.read(query), open, rejectRefused('owners'));
@@ -57,9 +57,9 @@ export function createOwnerRepository(
   }
 
   /** The rows of a new owner. */
-  function makeOwner(master: SealingKey, { id, createdAt, ...profile }: Owner, version: number): RowQueries {
+  function makeOwner(master: EncryptionKey, { id, createdAt, ...profile }: Owner, version: number): RowQueries {
     const { key, row } = keyring.create(master, id, createdAt);
-    const sealed = sealVersioned(key, 'owners', id, id, profile, version);
+    const sealed = encryptVersioned(key, 'owners', id, id, profile, version);
     return {
       queries: [
         build.insertInto('data_keys').values(row).compile(),
@@ -75,7 +75,7 @@ export function createOwnerRepository(
         const changed = await change();
         if (changed === null) return null;
         const { id: _, createdAt: __, ...profile } = changed;
-        const sealed = sealVersioned(await keyring.current(id), 'owners', id, id, profile, version);
+        const sealed = encryptVersioned(await keyring.current(id), 'owners', id, id, profile, version);
         const update = build.updateTable('owners').set({ sealed }).where('id', '=', id).compile();
         return {
           children: { [childName('owners', id)]: version },
@@ -186,7 +186,7 @@ export async function orIfUnreadable<T, Instead>(reading: Promise<T>, instead: I
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return instead;
+    if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return instead;
     throw error;
   }
 }

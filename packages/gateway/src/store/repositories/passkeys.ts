@@ -2,12 +2,12 @@ import { type CompiledQuery, sql } from 'kysely';
 import type { Passkey, PasskeyRepository } from '../../usecases/ports/sign-in.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { sealVersioned } from '../vault/encrypted-columns.ts';
+import { encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { childName, type RowVersions } from '../vault/row-versions.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
-type SealedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {
+type EncryptedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {
   /** Absent in rows of versions that did not know it. */
   userVerified?: boolean | null;
 };
@@ -19,7 +19,7 @@ export function createPasskeyRepository(
   const { build } = database;
   const rows = createOwnedRows(database, keyring, versions);
 
-  const toPasskey = (row: Tables['passkeys'], sealed: SealedPasskey): Passkey | null =>
+  const toPasskey = (row: Tables['passkeys'], sealed: EncryptedPasskey): Passkey | null =>
     sealed.credentialDigest === row.credential_digest
       ? {
           id: row.id,
@@ -35,7 +35,7 @@ export function createPasskeyRepository(
   return {
     async create({ id, ownerId, counter, createdAt, usedAt, ...rest }) {
       const { credentialDigest } = rest;
-      const sealed: SealedPasskey = sealedPart(rest);
+      const sealed: EncryptedPasskey = encryptedFields(rest);
       await rows.insert('passkeys', ownerId, id, sealed, {
         id,
         credential_digest: credentialDigest,
@@ -65,10 +65,10 @@ export function createPasskeyRepository(
       }
       // One that can verify its user is known to from then on.
       const key = await keyring.current(ownerId);
-      const value = { ...sealedPart(passkey), userVerified };
+      const value = { ...encryptedFields(passkey), userVerified };
       try {
         await versions.write(ownerId, async (version) => {
-          const sealed = sealVersioned(key, 'passkeys', ownerId, id, value, version);
+          const sealed = encryptVersioned(key, 'passkeys', ownerId, id, value, version);
           return {
             children: { [childName('passkeys', id)]: version },
             rows: () => ({ queries: [update(sealed)], written: { table: 'passkeys', ownerId, sealed } }),
@@ -85,7 +85,7 @@ export function createPasskeyRepository(
   };
 }
 
-function sealedPart(passkey: SealedPasskey): SealedPasskey {
+function encryptedFields(passkey: EncryptedPasskey): EncryptedPasskey {
   const { credentialDigest, credentialId, publicKey, transports, name, userVerified } = passkey;
   return { credentialDigest, credentialId, publicKey, transports, name, userVerified: userVerified ?? null };
 }

@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import { createUuidV7Source } from '../../core/uuid-v7.ts';
 import type { KeyRepository, OwnerRepository, Store } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
-import { seal } from '../vault/cipher.ts';
-import { placeOf } from '../vault/encrypted-columns.ts';
+import { encrypt } from '../vault/cipher.ts';
+import { contextOf } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 /** Beside the one that failed, so many others are tried: damage that concerns one owner must not stop all of them. */
@@ -23,12 +23,12 @@ export function createProbe(
   /** Stores a notification and deletes it in the same transaction. */
   async function save(ownerId: string): Promise<void> {
     const id = newId();
-    const place = placeOf('notifications', { owner_id: ownerId, id });
+    const context = contextOf('notifications', { owner_id: ownerId, id });
     const row = {
       owner_id: ownerId,
       id,
       created_at: Date.now(),
-      sealed: seal(await keyring.current(ownerId), place, '{}'),
+      sealed: encrypt(await keyring.current(ownerId), context, '{}'),
     };
     const dispatch = { owner_id: ownerId, notification_id: id, targets: '{}', results: null, lease_until: 0 };
     await database.write([

@@ -76,7 +76,7 @@ export async function deleteNotifications(
 }
 
 /** What an owner may have much of, besides notifications. */
-const plentiful = {
+const highVolumeTables = {
   mqtt_waiting: ['device_id', 'client_id', 'notification_id'],
   used_signatures: ['signature'],
   idempotency: ['key_digest'],
@@ -85,7 +85,7 @@ const plentiful = {
 } as const;
 
 export async function deleteOfOwner(database: Database, ownerId: string): Promise<void> {
-  for (const [table, columns] of Object.entries(plentiful)) {
+  for (const [table, columns] of Object.entries(highVolumeTables)) {
     const name = sql.table(table);
     const key = sql.join(columns.map((column) => sql.ref(column)));
     const batch = sql`delete from ${name} where owner_id = ${ownerId} and (${key}) in (

@@ -3,14 +3,14 @@ import type { PushTargetRepository, StoredPushTarget } from '../../usecases/port
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
 import type { Tables } from '../schema/tables.ts';
-import { openAll, openValue, sealValue } from '../vault/encrypted-columns.ts';
+import { decryptAll, decryptValue, encryptValue } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 export function createPushTargetRepository(database: Database, keyring: Keyring): PushTargetRepository {
   const { build } = database;
 
   async function open(row: Tables['push_targets']): Promise<StoredPushTarget> {
-    const secret = await openValue<Pick<StoredPushTarget, 'token' | 'label'>>(keyring, 'push_targets', row);
+    const secret = await decryptValue<Pick<StoredPushTarget, 'token' | 'label'>>(keyring, 'push_targets', row);
     return {
       id: row.id,
       ownerId: row.owner_id,
@@ -23,14 +23,14 @@ export function createPushTargetRepository(database: Database, keyring: Keyring)
 
   return {
     async create({ id, ownerId, provider, token, label, createdAt, disabledAt }) {
-      const sealed = sealValue(await keyring.current(ownerId), 'push_targets', ownerId, id, { token, label });
+      const sealed = encryptValue(await keyring.current(ownerId), 'push_targets', ownerId, id, { token, label });
       const row = { owner_id: ownerId, id, provider, disabled_at: disabledAt, created_at: createdAt, sealed };
       await database.write([build.insertInto('push_targets').values(row).compile(), bumpGeneration(database)]);
     },
 
     async list(ownerId, onDamaged) {
       const query = build.selectFrom('push_targets').selectAll().where('owner_id', '=', ownerId);
-      return openAll(await database.read(query.orderBy('created_at').orderBy('id').compile()), open, onDamaged);
+      return decryptAll(await database.read(query.orderBy('created_at').orderBy('id').compile()), open, onDamaged);
     },
 
     async find(id) {

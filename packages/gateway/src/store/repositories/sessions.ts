@@ -8,7 +8,7 @@ import type { Keyring } from '../vault/keyring.ts';
 import { childName, type RowVersions } from '../vault/row-versions.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
-type SealedSession = Pick<Session, 'tokenDigest' | 'method' | 'userAgent' | 'address'>;
+type EncryptedSession = Pick<Session, 'tokenDigest' | 'method' | 'userAgent' | 'address'>;
 
 export function createSessionRepository(
   database: Database,
@@ -18,7 +18,7 @@ export function createSessionRepository(
   const { build } = database;
   const rows = createOwnedRows(database, keyring, versions);
 
-  const toSession = (row: Tables['sessions'], sealed: SealedSession): Session | null =>
+  const toSession = (row: Tables['sessions'], sealed: EncryptedSession): Session | null =>
     sealed.tokenDigest === row.token_digest
       ? {
           id: row.id,
@@ -32,7 +32,7 @@ export function createSessionRepository(
 
   return {
     async create({ id, ownerId, tokenDigest, method, userAgent, address, createdAt, seenAt, expiresAt }) {
-      const sealed: SealedSession = { tokenDigest, method, userAgent, address };
+      const sealed: EncryptedSession = { tokenDigest, method, userAgent, address };
       await rows.insert('sessions', ownerId, id, sealed, {
         id,
         token_digest: tokenDigest,

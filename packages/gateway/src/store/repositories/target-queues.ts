@@ -135,9 +135,9 @@ export function createTargetQueueRepository(
         if (found === undefined) return true;
         if (ifNothingSince !== undefined && found.first !== null && (await hasWaiting(queue, ifNothingSince)))
           return false;
-        const isHastened = found.next_at < queue.leaseUntil;
+        const isWoken = found.next_at < queue.leaseUntil;
         const first = found.first as number | null;
-        const due = Math.min(at ?? first ?? 0, isHastened ? found.next_at : Number.MAX_SAFE_INTEGER);
+        const due = Math.min(at ?? first ?? 0, isWoken ? found.next_at : Number.MAX_SAFE_INTEGER);
         if (await release(queue, found.version, first === null ? null : due)) return true;
       }
     },
@@ -224,14 +224,14 @@ export function createTargetQueueRepository(
       const isHidden = sql<boolean>`not_before > ${now + clockSkewMs} and not_before < next_at`;
       const isAhead = sql<boolean>`next_at is not null and (${wasPutInAhead} or next_at > ${latest}
         or not_before > ${latest} ${wasSetBack ? sql`or (${isHidden})` : sql``})`;
-      const isLaneAhead = sql<boolean>`next_at > ${wasSetBack ? now + clockSkewMs : latest}`;
+      const isQueueAhead = sql<boolean>`next_at > ${wasSetBack ? now + clockSkewMs : latest}`;
       const found = build.selectFrom('deliveries').select('owner_id').where(isAhead).limit(1);
-      const lanes = build.selectFrom('delivery_lanes').select('owner_id').where(isLaneAhead).limit(1);
+      const lanes = build.selectFrom('delivery_lanes').select('owner_id').where(isQueueAhead).limit(1);
       const looked = await Promise.all([database.read(found.compile()), database.read(lanes.compile())]);
       if (looked.flat().length === 0) return;
       await database.write([
         sql`update delivery_lanes set next_at = ${now}, version = version + 1
-          where ${isLaneAhead}
+          where ${isQueueAhead}
             or (owner_id, channel, target) in (select owner_id, channel, target from deliveries where ${isAhead})
         `.compile(build),
         build

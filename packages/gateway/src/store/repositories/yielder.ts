@@ -4,7 +4,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 const atMostMs = 2;
 
 /** For work on many values on the thread that serves requests: to be awaited before each of them. */
-export function createBreath(): () => Promise<void> | undefined {
+export function createYielder(): () => Promise<void> | undefined {
   let breathedAt = performance.now();
   return () => {
     if (performance.now() - breathedAt < atMostMs) return undefined;

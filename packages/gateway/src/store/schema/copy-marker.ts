@@ -34,7 +34,7 @@ export async function writeCopyState(database: Database, state: CopyState | null
 }
 
 /** Whoever opens a finished copy, to serve from it or with a command that may write, makes it the real thing. */
-export async function admitUse(database: Database): Promise<void> {
+export async function assertNotCopying(database: Database): Promise<void> {
   const state = await readCopyState(database);
   if (state === 'copying') {
     throw new Problem(

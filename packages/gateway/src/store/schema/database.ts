@@ -4,7 +4,7 @@ import type { CompiledQuery, Kysely } from 'kysely';
 import type { StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { Tables } from './tables.ts';
 
-export interface SealingKey {
+export interface EncryptionKey {
   version: number;
   key: KeyObject;
 }
@@ -60,7 +60,7 @@ export interface Database {
    * Seals and inserts, with its dispatch and its idempotency key; many calls share one transaction. Resolves once it is
    * durable. Rejects with EncryptionKeyMissing where the owner was deleted.
    */
-  append(notification: PlainNotification, key: SealingKey): Promise<Appended>;
+  append(notification: PlainNotification, key: EncryptionKey): Promise<Appended>;
   /** Calls back soon after another process moved the generation, where the backend can tell. */
   onChange(listener: () => void): void;
   /** Tells whether another node on this database runs an embedded broker, from now on; absent where there is but one node. */

@@ -31,7 +31,7 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .addColumn('id', 'integer', (column) => column.primaryKey())
           .addColumn('generation', 'bigint', (column) => column.notNull()),
         build.insertInto('changes').values({ id: 1, generation: 1 }),
-        ...(isPostgres ? tellOfChanges(build) : []),
+        ...(isPostgres ? notifyChanges(build) : []),
         schema
           .createTable('owners')
           .addColumn('id', text, (column) => column.primaryKey())
@@ -263,7 +263,7 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
 }
 
 /** Whoever listens hears of a new generation when it is committed; `postgres/change-listener.ts` does. */
-function tellOfChanges(build: Kysely<Tables>): { compile(): CompiledQuery }[] {
+function notifyChanges(build: Kysely<Tables>): { compile(): CompiledQuery }[] {
   const steps = [
     sql`create function tocsin_tell_of_changes() returns trigger language plpgsql as $$
       begin perform pg_notify('tocsin_changes', ''); return null; end $$`,

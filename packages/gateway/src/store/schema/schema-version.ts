@@ -17,7 +17,7 @@ export interface SchemaFact {
 }
 
 /** To be called once the schema is up to date. Rejects with a Problem where this version is too old for it. */
-export async function admitSchema(
+export async function checkSchemaVersion(
   database: Database,
   steps: readonly Migration[],
   onNewer: (message: string) => void,

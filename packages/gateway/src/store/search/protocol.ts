@@ -1,13 +1,13 @@
 // What the main thread and the search thread send each other.
 import type { SearchTerms } from '../../core/search-match.ts';
-import type { SealingKey } from '../schema/database.ts';
+import type { EncryptionKey } from '../schema/database.ts';
 
 export interface SearchJob {
   id: number;
   ownerId: string;
   terms: SearchTerms;
   /** All data keys of the owner. */
-  keys: SealingKey[];
+  keys: EncryptionKey[];
   rows: { id: string; sealed: Uint8Array }[];
   /** The job ends after this many matches. */
   mostMatches: number;

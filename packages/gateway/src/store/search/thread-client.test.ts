@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
-import { seal } from '../vault/cipher.ts';
+import { encrypt } from '../vault/cipher.ts';
 import { SearchThread, type SearchThreadOptions } from './thread-client.ts';
 
 const never = new AbortController().signal;
@@ -52,9 +52,9 @@ suite('The search thread', () => {
     const keys = [2, 1].map((version) => ({ version, key: createSecretKey(randomBytes(32)) }));
     const content = (title: string) => ({ title, body: '', source: '', category: 'info', severity: null, data: {} });
     const rows = ['found', 'other', 'damaged', 'found too', 'found last'].map((title, index) => {
-      const place = { table: 'notifications', ownerId, rowId: String(index), column: 'sealed' };
+      const context = { table: 'notifications', ownerId, rowId: String(index), column: 'sealed' };
       const key = keys[index % 2] as (typeof keys)[number];
-      const sealed = seal(key, place, JSON.stringify(content(title)));
+      const sealed = encrypt(key, context, JSON.stringify(content(title)));
       if (title === 'damaged') sealed[20] = (sealed[20] as number) ^ 1;
       return { id: String(index), sealed };
     });

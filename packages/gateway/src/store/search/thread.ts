@@ -2,9 +2,9 @@
 // whatever they wrote.
 import { parentPort } from 'node:worker_threads';
 import { createMatch, type Match, type Searchable } from '../../core/search-match.ts';
-import { SealBroken } from '../../usecases/ports/index.ts';
-import { sealedKeyVersion, unseal } from '../vault/cipher.ts';
-import { placeOf } from '../vault/encrypted-columns.ts';
+import { DecryptionFailed } from '../../usecases/ports/index.ts';
+import { decrypt, keyVersionOf } from '../vault/cipher.ts';
+import { contextOf } from '../vault/encrypted-rows.ts';
 import type { RowResult, SearchJob, SearchReply } from './protocol.ts';
 
 const port = parentPort;
@@ -25,15 +25,15 @@ port.on('message', (job: SearchJob) => {
 });
 
 function lookAt({ ownerId, keys }: SearchJob, { id, sealed }: SearchJob['rows'][number], match: Match): RowResult {
-  const version = sealedKeyVersion(sealed);
+  const version = keyVersionOf(sealed);
   const key = keys.find((candidate) => candidate.version === version) ?? keys[0];
   if (key === undefined) return { kind: 'damaged' };
   try {
-    const content = unseal(key, placeOf('notifications', { owner_id: ownerId, id }), sealed).toString('utf8');
+    const content = decrypt(key, contextOf('notifications', { owner_id: ownerId, id }), sealed).toString('utf8');
     return match(JSON.parse(content) as Searchable) ? { kind: 'match', content } : { kind: 'no-match' };
   } catch (error) {
     // One damaged row must not hide the others.
-    if (error instanceof SealBroken) return { kind: 'damaged' };
+    if (error instanceof DecryptionFailed) return { kind: 'damaged' };
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // Gathers writes while the previous batch is being committed, so that one fsync serves many requests.
 import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
 import { busyTimeoutMs } from '../files/sqlite-result-codes.ts';
-import type { Appended, OnBatch, PlainNotification, QueryResult, SealingKey } from '../schema/database.ts';
+import type { Appended, EncryptionKey, OnBatch, PlainNotification, QueryResult } from '../schema/database.ts';
 import { type CommitReply, isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
 import { type ThreadClient, toError } from './thread-client.ts';
 
@@ -23,7 +23,7 @@ interface Job {
   since: number;
   size: number;
   /** Either a row to append, or statements to run. */
-  row: { row: RowToAppend; key: SealingKey } | null;
+  row: { row: RowToAppend; key: EncryptionKey } | null;
   statements: Statement[];
   resolve(results: QueryResult<unknown>[]): void;
   reject(error: Error): void;
@@ -47,7 +47,7 @@ export class CommitQueue {
     this.#onBatch = onBatch;
   }
 
-  async append(notification: PlainNotification, key: SealingKey): Promise<Appended> {
+  async append(notification: PlainNotification, key: EncryptionKey): Promise<Appended> {
     const keyName = `${notification.ownerId}/${key.version}`;
     const row = { row: { ...notification, keyName }, key };
     const results = await this.#add(row, noStatements, notification.content.length);

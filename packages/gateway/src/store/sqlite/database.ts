@@ -55,14 +55,14 @@ export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database 
     verify: () => reader.ask({ kind: 'verify' }),
     examine: (signal) => examineFile(file, signal),
     checkpoint: async () => {
-      const giveUpAt = performance.now() + deadlineMs;
+      const deadlineAt = performance.now() + deadlineMs;
       // A look for damage, or a backup, may be reading the log.
-      while (!(await writer.ask({ kind: 'wipe' })) && performance.now() < giveUpAt) await delay(50);
+      while (!(await writer.ask({ kind: 'wipe' })) && performance.now() < deadlineAt) await delay(50);
     },
     wipe: async () => {
-      const giveUpAt = performance.now() + deadlineMs;
+      const deadlineAt = performance.now() + deadlineMs;
       while (!(await writer.ask({ kind: 'wipe' }))) {
-        if (performance.now() > giveUpAt) {
+        if (performance.now() > deadlineAt) {
           throw new StoreUnavailable(
             'What was deleted is gone from the database but not yet from its log, which another program is reading. ' +
               'It goes when that program has ended and the server was stopped once',

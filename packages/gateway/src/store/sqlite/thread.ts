@@ -2,10 +2,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { busyTimeoutMs, isContention } from '../files/sqlite-result-codes.ts';
 import type { QueryResult } from '../schema/database.ts';
-import { seal } from '../vault/cipher.ts';
+import { encrypt } from '../vault/cipher.ts';
 import { applyMigrations, type MigrationSteps } from './apply-migrations.ts';
 import { Connection, toFailure } from './connection.ts';
-import { canReadFrozen, readFrozen } from './frozen-read.ts';
+import { canReadImmutable, readImmutable } from './immutable-read.ts';
 import type {
   CommitReply,
   Envelope,
@@ -64,8 +64,8 @@ function read(statement: Statement): QueryResult<unknown> {
   try {
     return open().run(statement);
   } catch (error) {
-    if (connection !== null || !canReadFrozen(options.file, error)) throw error;
-    return readFrozen(options.file, statement);
+    if (connection !== null || !canReadImmutable(options.file, error)) throw error;
+    return readImmutable(options.file, statement);
   }
 }
 
@@ -120,7 +120,7 @@ function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'r
         continue;
       }
     }
-    const sealed = sealRow(row, keys);
+    const sealed = encryptRow(row, keys);
     if (db.prepare(insertNotification).run(ownerId, id, createdAt, sealed).changes !== 1) {
       refusedRows.push(index);
       if (idempotency !== null) db.prepare(freeIdempotencyKey).run(ownerId, idempotency.keyDigest);
@@ -131,10 +131,10 @@ function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'r
   return { refusedRows, duplicateRows };
 }
 
-function sealRow({ ownerId, id, content, keyName }: RowToAppend, keys: Commit['keys']): Buffer {
+function encryptRow({ ownerId, id, content, keyName }: RowToAppend, keys: Commit['keys']): Buffer {
   const key = keys.get(keyName);
   if (key === undefined) throw new Error(`The batch came without the key ${keyName}.`);
-  return seal(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content);
+  return encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content);
 }
 
 /** A job that breaks a constraint is undone alone; the rest of the batch stands. */

@@ -10,27 +10,27 @@ import { describeFileError } from '../../core/file-error.ts';
 import { formatMasterKeys } from '../../core/master-key-format.ts';
 import { Problem } from '../../core/problem.ts';
 import {
+  DecryptionFailed,
   type MasterKeyRepository,
   type MasterKeyStatus,
   type RotationOptions,
   type RotationReport,
-  SealBroken,
   StoreUnavailable,
 } from '../../usecases/ports/index.ts';
 import { lockFile } from '../files/file-lock.ts';
-import type { Database, SealingKey } from '../schema/database.ts';
+import type { Database, EncryptionKey } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
-import { seal, sealedOverhead } from '../vault/cipher.ts';
+import { cipherOverhead, encrypt } from '../vault/cipher.ts';
 import { lockOf, makeMasterKey, writeKeyFile } from '../vault/master-key.ts';
 import { isProof, type MasterKeyring, proofName } from '../vault/master-keyring.ts';
 import { saveOldKeysBeside, saveOldKeysTo } from '../vault/old-keys.ts';
 import { isRetired, rememberRetired } from '../vault/retired-keys.ts';
-import { sealedColumns as allSealedColumns, type KeyValue, type SealedColumn } from './places.ts';
+import { encryptedColumns as allEncryptedColumns, type EncryptedColumn, type KeyValue } from './encrypted-columns.ts';
 
 /** Resealed per transaction, so that no request waits for long. */
 const batchSize = 200;
 
-const sealedColumns = allSealedColumns.filter(({ sealedBy }) => sealedBy === 'master key');
+const encryptedColumns = allEncryptedColumns.filter(({ encryptedWith }) => encryptedWith === 'master key');
 
 export function createMasterKeyRepository(database: Database, master: MasterKeyring): MasterKeyRepository {
   return {
@@ -67,14 +67,14 @@ async function rotate(
   const oldKeyFile = saveOldKeys(master, key.key, file, options);
   // Otherwise what is left is to drop the old key.
   if (master.versions.length > 1 || master.versionOf(key.key) === undefined) {
-    await bringIntoUse(database, master, file, key, onProgress);
+    await activateKey(database, master, file, key, onProgress);
   }
   const retired = master.versions.filter((version) => version !== key.version);
   const damaged: string[] = [];
   let resealed = 0;
   while (master.versions.length > 1) {
     damaged.length = 0;
-    for (const column of sealedColumns) {
+    for (const column of encryptedColumns) {
       for await (const batch of reseal(database, master, column, key)) {
         resealed += batch.resealed;
         damaged.push(...batch.damaged);
@@ -89,7 +89,7 @@ async function rotate(
 }
 
 /** The one that a rotation was cut off with, else the one that the operator put in front, else a new one. */
-async function chooseKey(database: Database, master: MasterKeyring, file: string | null): Promise<SealingKey> {
+async function chooseKey(database: Database, master: MasterKeyring, file: string | null): Promise<EncryptionKey> {
   const { source, versions } = master;
   const [newest = 1] = versions;
   if (versions.length > 1) return master.key(newest);
@@ -114,11 +114,11 @@ async function refuseRetired(database: Database, { source }: MasterKeyring, key:
   );
 }
 
-async function bringIntoUse(
+async function activateKey(
   database: Database,
   master: MasterKeyring,
   file: string | null,
-  key: SealingKey,
+  key: EncryptionKey,
   onProgress: NonNullable<RotationOptions['onProgress']>,
 ): Promise<void> {
   const keys = master.source.read();
@@ -154,8 +154,8 @@ function howToGiveKeys({ source: { file, name } }: MasterKeyring): string {
 async function* reseal(
   database: Database,
   master: MasterKeyring,
-  column: SealedColumn,
-  key: SealingKey,
+  column: EncryptedColumn,
+  key: EncryptionKey,
 ): AsyncGenerator<{ resealed: number; damaged: string[] }> {
   for (let after: readonly KeyValue[] | null = null; ; ) {
     const rows: Record<string, unknown>[] = await database.read(selectOld(database, column, key.version, after));
@@ -163,12 +163,12 @@ async function* reseal(
     const damaged: string[] = [];
     for (const row of rows) {
       const id = column.key.map((name) => row[name] as KeyValue);
-      const place = column.placeOf(id);
+      const context = column.contextOf(id);
       try {
         const old = row.value as Uint8Array;
-        updates.push(replace(database, column, id, old, seal(key, place, await master.unseal(place, old))));
+        updates.push(replace(database, column, id, old, encrypt(key, context, await master.decrypt(context, old))));
       } catch (error) {
-        if (!(error instanceof SealBroken)) throw error;
+        if (!(error instanceof DecryptionFailed)) throw error;
         damaged.push(`${column.table} ${id.join('/')}`);
       }
       after = id;
@@ -185,19 +185,19 @@ async function* reseal(
 
 function selectOld(
   { build }: Database,
-  column: SealedColumn,
+  column: EncryptedColumn,
   version: number,
   after: readonly KeyValue[] | null,
 ): CompiledQuery<Record<string, unknown>> {
   const key = sql.join(column.key.map((name) => sql.ref(name)));
   const rest = after === null ? sql`` : sql`and (${key}) > (${sql.join([...after])})`;
   return sql<Record<string, unknown>>`select ${key}, ${sql.ref(column.column)} as value from ${sql.table(column.table)}
-    where ${isSealedOtherwise(column, version)} ${rest} order by ${key} limit ${batchSize}`.compile(build);
+    where ${isEncryptedWithOther(column, version)} ${rest} order by ${key} limit ${batchSize}`.compile(build);
 }
 
 function replace(
   { build }: Database,
-  { table, column, key }: SealedColumn,
+  { table, column, key }: EncryptedColumn,
   id: readonly KeyValue[],
   old: Uint8Array,
   value: Uint8Array,
@@ -215,14 +215,14 @@ function replace(
 async function retire(
   database: Database,
   master: MasterKeyring,
-  { version }: SealingKey,
+  { version }: EncryptionKey,
   damaged: number,
 ): Promise<void> {
   const { build } = database;
   const old = master.versions.filter((each) => each !== version);
   const left = sql.join(
-    sealedColumns.map(
-      (column) => sql`(select count(*) from ${sql.table(column.table)} where ${isSealedOtherwise(column, version)})`,
+    encryptedColumns.map(
+      (column) => sql`(select count(*) from ${sql.table(column.table)} where ${isEncryptedWithOther(column, version)})`,
     ),
     sql` + `,
   );
@@ -236,10 +236,10 @@ async function retire(
   await master.refresh();
 }
 
-function isSealedOtherwise(column: SealedColumn, version: number): RawBuilder<boolean> {
+function isEncryptedWithOther(column: EncryptedColumn, version: number): RawBuilder<boolean> {
   const value = sql.ref(column.column);
   const isSecret = column.table === 'meta' ? sql`not ${isProof} and` : sql``;
-  return sql<boolean>`${isSecret} substr(${value}, 1, 1) = ${Buffer.from([1])} and length(${value}) >= ${sql.lit(sealedOverhead)}
+  return sql<boolean>`${isSecret} substr(${value}, 1, 1) = ${Buffer.from([1])} and length(${value}) >= ${sql.lit(cipherOverhead)}
     and substr(${value}, 2, 2) <> ${versionBytes(version)}`;
 }
 
@@ -289,11 +289,11 @@ async function readStatus(database: Database, master: MasterKeyring): Promise<Ma
   await master.refresh();
   const { build } = database;
   const counts = new Map<number, number>();
-  for (const column of sealedColumns) {
+  for (const column of encryptedColumns) {
     const version = sql`substr(${sql.ref(column.column)}, 2, 2)`;
     const rows = await database.read(
       sql<{ version: Uint8Array; values: number }>`select ${version} as version, count(*) as "values"
-        from ${sql.table(column.table)} where ${isSealedOtherwise(column, 0)} group by ${version}`.compile(build),
+        from ${sql.table(column.table)} where ${isEncryptedWithOther(column, 0)} group by ${version}`.compile(build),
     );
     for (const row of rows) {
       const number = Buffer.from(row.version).readUInt16BE();

@@ -1,11 +1,12 @@
 // Goes through all rows that carry a version: takes over those that the version before wrote, and finds those that are not
 // in force.
 import type { CompiledQuery } from 'kysely';
-import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
-import { sealVersioned } from '../vault/encrypted-columns.ts';
+import { encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import {
+  type AdoptionState,
   childName,
   headRolledBack,
   keyOf,
@@ -13,12 +14,11 @@ import {
   type RowVersions,
   rolledBack,
   rowName,
-  type TakeOverState,
   type VersionedTable,
   type VersionNode,
   versionedTables,
 } from '../vault/row-versions.ts';
-import { rowsOf, sealedColumns } from './places.ts';
+import { encryptedColumns, rowsOf } from './encrypted-columns.ts';
 
 const minuteMs = 60 * 1000;
 /** A running server takes rows over at this interval, and whenever it is asked near the end of the time. */
@@ -56,14 +56,14 @@ export async function prepareRowVersions(
     if (head === 'damaged') return versions.report(lost);
     if (head !== 'none') {
       const isDue = head.isTakeOverUnfinished || (isTrusting(head) && mode === 'create');
-      return isDue ? takeOverUnversioned(database, keyring, versions) : undefined;
+      return isDue ? adoptUnversioned(database, keyring, versions) : undefined;
     }
     const rows = await Array.fromAsync(versionedRows(database, keyring));
     // Whoever deletes all versions does not get rows taken over that had one.
     if (rows.some(({ value }) => (value?.rowVersion ?? 0) > 0)) return versions.report(lost);
     try {
       const trust = rows.length === 0 ? {} : { trustUnversionedUntil: Date.now() + trustMs };
-      return await takeOverAll(database, keyring, versions, rows, trust);
+      return await adoptAll(database, keyring, versions, rows, trust);
     } catch (error) {
       // Another process wrote first: look again.
       if (!(error instanceof ConstraintViolated)) throw error;
@@ -72,7 +72,7 @@ export async function prepareRowVersions(
 }
 
 /** For a running server: takes over what servers of the version before wrote since, often enough to miss nothing. */
-export function createTakeOverUpkeep(database: Database, keyring: Keyring, versions: RowVersions): () => Promise<void> {
+export function createAdoptionUpkeep(database: Database, keyring: Keyring, versions: RowVersions): () => Promise<void> {
   let lastAt = 0;
   return async () => {
     const head = await versions.readHead();
@@ -149,12 +149,12 @@ async function look(database: Database, keyring: Keyring, versions: RowVersions)
 }
 
 /** Makes the rows those in force, where nothing says which are. */
-async function takeOverAll(
+async function adoptAll(
   database: Database,
   keyring: Keyring,
   versions: RowVersions,
   rows: readonly FoundRow[],
-  trust: TakeOverState,
+  trust: AdoptionState,
 ): Promise<void> {
   const owners = [...Map.groupBy(rows, ({ ownerId }) => ownerId)];
   let head: VersionNode | null = null;
@@ -177,7 +177,7 @@ async function takeOverAll(
 }
 
 /** Makes rows without a version those in force, beside servers that write. */
-async function takeOverUnversioned(database: Database, keyring: Keyring, versions: RowVersions): Promise<void> {
+async function adoptUnversioned(database: Database, keyring: Keyring, versions: RowVersions): Promise<void> {
   const byOwner = Map.groupBy(await Array.fromAsync(versionedRows(database, keyring)), ({ ownerId }) => ownerId);
   const { owners: known, problems } = await versions.readOwners();
   for (const problem of problems) versions.report(problem);
@@ -202,7 +202,7 @@ async function takeOverUnversioned(database: Database, keyring: Keyring, version
       if (!(error instanceof RowsRolledBack)) throw error;
     }
   }
-  await versions.endTakeOver();
+  await versions.endAdoption();
 }
 
 /** With its first version, the row of the owner tells from then on that there were versions; null: it has one. */
@@ -216,7 +216,7 @@ async function markOwner(
   const owner = rows.find(({ table, value }) => table === 'owners' && value !== null && !value.rowVersion);
   if (owner === undefined) return null;
   const key = await keyring.current(ownerId);
-  const sealed = sealVersioned(key, 'owners', ownerId, ownerId, owner.value as object, version);
+  const sealed = encryptVersioned(key, 'owners', ownerId, ownerId, owner.value as object, version);
   // A change that a server of the version before has made since is kept, and found by the next take-over.
   const isUnchanged = build.updateTable('owners').set({ sealed }).where('id', '=', ownerId);
   return isUnchanged.where('sealed', '=', owner.sealed).compile();
@@ -248,16 +248,16 @@ function isTrusting({ trustUnversionedUntil = 0 }: VersionNode): boolean {
 
 /** Of all owners, or of one. */
 async function* versionedRows(database: Database, keyring: Keyring, ownerId?: string): AsyncGenerator<FoundRow> {
-  for (const column of sealedColumns) {
+  for (const column of encryptedColumns) {
     const table = versionedTables.find((each) => each === column.table);
     if (table === undefined) continue;
     for await (const row of rowsOf(database, column, ownerId)) {
       const key = column.key.map((name) => row[name] as string);
-      const opener = column.sealedBy === 'master key' ? keyring.master : keyring;
-      const value = await opener.unseal(column.placeOf(key), row.sealed as Uint8Array).then(
+      const opener = column.encryptedWith === 'master key' ? keyring.master : keyring;
+      const value = await opener.decrypt(column.contextOf(key), row.sealed as Uint8Array).then(
         (plaintext) => JSON.parse(plaintext.toString('utf8')) as { rowVersion?: number },
         (error: unknown) => {
-          if (error instanceof SealBroken || error instanceof EncryptionKeyMissing) return null;
+          if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return null;
           throw error;
         },
       );

@@ -1,16 +1,24 @@
 // Opens every sealed value of the store, page by page, and says which do not open.
 import { EncryptionKeyMissing } from '../../usecases/ports/index.ts';
-import { openKey } from '../repositories/keys.ts';
+import { decryptKey } from '../repositories/keys.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
-import { isInTheClear, type KeyValue, keyOf, type Row, rowsOf, type SealedColumn, sealedColumns } from './places.ts';
+import {
+  type EncryptedColumn,
+  encryptedColumns,
+  isPlaintext,
+  type KeyValue,
+  keyOf,
+  type Row,
+  rowsOf,
+} from './encrypted-columns.ts';
 import { findRolledBack } from './row-version-scan.ts';
 
 export async function verify(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
   const problems = await database.verify();
-  for (const column of sealedColumns) {
+  for (const column of encryptedColumns) {
     for await (const row of rowsOf(database, column)) {
       const key = keyOf(column, row);
       try {
@@ -25,9 +33,9 @@ export async function verify(database: Database, keyring: Keyring, versions: Row
   return [...problems, ...(await findRolledBack(database, keyring, versions))];
 }
 
-async function open(keyring: Keyring, column: SealedColumn, key: readonly KeyValue[], row: Row): Promise<void> {
+async function open(keyring: Keyring, column: EncryptedColumn, key: readonly KeyValue[], row: Row): Promise<void> {
   const value = row[column.column] as Uint8Array | null;
-  if (value === null || (column.table === 'meta' && isInTheClear(String(key[0])))) return;
-  if (column.table === 'api_keys') await openKey(keyring.master, row as unknown as Tables['api_keys']);
-  else await (column.sealedBy === 'master key' ? keyring.master : keyring).unseal(column.placeOf(key), value);
+  if (value === null || (column.table === 'meta' && isPlaintext(String(key[0])))) return;
+  if (column.table === 'api_keys') await decryptKey(keyring.master, row as unknown as Tables['api_keys']);
+  else await (column.encryptedWith === 'master key' ? keyring.master : keyring).decrypt(column.contextOf(key), value);
 }

@@ -6,30 +6,34 @@
 //   byte 3..14  nonce
 //   then        ciphertext, and the 16 byte tag at the end
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
-import { SealBroken } from '../../usecases/ports/index.ts';
-import type { SealingKey } from '../schema/database.ts';
+import { DecryptionFailed } from '../../usecases/ports/index.ts';
+import type { EncryptionKey } from '../schema/database.ts';
 
 const format = 1;
 const headerLength = 3;
 const nonceLength = 12;
 const tagLength = 16;
-export const sealedOverhead = headerLength + nonceLength + tagLength;
+export const cipherOverhead = headerLength + nonceLength + tagLength;
 
 /** Where a sealed value lives. No part may hold a line break; ids never do. */
-export interface Place {
+export interface CipherContext {
   table: string;
   ownerId: string;
   rowId: string;
   column: string;
 }
 
-export function seal({ key, version }: SealingKey, place: Place, plaintext: string | Uint8Array): Buffer {
+export function encrypt(
+  { key, version }: EncryptionKey,
+  context: CipherContext,
+  plaintext: string | Uint8Array,
+): Buffer {
   const nonce = nextNonce();
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  cipher.setAAD(additionalData(place, version));
+  cipher.setAAD(additionalData(context, version));
   const body = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext);
   cipher.final();
-  const sealed = Buffer.allocUnsafe(sealedOverhead + body.length);
+  const sealed = Buffer.allocUnsafe(cipherOverhead + body.length);
   sealed[0] = format;
   sealed.writeUInt16BE(version, 1);
   sealed.set(nonce, headerLength);
@@ -38,36 +42,36 @@ export function seal({ key, version }: SealingKey, place: Place, plaintext: stri
   return sealed;
 }
 
-export function unseal({ key, version }: SealingKey, place: Place, sealed: Uint8Array): Buffer {
-  if (sealedKeyVersion(sealed) !== version) throw broken(place);
+export function decrypt({ key, version }: EncryptionKey, context: CipherContext, sealed: Uint8Array): Buffer {
+  if (keyVersionOf(sealed) !== version) throw broken(context);
   const nonceEnd = headerLength + nonceLength;
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(headerLength, nonceEnd), {
       authTagLength: tagLength,
     });
-    decipher.setAAD(additionalData(place, version));
+    decipher.setAAD(additionalData(context, version));
     decipher.setAuthTag(sealed.subarray(sealed.length - tagLength));
     const body = decipher.update(sealed.subarray(nonceEnd, sealed.length - tagLength));
     decipher.final();
     return body;
   } catch {
-    throw broken(place);
+    throw broken(context);
   }
 }
 
 /** The version of the key that a value was sealed with; undefined when it is no sealed value. */
-export function sealedKeyVersion(sealed: Uint8Array): number | undefined {
-  if (sealed.length < sealedOverhead || sealed[0] !== format) return undefined;
+export function keyVersionOf(sealed: Uint8Array): number | undefined {
+  if (sealed.length < cipherOverhead || sealed[0] !== format) return undefined;
   return ((sealed[1] as number) << 8) | (sealed[2] as number);
 }
 
-function additionalData(place: Place, version: number): Buffer {
-  return Buffer.from(`${place.table}\n${place.ownerId}\n${place.rowId}\n${place.column}\n${version}`);
+function additionalData(context: CipherContext, version: number): Buffer {
+  return Buffer.from(`${context.table}\n${context.ownerId}\n${context.rowId}\n${context.column}\n${version}`);
 }
 
-function broken(place: Place): SealBroken {
-  return new SealBroken(
-    `${place.table}.${place.column} of row ${place.rowId} does not open: altered, moved, or another key`,
+function broken(context: CipherContext): DecryptionFailed {
+  return new DecryptionFailed(
+    `${context.table}.${context.column} of row ${context.rowId} does not open: altered, moved, or another key`,
   );
 }
 

@@ -1,10 +1,10 @@
 // Every owner's rows are sealed with a data key of the owner's own, which is kept wrapped by the master key. Losing one
 // owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { EncryptionKeyMissing, SealBroken } from '../../usecases/ports/index.ts';
-import type { Database, SealingKey } from '../schema/database.ts';
+import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
+import type { Database, EncryptionKey } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { type Place, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import { type CipherContext, decrypt, encrypt, keyVersionOf } from './cipher.ts';
 import type { MasterKeyring } from './master-keyring.ts';
 
 const maxRemembered = 10_000;
@@ -13,9 +13,9 @@ export class Keyring {
   /** Seals what has to open even where the data key of an owner is lost: without it nobody could be let in and told. */
   readonly master: MasterKeyring;
   readonly #database: Database;
-  readonly #remembered = new Map<string, SealingKey[]>();
+  readonly #remembered = new Map<string, EncryptionKey[]>();
   /** Being read at this moment: a burst of requests for one owner asks once. */
-  readonly #loading = new Map<string, Promise<SealingKey[]>>();
+  readonly #loading = new Map<string, Promise<EncryptionKey[]>>();
 
   constructor(database: Database, master: MasterKeyring) {
     this.#database = database;
@@ -23,10 +23,10 @@ export class Keyring {
   }
 
   /** A first data key for a new owner, and the row that keeps it wrapped. */
-  create(master: SealingKey, ownerId: string, now: number): { key: SealingKey; row: Tables['data_keys'] } {
+  create(master: EncryptionKey, ownerId: string, now: number): { key: EncryptionKey; row: Tables['data_keys'] } {
     const version = 1;
     const bytes = randomBytes(32);
-    const wrapped = seal(master, wrappedPlace(ownerId, version), bytes);
+    const wrapped = encrypt(master, dataKeyContext(ownerId, version), bytes);
     return {
       key: { version, key: createSecretKey(bytes) },
       row: { owner_id: ownerId, version, wrapped, created_at: now },
@@ -34,22 +34,22 @@ export class Keyring {
   }
 
   /** The newest key of an owner, for sealing. */
-  async current(ownerId: string): Promise<SealingKey> {
+  async current(ownerId: string): Promise<EncryptionKey> {
     const keys = this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
     return keys[0] ?? missing(ownerId);
   }
 
   /** Every key of an owner, the newest first. */
-  async all(ownerId: string): Promise<SealingKey[]> {
+  async all(ownerId: string): Promise<EncryptionKey[]> {
     return this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
   }
 
   /** Opens a value that was sealed with any of the owner's keys. */
-  async unseal(place: Place, sealed: Uint8Array): Promise<Buffer> {
-    const version = sealedKeyVersion(sealed);
-    const keys = this.#remembered.get(place.ownerId) ?? (await this.#obtain(place.ownerId));
-    const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(place.ownerId);
-    return unseal(key, place, sealed);
+  async decrypt(context: CipherContext, sealed: Uint8Array): Promise<Buffer> {
+    const version = keyVersionOf(sealed);
+    const keys = this.#remembered.get(context.ownerId) ?? (await this.#obtain(context.ownerId));
+    const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(context.ownerId);
+    return decrypt(key, context, sealed);
   }
 
   forget(ownerId: string): void {
@@ -57,7 +57,7 @@ export class Keyring {
     this.#loading.delete(ownerId);
   }
 
-  #obtain(ownerId: string): Promise<SealingKey[]> {
+  #obtain(ownerId: string): Promise<EncryptionKey[]> {
     const known = this.#loading.get(ownerId);
     if (known !== undefined) return known;
     const loading = this.#load(ownerId).finally(() => {
@@ -67,7 +67,7 @@ export class Keyring {
     return loading;
   }
 
-  async #load(ownerId: string): Promise<SealingKey[]> {
+  async #load(ownerId: string): Promise<EncryptionKey[]> {
     const rows = await this.#database.read(
       this.#database.build
         .selectFrom('data_keys')
@@ -89,15 +89,15 @@ export class Keyring {
 
   async #unwrap(ownerId: string, version: number, wrapped: Uint8Array): Promise<KeyObject> {
     try {
-      return createSecretKey(await this.master.unseal(wrappedPlace(ownerId, version), wrapped));
+      return createSecretKey(await this.master.decrypt(dataKeyContext(ownerId, version), wrapped));
     } catch (error) {
-      if (!(error instanceof SealBroken)) throw error;
+      if (!(error instanceof DecryptionFailed)) throw error;
       throw new EncryptionKeyMissing(`the data key of ${ownerId} does not open: ${error.message}`, { cause: error });
     }
   }
 }
 
-export function wrappedPlace(ownerId: string, version: number): Place {
+export function dataKeyContext(ownerId: string, version: number): CipherContext {
   return { table: 'data_keys', ownerId, rowId: String(version), column: 'wrapped' };
 }
 

@@ -3,9 +3,9 @@
 import type { KeyObject } from 'node:crypto';
 import { type CompiledQuery, sql } from 'kysely';
 import { Problem } from '../../core/problem.ts';
-import { SealBroken, StoreUnavailable } from '../../usecases/ports/index.ts';
-import type { Database, QueryResult, SealingKey } from '../schema/database.ts';
-import { type Place, seal, sealedKeyVersion, unseal } from './cipher.ts';
+import { DecryptionFailed, StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { Database, EncryptionKey, QueryResult } from '../schema/database.ts';
+import { type CipherContext, decrypt, encrypt, keyVersionOf } from './cipher.ts';
 import type { MasterKeySource } from './master-key.ts';
 
 const firstProof = 'master_key_proof';
@@ -25,11 +25,11 @@ export class MasterKeyring {
   readonly #database: Database;
   readonly #onMissing: (message: string) => void;
   /** Kept after their rotation: a row that was read just before it still has to open. */
-  readonly #keys = new Map<number, SealingKey>();
+  readonly #keys = new Map<number, EncryptionKey>();
   /** Those with a proof, newest first. */
   #versions: readonly number[] = [];
   #refreshing: Promise<void> | null = null;
-  #toldOfMissing = '';
+  #reportedMissing = '';
 
   private constructor(database: Database, source: MasterKeySource, onMissing: (message: string) => void) {
     this.#database = database;
@@ -52,14 +52,14 @@ export class MasterKeyring {
       }
       keyring.#learn(proofs);
       if (keyring.missing.length === 0) return keyring;
-      if (look === looks) throw new Problem(keyring.#whatIsMissing());
+      if (look === looks) throw new Problem(keyring.#describeMissing());
     }
   }
 
   /** The newest one that this process has, for sealing. */
-  get current(): SealingKey {
+  get current(): EncryptionKey {
     const version = this.#versions.find((each) => this.#keys.has(each));
-    if (version === undefined) throw new StoreUnavailable(this.#whatIsMissing());
+    if (version === undefined) throw new StoreUnavailable(this.#describeMissing());
     return this.key(version);
   }
 
@@ -73,9 +73,9 @@ export class MasterKeyring {
     return this.#versions.filter((version) => !this.#keys.has(version));
   }
 
-  key(version: number): SealingKey {
+  key(version: number): EncryptionKey {
     const key = this.#keys.get(version);
-    if (key === undefined) throw new StoreUnavailable(this.#whatIsMissing());
+    if (key === undefined) throw new StoreUnavailable(this.#describeMissing());
     return key;
   }
 
@@ -84,14 +84,14 @@ export class MasterKeyring {
     return this.#versions.find((version) => this.#keys.get(version)?.key.equals(key));
   }
 
-  async unseal(place: Place, sealed: Uint8Array): Promise<Buffer> {
-    const version = sealedKeyVersion(sealed) ?? 0;
+  async decrypt(context: CipherContext, sealed: Uint8Array): Promise<Buffer> {
+    const version = keyVersionOf(sealed) ?? 0;
     // Twice, for the same reason as in `write`.
     for (let look = 0; look < 2 && !this.#keys.has(version); look += 1) await this.refresh();
     const key = this.#keys.get(version);
-    if (key !== undefined) return unseal(key, place, sealed);
-    if (this.#versions.includes(version)) throw new SealBroken(this.#whatIsMissing());
-    return unseal(this.current, place, sealed);
+    if (key !== undefined) return decrypt(key, context, sealed);
+    if (this.#versions.includes(version)) throw new DecryptionFailed(this.#describeMissing());
+    return decrypt(this.current, context, sealed);
   }
 
   /**
@@ -99,7 +99,7 @@ export class MasterKeyring {
    * and it is done again with the new one: no value is left behind that nothing opens. On a database with concurrent
    * writers this holds if the queries end with a change of the generation, on which rotations wait.
    */
-  async write(make: (master: SealingKey) => readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
+  async write(make: (master: EncryptionKey) => readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
     const { current } = this;
     try {
       return await this.#writeWith(current, make(current));
@@ -124,19 +124,19 @@ export class MasterKeyring {
   /** Rejects when this process lacks a key that is in use. */
   async check(): Promise<void> {
     await this.refresh();
-    if (this.missing.length > 0) throw new StoreUnavailable(this.#whatIsMissing());
+    if (this.missing.length > 0) throw new StoreUnavailable(this.#describeMissing());
   }
 
   /** Brings a key into use as this version, unless another key is there already. */
-  prove(master: SealingKey): CompiledQuery {
+  prove(master: EncryptionKey): CompiledQuery {
     const name = proofName(master.version);
     const insert = this.#database.build
       .insertInto('meta')
-      .values({ name, value: seal(master, proofPlace(name), name) });
+      .values({ name, value: encrypt(master, proofContext(name), name) });
     return insert.onConflict((conflict) => conflict.doNothing()).compile();
   }
 
-  async #writeWith({ version }: SealingKey, queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
+  async #writeWith({ version }: EncryptionKey, queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
     const { build } = this.#database;
     const proof = build.selectFrom('meta').select('name').where('name', '=', proofName(version));
     // `value` cannot be null: without the proof this fails, and the transaction with it.
@@ -159,10 +159,10 @@ export class MasterKeyring {
       this.#learn(proofs);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#tell(error.message);
+      this.#reportMissing(error.message);
       return;
     }
-    this.#tell(this.missing.length === 0 ? '' : this.#whatIsMissing());
+    this.#reportMissing(this.missing.length === 0 ? '' : this.#describeMissing());
   }
 
   #learn(proofs: readonly Proof[]): void {
@@ -187,17 +187,17 @@ export class MasterKeyring {
   async #proveFirst(): Promise<void> {
     if (this.source.read().length === 0) this.source.create();
     const [key] = this.source.read();
-    if (key === undefined) throw new Problem(this.#whatIsMissing());
+    if (key === undefined) throw new Problem(this.#describeMissing());
     await this.#database.write([this.prove({ version: 1, key })]);
   }
 
   /** Once for each thing there is to tell. */
-  #tell(message: string): void {
-    if (message !== '' && message !== this.#toldOfMissing) this.#onMissing(message);
-    this.#toldOfMissing = message;
+  #reportMissing(message: string): void {
+    if (message !== '' && message !== this.#reportedMissing) this.#onMissing(message);
+    this.#reportedMissing = message;
   }
 
-  #whatIsMissing(): string {
+  #describeMissing(): string {
     const { name, file } = this.source;
     if (this.#keys.size > 0) {
       return (
@@ -227,16 +227,16 @@ function versionOfProof(name: string): number {
   return name === firstProof ? 1 : Number(name.slice(firstProof.length + 1));
 }
 
-function proofPlace(name: string): Place {
+function proofContext(name: string): CipherContext {
   return { table: 'meta', ownerId: '', rowId: name, column: 'value' };
 }
 
-function opens(key: SealingKey, proof: Uint8Array): boolean {
+function opens(key: EncryptionKey, proof: Uint8Array): boolean {
   try {
-    unseal(key, proofPlace(proofName(key.version)), proof);
+    decrypt(key, proofContext(proofName(key.version)), proof);
     return true;
   } catch (error) {
-    if (error instanceof SealBroken) return false;
+    if (error instanceof DecryptionFailed) return false;
     throw error;
   }
 }

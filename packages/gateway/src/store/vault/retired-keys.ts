@@ -2,7 +2,7 @@
 // new one.
 import { createHmac, type KeyObject } from 'node:crypto';
 import { type CompiledQuery, sql } from 'kysely';
-import type { Database, SealingKey } from '../schema/database.ts';
+import type { Database, EncryptionKey } from '../schema/database.ts';
 
 const prefix = 'master_key_retired:';
 
@@ -12,7 +12,7 @@ export function isRetiredKeyRow(name: string): boolean {
 }
 
 /** Unless the key is in use, which the row of this name in `meta` would prove. */
-export function rememberRetired({ build }: Database, { version, key }: SealingKey, proof: string): CompiledQuery {
+export function rememberRetired({ build }: Database, { version, key }: EncryptionKey, proof: string): CompiledQuery {
   return sql`insert into meta (name, value) select ${`${prefix}${version}`}, ${fingerprint(key)}
     where not exists (select 1 from meta where name = ${proof}) on conflict do nothing`.compile(build);
 }

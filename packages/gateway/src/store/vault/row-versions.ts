@@ -7,11 +7,11 @@
 // Against that a process keeps the newest node of each owner that it has seen. SECURITY.md says what is left.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AliasedRawBuilder, type CompiledQuery, type RawBuilder, sql } from 'kysely';
-import { SealBroken, StoreUnavailable } from '../../usecases/ports/index.ts';
-import type { SealingKey } from '../schema/database.ts';
+import { DecryptionFailed, StoreUnavailable } from '../../usecases/ports/index.ts';
+import type { EncryptionKey } from '../schema/database.ts';
 import { ConstraintViolated, type Database, type QueryResult } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
-import { type Place, seal } from './cipher.ts';
+import { type CipherContext, encrypt } from './cipher.ts';
 import type { MasterKeyring } from './master-keyring.ts';
 
 export const versionedTables = [
@@ -36,7 +36,7 @@ export interface VersionNode {
 }
 
 /** What a take-over changes in the head beside its version. */
-export type TakeOverState = Pick<VersionNode, 'trustUnversionedUntil' | 'isTakeOverUnfinished'>;
+export type AdoptionState = Pick<VersionNode, 'trustUnversionedUntil' | 'isTakeOverUnfinished'>;
 
 /** The nodes above a row, read in the same statement as the row. */
 export interface NodesAbove {
@@ -54,7 +54,7 @@ export interface Versioned<T> {
 export interface RowChange {
   /** By `childName`; null: the row is removed. */
   children: Record<string, number | null>;
-  rows(master: SealingKey): RowQueries;
+  rows(master: EncryptionKey): RowQueries;
 }
 
 export interface RowQueries {
@@ -159,7 +159,7 @@ export class RowVersions {
   }
 
   /** Records that no row is left to take over. */
-  async endTakeOver(): Promise<void> {
+  async endAdoption(): Promise<void> {
     await this.#inTurn(async (path) => {
       const { head, buckets } = await path([]);
       if (!head.node.isTakeOverUnfinished) return null;
@@ -194,7 +194,7 @@ export class RowVersions {
     head: VersionNode | null,
     owners: ReadonlyMap<string, Record<string, number>>,
     makeQueries: (version: number) => Promise<readonly CompiledQuery[]>,
-    state: TakeOverState = {},
+    state: AdoptionState = {},
   ): Promise<VersionNode> {
     const nodes = await this.#readNodes([headId, ...new Set([...owners.keys()].map(bucketOf))]);
     const found = nodes.get(headId);
@@ -417,10 +417,10 @@ export class RowVersions {
       const nodes = this.#nodesAfter(commit);
       // In the order of their ids, as a rotation of the master key goes through them: neither waits for the other in turn.
       const ids = [...nodes.keys()].sort();
-      const sealedHead = sealNode(master, headId, nodes.get(headId) as VersionNode);
+      const sealedHead = encryptNode(master, headId, nodes.get(headId) as VersionNode);
       const put = (some: readonly string[]): CompiledQuery[] =>
         batches(some).map((batch) =>
-          this.#put(batch.map((id) => ({ id, sealed: sealNode(master, id, nodes.get(id) as VersionNode) }))),
+          this.#put(batch.map((id) => ({ id, sealed: encryptNode(master, id, nodes.get(id) as VersionNode) }))),
         );
       const updates = [
         ...put(ids.filter((id) => id < headId)),
@@ -501,12 +501,12 @@ export class RowVersions {
     const known = this.#decrypted.get(id);
     if (known !== undefined && Buffer.compare(known.sealed, sealed) === 0) return known.node;
     try {
-      const node = JSON.parse((await this.#master.unseal(nodePlace(id), sealed)).toString('utf8')) as VersionNode;
+      const node = JSON.parse((await this.#master.decrypt(nodeContext(id), sealed)).toString('utf8')) as VersionNode;
       if (this.#decrypted.size >= maxRemembered) this.#decrypted.clear();
       this.#decrypted.set(id, { sealed, node });
       return node;
     } catch (error) {
-      if (error instanceof SealBroken) return null;
+      if (error instanceof DecryptionFailed) return null;
       throw error;
     }
   }
@@ -534,7 +534,7 @@ export const headRolledBack =
   'row_versions head: it is older than other rows and versions, so an earlier state of it was put back; what was written ' +
   'since is refused';
 
-export function nodePlace(id: string): Place {
+export function nodeContext(id: string): CipherContext {
   return { table: 'row_versions', ownerId: '', rowId: id, column: 'sealed' };
 }
 
@@ -591,8 +591,8 @@ function batches<T>(all: readonly T[], size = 500): T[][] {
   );
 }
 
-function sealNode(master: SealingKey, id: string, node: VersionNode): Buffer {
-  return seal(master, nodePlace(id), JSON.stringify(node));
+function encryptNode(master: EncryptionKey, id: string, node: VersionNode): Buffer {
+  return encrypt(master, nodeContext(id), JSON.stringify(node));
 }
 
 function isWritten({ table, ownerId, sealed }: NonNullable<RowQueries['written']>): RawBuilder<unknown> {

@@ -2,14 +2,14 @@
 import type { SecretRepository } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
-import { type Place, seal } from './cipher.ts';
+import { type CipherContext, encrypt } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
 
 export function createSecretRepository(database: Database, { master }: Keyring): SecretRepository {
   const { build } = database;
   async function read(name: string): Promise<string | null> {
     const [row] = await database.read(build.selectFrom('meta').select('value').where('name', '=', name).compile());
-    return row === undefined ? null : (await master.unseal(secretPlace(name), row.value)).toString('utf8');
+    return row === undefined ? null : (await master.decrypt(secretContext(name), row.value)).toString('utf8');
   }
 
   return {
@@ -26,7 +26,7 @@ export function createSecretRepository(database: Database, { master }: Keyring):
       await master.write((key) => [
         build
           .insertInto('meta')
-          .values({ name, value: seal(key, secretPlace(name), secret) })
+          .values({ name, value: encrypt(key, secretContext(name), secret) })
           .onConflict((conflict) => conflict.doNothing())
           .compile(),
         bumpGeneration(database),
@@ -37,6 +37,6 @@ export function createSecretRepository(database: Database, { master }: Keyring):
   };
 }
 
-export function secretPlace(name: string): Place {
+export function secretContext(name: string): CipherContext {
   return { table: 'meta', ownerId: '', rowId: name, column: 'value' };
 }

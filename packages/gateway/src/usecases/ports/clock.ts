@@ -1,4 +1,4 @@
-// What the store knows about the clock, so that a wrong one does not delete the history.
+// The observed clock, so that a wrong clock does not purge the history.
 import type { ClockRecord } from '../../core/clock-record.ts';
 
 export interface ClockRepository {

@@ -1,48 +1,48 @@
-// Whom a notification is to be told to, and what waits to be tried again.
+// Dispatches (the first attempt to send a notification), deliveries that wait for a retry, and their queues.
 import type { Qos } from '@tocsin/contract';
 import type { OutcomeKind } from '../../core/outcome.ts';
 
 export type ChannelName = 'push' | 'email' | 'mqtt';
 
-/** Whom a stored notification is to be told to; targets by id, so that what is kept holds no address and no token. */
+/** The targets of a stored notification, by id, so that the stored row contains neither addresses nor tokens. */
 export interface Dispatch {
   qos: Qos;
-  /** The caller is told of MQTT failures and answers for them: nothing is tried again there. */
+  /** MQTT failures are reported to the caller, who handles them: no retries over MQTT. */
   isStrict: boolean;
   push: readonly string[];
-  /** The mailbox of the owner. */
+  /** Whether to send to the owner's email address. */
   email: boolean;
   mqtt: readonly string[];
 }
 
-/** How a dispatch ended, target by target, in its order. */
+/** The results of a dispatch per target, in the order of its targets. */
 export interface DispatchResults {
   push: readonly OutcomeKind[];
   email: readonly OutcomeKind[];
   mqtt: readonly OutcomeKind[];
 }
 
-/** A target that could not be told at the first attempt. */
+/** A send to one target that did not succeed at the first attempt. */
 export interface Delivery {
   ownerId: string;
   notificationId: string;
   channel: ChannelName;
-  /** Id of a device or push target; empty for the mailbox of the owner. */
+  /** Id of a device or push target; empty for the owner's email address. */
   target: string;
   state: 'waiting' | 'sent' | 'dead';
-  /** How often its turn came since the first attempt. */
+  /** Number of retries, not counting the first attempt. */
   attempts: number;
   qos: Qos;
   createdAt: number;
-  /** When its turn comes; null once it is over. */
+  /** Time of the next attempt; null if the delivery is sent or dead. */
   nextAt: number | null;
-  /** Not to be tried before, even when the channel works again: the provider wants this one later. */
+  /** Earliest time of the next attempt, as requested by the provider, even if the channel recovers sooner. */
   notBefore: number;
-  /** After this it is given up, once it has had enough turns. */
+  /** After this time, and the minimum number of attempts, the delivery becomes dead. */
   expiresAt: number;
-  /** When it was sent or given up. */
+  /** When it was sent or became dead. */
   endedAt: number | null;
-  /** Of the last attempt. */
+  /** Error of the last attempt. */
   error: string;
 }
 
@@ -62,9 +62,9 @@ export interface DispatchToSettle {
   ownerId: string;
   notificationId: string;
   results: DispatchResults;
-  /** Those that were not reached. */
+  /** Deliveries that failed. */
   failed: readonly Delivery[];
-  /** Those that are still being sent: they wait in lanes that the caller holds until then. */
+  /** Deliveries still being sent: they are queued in queues that the caller holds until `leaseUntil`. */
   sending?: { deliveries: readonly Delivery[]; leaseUntil: number };
 }
 
@@ -79,7 +79,7 @@ export interface DeliveryFilter {
 export interface WaitingTotals {
   waiting: number;
   dead: number;
-  /** When the one that waits longest was accepted; null when nothing waits. */
+  /** When the oldest waiting delivery was accepted; null if none is waiting. */
   oldestWaitingAt: number | null;
 }
 

@@ -1,21 +1,21 @@
-// What a store says when it cannot do what was asked.
+// Errors of the store.
 
-/** The store did not do what was asked, and may do so later: locked, full, gone, or too slow. */
+/** The operation failed and may succeed later: the database is locked, full, unreachable or too slow. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The data key of an owner is missing or does not open with the master key. */
+/** The data key of an owner is missing or cannot be decrypted with the master key. */
 export class EncryptionKeyMissing extends Error {
   override readonly name = 'EncryptionKeyMissing';
 }
 
-/** A sealed value that does not open: altered, moved to another place, or sealed with another key. */
-export class SealBroken extends Error {
-  override readonly name = 'SealBroken';
+/** An encrypted value cannot be decrypted: it was altered, moved to another row, or encrypted with another key. */
+export class DecryptionFailed extends Error {
+  override readonly name = 'DecryptionFailed';
 }
 
-/** A key with this value is there already. */
+/** There is a key with this value already. */
 export class KeyExists extends Error {
   override readonly name = 'KeyExists';
 }

@@ -1,4 +1,4 @@
-// What reading notifications needs from the store, beyond storing them: what was read, and what was deleted.
+// The inbox of an owner: read and deleted notifications, search, and changes for the live feed.
 import type { SearchTerms } from '../../core/search-match.ts';
 import type { Notification } from './notifications.ts';
 
@@ -8,7 +8,7 @@ export interface InboxItem extends Notification {
 
 export interface InboxPage {
   items: InboxItem[];
-  /** Ids of rows that do not open: they were altered, or the key they were sealed with is gone. */
+  /** Ids of rows that cannot be decrypted: they were altered, or their key is missing. */
   damaged: string[];
   /** `before` of the next page; undefined on the last. */
   next: string | undefined;
@@ -16,7 +16,7 @@ export interface InboxPage {
 
 export interface InboxQuery {
   limit: number;
-  /** Only what is older than this notification. */
+  /** Only notifications older than this one. */
   before?: string;
   unreadOnly?: boolean;
 }
@@ -29,22 +29,22 @@ export interface InboxSearch extends InboxQuery {
 
 export interface SearchedPage {
   matches: InboxItem[];
-  /** How many rows were looked through, without those below. */
-  opened: number;
-  /** When the last of them was created; undefined if there is none. */
+  /** Number of rows searched, without damaged and skipped ones. */
+  searched: number;
+  /** Creation time of the last row searched; undefined if there is none. */
   reachedAt: number | undefined;
   damaged: string[];
-  /** Ids of rows that took too long to look through, so whether they match is unknown. */
+  /** Ids of rows whose search timed out: it is unknown whether they match. */
   skipped: string[];
   next: string | undefined;
 }
 
-/** What has happened in one inbox since somebody looked. */
+/** Changes of one inbox since it was last read. */
 export interface InboxNews {
   ownerId: string;
-  /** Counted up whenever something is read, unread, deleted or restored. */
+  /** Incremented whenever a notification is marked read or unread, deleted or restored. */
   generation: number;
-  /** Ids of notifications that came, oldest first; no more than `limit` of the question. */
+  /** Ids of new notifications, oldest first, up to `limit`. */
   arrived: string[];
 }
 

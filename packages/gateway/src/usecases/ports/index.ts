@@ -1,4 +1,4 @@
-// What the use cases need from the outside, by subject. Implementations live in store/ and channels/.
+// Interfaces of the use cases to the outside, by subject. Implementations are in store/ and channels/.
 export type * from './channels.ts';
 export type * from './clock.ts';
 export type * from './deliveries.ts';

@@ -1,4 +1,4 @@
-// How often keys are used.
+// Rate limits of keys and daily quotas of owners.
 
 /** Requests of a key in its current window, and the time until the window ends. */
 export interface RateLimitState {
@@ -13,7 +13,7 @@ export interface RequestCount {
   count: number;
 }
 
-/** What an owner has stored in the day that is under way, under the names by which it is counted beside the keys. */
+/** Names under which the daily quota of an owner is counted, in place of key ids. */
 export const quotaIds = { rows: 'quota_rows', bytes: 'quota_bytes' } as const;
 
 export interface QuotaUse {

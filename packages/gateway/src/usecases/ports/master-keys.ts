@@ -1,40 +1,42 @@
-// The master key, and what only it seals.
+// The master key, its rotation, and secrets that are encrypted with it.
 
 export interface MasterKeyStatus {
-  /** Where this process has its keys from. */
+  /** Where this process reads its keys from. */
   source: string;
-  /** Those in use, newest first, with how much each seals: two while a rotation is under way or was cut off. */
+  /** Active versions, newest first, with the number of values encrypted with each; two during a rotation. */
   versions: readonly { version: number; values: number }[];
-  /** Keys that were given and are not in use: retired ones, or the next. */
+  /** Keys in the source that are not active: retired ones, or the next one. */
   spareKeys: number;
-  /** A key that is not in use stands in front: a rotation will take it. */
+  /** The first key is a new one: the next rotation activates it. */
   nextKeyGiven: boolean;
 }
 
 export interface RotationProgress {
   step: 'key_ready' | 'key_in_use' | 'resealing' | 'old_key_retired';
+  /** Number of values re-encrypted so far. */
   resealed?: number;
 }
 
 export interface RotationOptions {
   onProgress?: (progress: RotationProgress) => void;
-  /** Where the old key is kept, for backups from before; by default beside the key file, if that is written here. */
+  /** File to save the old key to, for older backups; default: beside the key file, if this process writes that. */
   oldKeyFile?: string;
-  /** Does not keep it. */
+  /** Do not save the old key. */
   discardOldKey?: boolean;
 }
 
 export interface RotationReport {
-  /** The version in use now. */
+  /** The active version. */
   version: number;
-  /** The versions that were in use before. */
+  /** The versions that were active before. */
   retired: readonly number[];
+  /** Number of values re-encrypted. */
   resealed: number;
-  /** Where the old key was kept; null if it was not, or is in the operator's hands. */
+  /** File with the old key; null if it was not saved, or the operator keeps it. */
   oldKeyFile: string | null;
-  /** Values that do not open and were left as they are. */
+  /** Values that cannot be decrypted and were not changed. */
   damaged: readonly string[];
-  /** What is left to be done by hand. */
+  /** Steps left for the operator. */
   todo: readonly string[];
 }
 

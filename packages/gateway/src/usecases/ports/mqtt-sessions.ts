@@ -1,4 +1,4 @@
-// What the embedded broker keeps for devices: the sessions of their clients, and the messages that wait for them.
+// Persistent sessions of the embedded broker, and the messages queued for them.
 import type { Qos } from '@tocsin/contract';
 
 export interface MqttSubscription {
@@ -13,7 +13,7 @@ export interface MqttQueueName {
   clientId: string;
 }
 
-/** A session that an MQTT client of a device keeps with the embedded broker while it is away. */
+/** A persistent session of an MQTT client of a device at the embedded broker. */
 export type MqttSessionName = MqttQueueName;
 
 export interface MqttSession extends MqttSessionName {
@@ -21,17 +21,17 @@ export interface MqttSession extends MqttSessionName {
   seenAt: number;
 }
 
-/** A message in a queue; its text stays in the encrypted row of the notification. */
+/** A queued message; its payload is read from the encrypted row of the notification. */
 export interface MqttWaiting {
   notificationId: string;
   qos: Qos;
-  /** With QoS 2, once it was sent. */
+  /** The MQTT packet identifier; set with QoS 2 once the message was sent. */
   messageId: number | null;
   /** `pubrel` once the client has sent PUBREC for a QoS 2 message. */
   state: 'publish' | 'pubrel';
 }
 
-/** A message that left its queue because a client of the device has it. */
+/** A message that was removed from its queue because a client of the device received it. */
 export interface MqttReceipt {
   notificationId: string;
   /** When the client acknowledged it; with QoS 0, when it was written to the client's socket. */
@@ -39,7 +39,7 @@ export interface MqttReceipt {
   qos: Qos;
 }
 
-/** How far a notification got with one device of the embedded broker. */
+/** Delivery progress of a notification to one device of the embedded broker. */
 export type MqttProgress = { state: 'queued' } | { state: 'delivered'; deliveredAt: number; qos: Qos };
 
 export interface MqttSessionRepository {

@@ -1,4 +1,4 @@
-// Notifications, and what is stored together with them.
+// Notifications, idempotency keys and used signatures.
 import type { Category, JsonObject, Severity } from '@tocsin/contract';
 import type { Dispatch } from './deliveries.ts';
 
@@ -19,23 +19,23 @@ export interface Notification extends NotificationContent {
 
 export interface NotificationPage {
   notifications: Notification[];
-  /** Ids of rows that do not open: they were altered, or the key they were sealed with is gone. */
+  /** Ids of rows that cannot be decrypted: they were altered, or their key is missing. */
   damaged: string[];
   /** Where the next page starts; undefined on the last. */
   next: string | undefined;
 }
 
-/** What goes into the store together with a notification, or not at all. */
+/** Rows that are written in the same transaction as the notification. */
 export interface SaveOptions {
   dispatch: Dispatch | null;
   idempotency: IdempotencyClaim | null;
-  /** Until when this process answers for both; another may take over afterwards. */
+  /** Until when this process is responsible for both; another process may claim them afterwards. */
   leaseUntil: number;
 }
 
 export interface IdempotencyClaim {
   keyDigest: string;
-  /** Of the request; another one under the same key is refused. */
+  /** Digest of the request; a different request with the same key is refused. */
   fingerprint: string;
   expiresAt: number;
 }
@@ -45,11 +45,11 @@ export interface IdempotencyRecord {
   fingerprint: string;
   notificationId: string;
   leaseUntil: number;
-  /** null while the first request is being answered, or when its process died. */
-  answer: FirstAnswer | null;
+  /** null until the response to the first request is known, and if its process died before that. */
+  answer: StoredResponse | null;
 }
 
-export interface FirstAnswer {
+export interface StoredResponse {
   status: number;
   body: string;
 }
@@ -71,7 +71,7 @@ export interface NotificationRepository {
 export interface IdempotencyRepository {
   find(ownerId: string, keyDigest: string, now: number): Promise<IdempotencyRecord | null>;
   /** Keeps the response for repeated requests; resolves once durable. A response that is stored is not replaced. */
-  saveResponse(ownerId: string, keyDigest: string, response: FirstAnswer): Promise<void>;
+  saveResponse(ownerId: string, keyDigest: string, response: StoredResponse): Promise<void>;
 }
 
 export interface SignatureRepository {

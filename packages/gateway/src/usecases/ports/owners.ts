@@ -1,4 +1,4 @@
-// Owners, and what belongs to them.
+// Owners, and their keys, devices and push targets.
 import type { KeyType } from '@tocsin/contract';
 import type { Device, PushTarget, Recipients } from '../../core/plan.ts';
 import type { QuietHours } from '../../core/quiet-hours.ts';
@@ -9,10 +9,10 @@ export interface Owner {
   name: string;
   email: string | null;
   emailAlerts: boolean;
-  /** Operators see in the console which owners there are, never what they are told. */
+  /** Operators see the list of owners in the console, never their notifications. */
   role: 'owner' | 'operator';
   quietHours: QuietHours | null;
-  /** null: as long as the operator keeps everybody's; never longer than that. */
+  /** null: the retention of the service, which is also the maximum. */
   retentionDays: number | null;
   createdAt: number;
 }
@@ -29,7 +29,7 @@ export interface ApiKey {
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
-  /** The value has the shape of a generated key but not its checksum: it was imported. */
+  /** The key was imported: its value has the form of a generated key but a wrong checksum. */
   irregular: boolean;
 }
 
@@ -37,11 +37,11 @@ export interface StoredDevice extends Device {
   ownerId: string;
   name: string;
   createdAt: number;
-  /** When the embedded broker last heard of it; null: never, or another broker serves it. */
+  /** When the device was last connected to the embedded broker; null: never, or it uses another broker. */
   seenAt: number | null;
 }
 
-/** What belongs to an owner, in numbers. */
+/** Counts of an owner's keys, devices, push targets and deliveries. */
 export interface OwnerTotals {
   ownerId: string;
   keys: number;
@@ -49,7 +49,7 @@ export interface OwnerTotals {
   pushTargets: number;
   waiting: number;
   dead: number;
-  /** When the newest notification came. */
+  /** When the newest notification was accepted. */
   newestAt: number | null;
 }
 
@@ -57,7 +57,7 @@ export interface StoredPushTarget extends PushTarget {
   ownerId: string;
   label: string | null;
   createdAt: number;
-  /** When the provider said that the token is no more. */
+  /** When the provider reported the token as expired. */
   disabledAt: number | null;
 }
 

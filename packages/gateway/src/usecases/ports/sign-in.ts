@@ -1,13 +1,13 @@
-// What signing in needs from the store: sessions, one-time links, passkeys, and identities of an OpenID provider.
+// Sessions of the console, one-time links, passkeys, and identities of an OpenID provider.
 
-/** How somebody signed in. */
+/** How a session began. */
 export type SignInMethod = 'link' | 'mail' | 'passkey' | 'oidc';
 
-/** One browser that is signed in. */
+/** A signed-in browser. */
 export interface Session {
   id: string;
   ownerId: string;
-  /** Of the value in its cookie. */
+  /** SHA-256 of the value of the cookie. */
   tokenDigest: string;
   method: SignInMethod;
   userAgent: string;
@@ -17,13 +17,13 @@ export interface Session {
   expiresAt: number;
 }
 
-/** A link that works once. */
+/** A link that can be used once. */
 export interface OneTimeLink {
   tokenDigest: string;
   ownerId: string;
   /** `confirm_email` makes `email` the address of the owner. */
   purpose: 'sign_in' | 'confirm_email';
-  /** What a session that begins with it says of its beginning. */
+  /** The method of the session that the link creates. */
   method: Extract<SignInMethod, 'link' | 'mail'>;
   email: string | null;
   createdAt: number;
@@ -33,36 +33,36 @@ export interface OneTimeLink {
 export interface Passkey {
   id: string;
   ownerId: string;
-  /** Of the id that the authenticator gave it, by which it is found. */
+  /** SHA-256 of the credential id; lookup key. */
   credentialDigest: string;
-  /** base64url, as WebAuthn's JSON has it; the public key likewise. */
+  /** base64url, as in the JSON of WebAuthn, like the public key. */
   credentialId: string;
   publicKey: string;
   transports: readonly string[];
   name: string;
   /**
-   * Whether the authenticator has verified its user, by a PIN, a fingerprint or a face, when the passkey was made or used;
-   * null: it was made by a version that did not ask, and was not used with it since.
+   * Whether the authenticator verified the user (PIN, fingerprint or face) when the passkey was created or used. null:
+   * created by a version that did not record it, and not used since.
    */
   userVerified: boolean | null;
-  /** How often the authenticator says that it was used; 0 from those that do not count. */
+  /** The signature counter of the authenticator; 0 if it has none. */
   counter: number;
   createdAt: number;
   usedAt: number | null;
 }
 
-/** A person as an OpenID provider knows them. */
+/** An account of an OpenID provider that is linked to an owner. */
 export interface OidcIdentity {
   id: string;
   ownerId: string;
-  /** Of issuer and subject. */
+  /** SHA-256 of issuer and subject. */
   subjectDigest: string;
   issuer: string;
   subject: string;
   createdAt: number;
 }
 
-/** A passkey or an identity that somebody has already. */
+/** The passkey or identity is registered already. */
 export class AlreadyTaken extends Error {
   override readonly name = 'AlreadyTaken';
 }

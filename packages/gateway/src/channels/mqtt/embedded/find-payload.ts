@@ -1,5 +1,5 @@
 // The text of waiting messages is on disk only in the encrypted rows of their notifications; it is built from them again.
-import { EncryptionKeyMissing, SealBroken, type Store } from '../../../usecases/ports/index.ts';
+import { DecryptionFailed, EncryptionKeyMissing, type Store } from '../../../usecases/ports/index.ts';
 import { messageOf } from '../format.ts';
 
 /** null when the notification was deleted, or can never be decrypted. Rejects when the store fails. */
@@ -11,7 +11,7 @@ export function createFindPayload(store: Pick<Store, 'inbox'>, onFailed: (error:
       const notification = await store.inbox.find(ownerId, notificationId);
       return notification === null ? null : messageOf(notification);
     } catch (error) {
-      if (!(error instanceof SealBroken || error instanceof EncryptionKeyMissing)) throw error;
+      if (!(error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing)) throw error;
       onFailed(error);
       return null;
     }

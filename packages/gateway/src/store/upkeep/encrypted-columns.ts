@@ -1,33 +1,33 @@
 // Every column that holds sealed values, with what opens it and the place its values are bound to.
 import { type CompiledQuery, sql } from 'kysely';
 import { installationRow } from '../copy/installation.ts';
-import { deliveryPlace } from '../repositories/delivery-rows.ts';
-import { idempotencyPlace } from '../repositories/idempotency.ts';
+import { deliveryContext } from '../repositories/delivery-rows.ts';
+import { idempotencyContext } from '../repositories/idempotency.ts';
 import { copyMarker } from '../schema/copy-marker.ts';
 import type { Database } from '../schema/database.ts';
 import { legacyRow } from '../schema/legacy-installation.ts';
 import { isFactRow } from '../schema/meta.ts';
 import type { Tables } from '../schema/tables.ts';
-import type { Place } from '../vault/cipher.ts';
-import { placeOf } from '../vault/encrypted-columns.ts';
-import { wrappedPlace } from '../vault/keyring.ts';
+import type { CipherContext } from '../vault/cipher.ts';
+import { contextOf } from '../vault/encrypted-rows.ts';
+import { dataKeyContext } from '../vault/keyring.ts';
 import { isRetiredKeyRow } from '../vault/retired-keys.ts';
-import { nodePlace } from '../vault/row-versions.ts';
-import { secretPlace } from '../vault/secrets.ts';
+import { nodeContext } from '../vault/row-versions.ts';
+import { secretContext } from '../vault/secrets.ts';
 
 export type KeyValue = string | number;
 export type Row = Record<string, unknown>;
 
 const pageSize = 500;
 
-export interface SealedColumn {
+export interface EncryptedColumn {
   table: keyof Tables;
   column: string;
   /** The columns of the primary key. */
   key: readonly string[];
-  sealedBy: 'master key' | 'data key';
+  encryptedWith: 'master key' | 'data key';
   /** From the values of the primary key. */
-  placeOf(key: readonly KeyValue[]): Place;
+  contextOf(key: readonly KeyValue[]): CipherContext;
 }
 
 type KeyedById =
@@ -39,80 +39,80 @@ type KeyedById =
   | 'passkeys'
   | 'oidc_identities';
 
-const ofOwner = (table: KeyedById): Omit<SealedColumn, 'sealedBy'> => ({
+const ofOwner = (table: KeyedById): Omit<EncryptedColumn, 'encryptedWith'> => ({
   table,
   column: 'sealed',
   key: ['owner_id', 'id'],
-  placeOf: ([ownerId, id]) => placeOf(table, { owner_id: String(ownerId), id: String(id) }),
+  contextOf: ([ownerId, id]) => contextOf(table, { owner_id: String(ownerId), id: String(id) }),
 });
 
-export const sealedColumns: readonly SealedColumn[] = [
+export const encryptedColumns: readonly EncryptedColumn[] = [
   {
     table: 'meta',
     column: 'value',
     key: ['name'],
-    sealedBy: 'master key',
-    placeOf: ([name]) => secretPlace(String(name)),
+    encryptedWith: 'master key',
+    contextOf: ([name]) => secretContext(String(name)),
   },
   {
     table: 'data_keys',
     column: 'wrapped',
     key: ['owner_id', 'version'],
-    sealedBy: 'master key',
-    placeOf: ([ownerId, version]) => wrappedPlace(String(ownerId), Number(version)),
+    encryptedWith: 'master key',
+    contextOf: ([ownerId, version]) => dataKeyContext(String(ownerId), Number(version)),
   },
-  { ...ofOwner('api_keys'), sealedBy: 'master key' },
+  { ...ofOwner('api_keys'), encryptedWith: 'master key' },
   {
     table: 'row_versions',
     column: 'sealed',
     key: ['id'],
-    sealedBy: 'master key',
-    placeOf: ([id]) => nodePlace(String(id)),
+    encryptedWith: 'master key',
+    contextOf: ([id]) => nodeContext(String(id)),
   },
   {
     table: 'owners',
     column: 'sealed',
     key: ['id'],
-    sealedBy: 'data key',
-    placeOf: ([id]) => placeOf('owners', { owner_id: String(id), id: String(id) }),
+    encryptedWith: 'data key',
+    contextOf: ([id]) => contextOf('owners', { owner_id: String(id), id: String(id) }),
   },
-  { ...ofOwner('devices'), sealedBy: 'data key' },
-  { ...ofOwner('push_targets'), sealedBy: 'data key' },
-  { ...ofOwner('notifications'), sealedBy: 'data key' },
+  { ...ofOwner('devices'), encryptedWith: 'data key' },
+  { ...ofOwner('push_targets'), encryptedWith: 'data key' },
+  { ...ofOwner('notifications'), encryptedWith: 'data key' },
   {
     table: 'deliveries',
     column: 'sealed',
     key: ['owner_id', 'notification_id', 'channel', 'target'],
-    sealedBy: 'data key',
-    placeOf: ([ownerId, ...key]) => deliveryPlace(String(ownerId), key.map(String)),
+    encryptedWith: 'data key',
+    contextOf: ([ownerId, ...key]) => deliveryContext(String(ownerId), key.map(String)),
   },
   {
     table: 'idempotency',
     column: 'sealed',
     key: ['owner_id', 'key_digest'],
-    sealedBy: 'data key',
-    placeOf: ([ownerId, digest]) => idempotencyPlace(String(ownerId), String(digest)),
+    encryptedWith: 'data key',
+    contextOf: ([ownerId, digest]) => idempotencyContext(String(ownerId), String(digest)),
   },
-  { ...ofOwner('sessions'), sealedBy: 'data key' },
+  { ...ofOwner('sessions'), encryptedWith: 'data key' },
   {
     table: 'one_time_links',
     column: 'sealed',
     key: ['owner_id', 'token_digest'],
-    sealedBy: 'data key',
-    placeOf: ([ownerId, digest]) => placeOf('one_time_links', { owner_id: String(ownerId), id: String(digest) }),
+    encryptedWith: 'data key',
+    contextOf: ([ownerId, digest]) => contextOf('one_time_links', { owner_id: String(ownerId), id: String(digest) }),
   },
-  { ...ofOwner('passkeys'), sealedBy: 'data key' },
-  { ...ofOwner('oidc_identities'), sealedBy: 'data key' },
+  { ...ofOwner('passkeys'), encryptedWith: 'data key' },
+  { ...ofOwner('oidc_identities'), encryptedWith: 'data key' },
 ];
 
 /** Of a row in `meta`: facts that are no secrets. */
-export function isInTheClear(name: string): boolean {
+export function isPlaintext(name: string): boolean {
   if (name === copyMarker || name === installationRow || name === legacyRow) return true;
   return isRetiredKeyRow(name) || isFactRow(name);
 }
 
 /** Every row of the table with that column, in the order of its key; of one owner, whose id comes first in the key, if given. */
-export async function* rowsOf(database: Database, column: SealedColumn, ownerId?: string): AsyncGenerator<Row> {
+export async function* rowsOf(database: Database, column: EncryptedColumn, ownerId?: string): AsyncGenerator<Row> {
   for (let after: readonly KeyValue[] | null = null; ; ) {
     const page: Row[] = await database.read(selectPage(database, column, after, ownerId));
     yield* page;
@@ -124,7 +124,7 @@ export async function* rowsOf(database: Database, column: SealedColumn, ownerId?
 
 function selectPage(
   { build }: Database,
-  column: SealedColumn,
+  column: EncryptedColumn,
   after: readonly KeyValue[] | null,
   ownerId: string | undefined,
 ): CompiledQuery<Row> {
@@ -136,6 +136,6 @@ function selectPage(
 }
 
 /** The values of the primary key. */
-export function keyOf({ key }: SealedColumn, row: Row): KeyValue[] {
+export function keyOf({ key }: EncryptedColumn, row: Row): KeyValue[] {
   return key.map((name) => row[name] as KeyValue);
 }

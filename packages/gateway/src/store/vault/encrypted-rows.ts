@@ -1,52 +1,62 @@
 // The `sealed` column of every table: one JSON value, sealed for its row.
-import { SealBroken } from '../../usecases/ports/index.ts';
-import type { SealingKey } from '../schema/database.ts';
+import { DecryptionFailed } from '../../usecases/ports/index.ts';
+import type { EncryptionKey } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
-import { type Place, seal } from './cipher.ts';
+import { type CipherContext, encrypt } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
 import type { MasterKeyring } from './master-keyring.ts';
 import type { Versioned, VersionedTable } from './row-versions.ts';
 
-type SealedTable = { [T in keyof Tables]: Tables[T] extends { sealed: Uint8Array } ? T : never }[keyof Tables];
+type EncryptedTable = { [T in keyof Tables]: Tables[T] extends { sealed: Uint8Array } ? T : never }[keyof Tables];
 
-interface SealedRow {
+interface EncryptedRow {
   owner_id: string;
   id: string;
   sealed: Uint8Array;
 }
 
-export function sealValue(key: SealingKey, table: SealedTable, ownerId: string, rowId: string, value: unknown): Buffer {
-  return seal(key, { table, ownerId, rowId, column: 'sealed' }, JSON.stringify(value));
+export function encryptValue(
+  key: EncryptionKey,
+  table: EncryptedTable,
+  ownerId: string,
+  rowId: string,
+  value: unknown,
+): Buffer {
+  return encrypt(key, { table, ownerId, rowId, column: 'sealed' }, JSON.stringify(value));
 }
 
 /** With the version that a row in force has to have, see `row-versions.ts`. */
-export function sealVersioned(
-  key: SealingKey,
+export function encryptVersioned(
+  key: EncryptionKey,
   table: VersionedTable,
   ownerId: string,
   rowId: string,
   value: object,
   rowVersion: number,
 ): Buffer {
-  return sealValue(key, table, ownerId, rowId, { ...value, rowVersion });
+  return encryptValue(key, table, ownerId, rowId, { ...value, rowVersion });
 }
 
-export async function openVersioned<T>(keyring: Keyring, table: VersionedTable, row: SealedRow): Promise<Versioned<T>> {
-  return toVersioned(await openValue(keyring, table, row));
+export async function decryptVersioned<T>(
+  keyring: Keyring,
+  table: VersionedTable,
+  row: EncryptedRow,
+): Promise<Versioned<T>> {
+  return toVersioned(await decryptValue(keyring, table, row));
 }
 
 /** Opens what was sealed with a data key of the row's owner. */
-export async function openValue<T>(keyring: Keyring, table: SealedTable, row: SealedRow): Promise<T> {
-  return parse(await keyring.unseal(placeOf(table, row), row.sealed));
+export async function decryptValue<T>(keyring: Keyring, table: EncryptedTable, row: EncryptedRow): Promise<T> {
+  return parse(await keyring.decrypt(contextOf(table, row), row.sealed));
 }
 
 /** Opens what was sealed with the master key. */
-export async function openMasterVersioned<T>(
+export async function decryptMasterVersioned<T>(
   master: MasterKeyring,
   table: VersionedTable,
-  row: SealedRow,
+  row: EncryptedRow,
 ): Promise<Versioned<T>> {
-  return toVersioned(parse(await master.unseal(placeOf(table, row), row.sealed)));
+  return toVersioned(parse(await master.decrypt(contextOf(table, row), row.sealed)));
 }
 
 /** Rows of the version before have none. */
@@ -55,7 +65,7 @@ function toVersioned<T>({ rowVersion = 0, ...value }: { rowVersion?: number }): 
 }
 
 /** For lists: null where a row does not decrypt, after `onDamaged` heard of it; without `onDamaged` it rejects. */
-export function openOr<Row extends { id: string }, T>(
+export function decryptOrReport<Row extends { id: string }, T>(
   open: (row: Row) => Promise<T | null>,
   onDamaged: ((id: string) => void) | undefined,
 ): (row: Row) => Promise<T | null> {
@@ -63,7 +73,7 @@ export function openOr<Row extends { id: string }, T>(
     try {
       return await open(row);
     } catch (error) {
-      if (onDamaged === undefined || !(error instanceof SealBroken)) throw error;
+      if (onDamaged === undefined || !(error instanceof DecryptionFailed)) throw error;
       onDamaged(row.id);
       return null;
     }
@@ -73,12 +83,12 @@ export function openOr<Row extends { id: string }, T>(
 /** What hears of rows that are not in force where the caller does not want to: it rejects. */
 export function rejectRefused(table: VersionedTable): (id: string) => never {
   return (id) => {
-    throw new SealBroken(`${table} ${id}: an earlier state of it was put back`);
+    throw new DecryptionFailed(`${table} ${id}: an earlier state of it was put back`);
   };
 }
 
 /** Rejects with the first that does not open, unless somebody wants to hear of those instead, by their ids. */
-export async function openAll<Row extends { id: string }, T>(
+export async function decryptAll<Row extends { id: string }, T>(
   rows: readonly Row[],
   open: (row: Row) => Promise<T>,
   onDamaged?: (id: string) => void,
@@ -88,7 +98,7 @@ export async function openAll<Row extends { id: string }, T>(
       try {
         return [await open(row)];
       } catch (error) {
-        if (onDamaged === undefined || !(error instanceof SealBroken)) throw error;
+        if (onDamaged === undefined || !(error instanceof DecryptionFailed)) throw error;
         onDamaged(row.id);
         return [];
       }
@@ -97,7 +107,7 @@ export async function openAll<Row extends { id: string }, T>(
   return opened.flat() as T[];
 }
 
-export function placeOf(table: SealedTable, row: Omit<SealedRow, 'sealed'>): Place {
+export function contextOf(table: EncryptedTable, row: Omit<EncryptedRow, 'sealed'>): CipherContext {
   return { table, ownerId: row.owner_id, rowId: row.id, column: 'sealed' };
 }
 

@@ -10,14 +10,14 @@ import type { Statement } from './protocol.ts';
 /** IOERR, FULL and CANTOPEN: what a full disk leads to. */
 const codes = [10, 13, 14];
 
-export function canReadFrozen(file: string, error: unknown): boolean {
+export function canReadImmutable(file: string, error: unknown): boolean {
   const code = primaryCode(error);
   if (code === undefined || !codes.includes(code)) return false;
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /** Opened for this one statement: as soon as there is room again, others may write. */
-export function readFrozen(file: string, { sql, parameters }: Statement): QueryResult<unknown> {
+export function readImmutable(file: string, { sql, parameters }: Statement): QueryResult<unknown> {
   const url = pathToFileURL(file);
   url.searchParams.set('immutable', '1');
   const db = new DatabaseSync(url, { readOnly: true });
