@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SuccessAnswer } from '@tocsin/contract';
 import type { Store } from '../../gateway/src/usecases/ports/index.ts';
 import { Connections } from './connections.ts';
+import { eventually } from './eventually.ts';
 import type { Installation } from './gateway-process.ts';
 import { KillReceivers } from './kill-receivers.ts';
 import { readAll } from './stored-notifications.ts';
@@ -45,7 +46,13 @@ export async function surviveKills(t: TestContext, run: KillRun): Promise<void> 
   for (let kill = 0; kill < run.kills; kill += 1) {
     const gateway = await run.installation.serve();
     receivers.connect(gateway);
+    const before = ledger.titleOfAcknowledged.size;
     const load = putUnderLoad({ api: gateway.api, key }, ledger);
+    // Half of the kills come at any moment after the start, the others at any moment under load, however slow the machine is.
+    if (kill % 2 === 1) {
+      const acknowledged = () => ledger.titleOfAcknowledged.size;
+      await eventually('a request is answered', 30_000, acknowledged, (count) => count > before);
+    }
     // The moment is what is tried here: any point of a batch, a commit or a checkpoint.
     await delay(randomInt(5, longestRunMs));
     await gateway.kill();
