@@ -67,9 +67,9 @@ suite('The command line', () => {
     assert.match(await failing(2, 'owner', 'create', '--name', 'x', '--email-alerts', 'maybe'), /on or off/);
     assert.match(await failing(2, 'owner', 'create', '--name', 'x', '--email-alerts', 'on'), /--email/);
     assert.match(await failing(2, 'key', 'create', '--type', 'admin'), /public_client/);
-    assert.match(await failing(2, 'key', 'create', '--domain', 'a b'), /is not a domain/);
-    assert.match(await failing(2, 'key', 'create', '--domain', 'foo'), /is not a domain/);
-    assert.match(await failing(2, 'key', 'create', '--expires', 'yesterday'), /time to come/);
+    assert.match(await failing(2, 'key', 'create', '--domain', 'a b'), /--domain a b must be a domain/);
+    assert.match(await failing(2, 'key', 'create', '--domain', 'foo'), /--domain foo must be a domain/);
+    assert.match(await failing(2, 'key', 'create', '--expires', 'yesterday'), /must be in the future/);
     assert.match(await failing(2, 'key', 'create', '--rate-limit', 'many'), /100\/m/);
     assert.match(await failing(2, 'key', 'create', '--value', 'secret'), /svc_/);
     assert.match(await failing(2, 'inbox', 'list', '--limit', '0'), /1 to 1000/);

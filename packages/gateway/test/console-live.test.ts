@@ -277,7 +277,7 @@ suite('Live events', () => {
       await eventually('it ends', promisedMs, () => listener.isOver, Boolean);
     }
     const { last } = await searching.result();
-    assert.deepEqual(last, { kind: 'failed', error: 'You are no longer signed in.' }, 'a search under way ends too');
+    assert.deepEqual(last, { kind: 'failed', error: 'Your session has expired.' }, 'a search under way ends too');
     await assert.rejects(EventListener.open(browser), /401/);
     assert.equal(stays.isOver, false);
     stays.close();

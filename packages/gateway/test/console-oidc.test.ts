@@ -8,7 +8,7 @@ import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { type OidcAccount, TestOidcProvider } from '@tocsin/test-support/oidc-provider.ts';
 import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
-import type { ConsoleApiParts } from '../src/console/deps.ts';
+import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { createOidcProvider } from '../src/console/sign-in/oidc-provider.ts';
 import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
@@ -132,7 +132,7 @@ suite('With an OpenID provider the service', () => {
 });
 
 /** A console in this process, with a provider that is up. */
-async function startTeam(t: TestContext, parts: Partial<ConsoleApiParts> = {}, createsOwners = false) {
+async function startTeam(t: TestContext, parts: Partial<ConsoleApiDeps> = {}, createsOwners = false) {
   const team: Record<string, OidcAccount> = { ...accounts };
   const provider = await TestOidcProvider.start(team);
   t.after(() => provider.stop());

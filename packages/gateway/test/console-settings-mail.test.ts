@@ -19,7 +19,7 @@ import { notify } from '@tocsin/test-support/requests.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import Fastify from 'fastify';
-import type { ConsoleApiParts } from '../src/console/deps.ts';
+import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { addApi } from '../src/console/routes.ts';
 
 const plainKey = { type: 'public_client', allowedDomains: [], requireSignature: false };
@@ -35,7 +35,7 @@ async function routesOfApi(): Promise<{ method: string; path: string }[]> {
   });
   // Nothing is asked here, so that hardly any of its parts are needed.
   const service = { version: '0', webPushKey: '', retentionDays: 0, knowsLastSeen: true };
-  addApi(app, { stopping: new AbortController().signal, service } as unknown as ConsoleApiParts);
+  addApi(app, { stopping: new AbortController().signal, service } as unknown as ConsoleApiDeps);
   await app.ready();
   return routes;
 }
@@ -160,7 +160,7 @@ suite('With a mail server', () => {
     mailServer.faults.rcpt = 451;
     const failed = await ben.post<TestResult>('/api/preferences/test-mail');
     assert.equal(failed.body.isSent, false);
-    assert.match(failed.body.error ?? '', /451.*It will be tried again/);
+    assert.match(failed.body.error ?? '', /451.*It will be retried/);
     const unconfirmed = await ben.post<ConsoleError>('/api/preferences/email', { email: 'other@example.com' });
     assert.deepEqual([unconfirmed.status, unconfirmed.body.code], [503, 'unavailable']);
     mailServer.resume();

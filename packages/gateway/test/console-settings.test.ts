@@ -285,7 +285,7 @@ suite('In the console', () => {
     browsers.reply = () => ({ status: 503 });
     const failed = await ann.post<TestResult>(`/api/push-targets/${target?.id}/test`);
     assert.equal(failed.body.isSent, false);
-    assert.match(failed.body.error ?? '', /503.*It will be tried again/);
+    assert.match(failed.body.error ?? '', /503.*It will be retried/);
     browsers.reply = () => ({ status: 410 });
     const gone = await ann.post<TestResult>(`/api/push-targets/${target?.id}/test`);
     assert.equal(gone.body.isSent, false);
@@ -375,7 +375,7 @@ suite('In the console', () => {
       await ann.post<ConsoleError>(`/api/operator/owners/${session.body.owner.id}/invite`),
     ]) {
       assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
-      assert.match(refused.body.error, /no mail server.*TOCSIN_SMTP_URL/);
+      assert.match(refused.body.error, /no SMTP server.*TOCSIN_SMTP_URL/);
     }
     for (const email of ['ben', 'a@b, c@d', 'Ben <ben@example.com>', 'x\r\nBcc: a@b', 7]) {
       assert.equal((await ben.post('/api/preferences/email', { email })).status, 400, String(email));

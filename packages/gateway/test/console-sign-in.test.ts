@@ -12,7 +12,7 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
-import { MailNotSent } from '../src/console/deps.ts';
+import { EmailNotSent } from '../src/console/deps.ts';
 import { EncryptionKeyMissing, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
@@ -345,7 +345,7 @@ suite('The console', () => {
   });
 
   test('tells the operator of a link that could not be mailed, and of nobody’s address', async (t) => {
-    const sendSignInLink = () => Promise.reject(new MailNotSent('The mail server refused the recipient (550)'));
+    const sendSignInLink = () => Promise.reject(new EmailNotSent('The mail server refused the recipient (550)'));
     const { origin, warnings, failures } = await start(t, {
       parts: {
         mailer: { sendSignInLink, sendEmailConfirmation: sendSignInLink, sendSecurityNotice: async () => undefined },

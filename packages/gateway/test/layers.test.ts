@@ -169,8 +169,13 @@ suite('The layers', () => {
   });
 
   test('contract imports nothing of ours, and core touches nothing outside', () => {
-    for (const file of sources(resolve(packages, 'contract/src'))) {
-      for (const specifier of importsOf(file)) assert.match(specifier, /^(\.\/|node:crypto$)/, `${file}: ${specifier}`);
+    const contract = resolve(packages, 'contract/src');
+    for (const file of sources(contract)) {
+      for (const specifier of importsOf(file)) {
+        const isInside =
+          specifier.startsWith('.') && !relative(contract, resolve(dirname(file), specifier)).startsWith('..');
+        assert.ok(isInside || specifier === 'node:crypto', `${file}: ${specifier}`);
+      }
     }
     const pure = /^(\.|@tocsin\/contract$|ipaddr\.js$|node:(buffer|crypto|net|util|zlib)$)/;
     for (const file of sources(resolve(gatewaySource, 'core'))) {

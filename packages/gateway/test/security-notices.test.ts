@@ -9,8 +9,8 @@ import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import { createEmailChannel } from '../src/channels/email/index.ts';
-import { createSignInMailer } from '../src/composition/sign-in-mailer.ts';
-import { MailNotSent, type SecurityNotice } from '../src/console/deps.ts';
+import { createAccountMailer } from '../src/composition/account-mailer.ts';
+import { EmailNotSent, type SecurityNotice } from '../src/console/deps.ts';
 import { createOwner, systemMakers } from '../src/usecases/registration.ts';
 
 const address = 'ann@example.org';
@@ -127,7 +127,7 @@ suite('An owner gets an email', () => {
           sendSignInLink: async () => undefined,
           sendEmailConfirmation: async () => undefined,
           sendSecurityNotice: async () => {
-            throw new MailNotSent('The mail server cannot be reached');
+            throw new EmailNotSent('The mail server cannot be reached');
           },
         },
       },
@@ -146,7 +146,7 @@ test('Emails about an account say what happened and what to do, and repeat nothi
   const url = new URL(`smtp://127.0.0.1:${server.port}`);
   const channel = createEmailChannel({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
   t.after(() => channel.close());
-  const mailer = createSignInMailer(channel);
+  const mailer = createAccountMailer(channel);
   const owner = { ...plainOwner('own_ann', 1), name: 'Home lab', email: address };
   const settings = 'https://inbox.example.com/settings';
   const at = Date.parse('2026-11-15T21:00:00Z');

@@ -102,7 +102,7 @@ suite('The owners page', () => {
     await add(page, 'Bea', 'bea@example.com');
     await row(page, 'Bea').waitFor();
     await add(page, 'Bea again', 'BEA@example.com');
-    await page.getByRole('alert').getByText('There is an owner with this e-mail address already.').waitFor();
+    await page.getByRole('alert').getByText('Another owner has this email address.').waitFor();
   });
 
   inbox.test('is not available to owners who are not operators', async (t) => {

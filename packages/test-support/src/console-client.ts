@@ -1,5 +1,6 @@
 // A browser that is signed in, without the browser: keeps the cookies, and says where its requests come from.
 import assert from 'node:assert/strict';
+import { assertResponse } from './console-contract.ts';
 import type { GatewayProcess, Installation } from './gateway-process.ts';
 
 export interface ConsoleAnswer<T> {
@@ -48,7 +49,9 @@ export class ConsoleClient {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+    const answer = { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+    assertResponse(method, path, answer);
+    return answer;
   }
 
   /** For answers that stream; `path` begins with a slash. Redirects are not followed. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createNotConfigured } from '../../gateway/src/channels/not-configured.ts';
 import { createAddresses } from '../../gateway/src/console/addresses.ts';
-import type { ConsoleApiParts, SecurityNotice } from '../../gateway/src/console/deps.ts';
+import type { ConsoleApiDeps, SecurityNotice } from '../../gateway/src/console/deps.ts';
 import { createReadiness } from '../../gateway/src/console/readiness.ts';
 import { addApi } from '../../gateway/src/console/routes.ts';
 import { createConsole } from '../../gateway/src/console/server.ts';
@@ -46,7 +46,7 @@ export interface LocalConsole {
 export interface LocalConsoleOptions {
   consoleUrl?: string;
   wrapStore?: (store: Store) => Store;
-  parts?: Partial<ConsoleApiParts>;
+  parts?: Partial<ConsoleApiDeps>;
 }
 
 export async function startLocalConsole(options: LocalConsoleOptions = {}): Promise<LocalConsole> {
@@ -66,7 +66,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     isKnownHost: () => true,
   });
   app.addHook('onRoute', ({ method, url, config }) => {
-    for (const each of [method].flat()) routes.push({ method: each, url, isPublic: config?.isPublic === true });
+    for (const each of [method].flat()) routes.push({ method: each, url, isPublic: config?.access === 'public' });
   });
   const listeners = { api: 'http://127.0.0.1:8080/', console: '', mqtt: 'mqtt://127.0.0.1:1883' };
   const wrapped = options.wrapStore?.(store) ?? store;
@@ -114,7 +114,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     service: { version: '0.0.0-test', webPushKey: '', retentionDays: 90, knowsLastSeen: true },
     stopping: new AbortController().signal,
     onError: (error) => failures.push(error),
-    onMailFailed: (cause) => warnings.push(cause),
+    onEmailFailed: (cause) => warnings.push(cause),
     onOidcFailed: (cause) => warnings.push(cause),
     ...options.parts,
   });

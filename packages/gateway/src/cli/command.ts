@@ -1,7 +1,8 @@
 // What a command is, and what every command can use.
 import type { ParseArgsConfig } from 'node:util';
+import { lineProblem } from '@tocsin/contract';
 import { type Config, readConfig } from '../config/server.ts';
-import { isPrintable, printable, unprintableProblem } from '../core/printable.ts';
+import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import type { Owner, Store } from '../usecases/ports/index.ts';
 
@@ -119,11 +120,14 @@ export function refusedOwners(ids: readonly string[]): string {
 }
 
 /** A name or label that is given as an option, without white space at its ends; undefined: not given. */
+/** The longest name or label that the command line accepts. */
+export const nameCharacters = 200;
+
 export function readName(args: Arguments, option: string): string | undefined {
   const name = args.text(option)?.trim();
   if (name === undefined) return undefined;
-  if (name === '' || name.length > 200) throw new UsageError(`--${option} must have 1 to 200 characters.`);
-  if (!isPrintable(name)) throw new UsageError(`--${option} ${unprintableProblem}.`);
+  const problem = lineProblem(name, nameCharacters);
+  if (problem !== null) throw new UsageError(`--${option} ${problem}.`);
   return name;
 }
 

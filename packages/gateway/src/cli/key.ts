@@ -1,7 +1,14 @@
-import { type KeyType, keyTypes, notifyKeyTypes, parseAllowedDomain } from '@tocsin/contract';
+import {
+  canonicalDomains,
+  formatRate,
+  type KeyType,
+  keyProblems,
+  keyTypes,
+  maySendNotifications,
+  parseRate,
+} from '@tocsin/contract';
 import { isImportable } from '../core/key-format.ts';
 import { Problem } from '../core/problem.ts';
-import { formatRate, parseRate, type Rate } from '../core/rate.ts';
 import { type ApiKey, KeyExists } from '../usecases/ports/index.ts';
 import { createKey, systemMakers as makers } from '../usecases/registration.ts';
 import {
@@ -9,9 +16,9 @@ import {
   type CommandGroup,
   isoTime,
   listReadableOwners,
+  nameCharacters,
   notFound,
   ownerOption,
-  readName,
   refusedOwners,
   resolveOwner,
   table,
@@ -47,11 +54,8 @@ export const keyCommands: CommandGroup = {
       run: async (args, environment) => {
         const wanted = {
           type: readType(args),
-          label: readName(args, 'label') ?? null,
-          allowedDomains: readDomains(args),
+          ...readFields(args, makers.now()),
           requireSignature: args.flag('require-signature'),
-          rateLimit: readRate(args),
-          expiresAt: readExpiry(args, makers.now()),
           value: await readValue(args),
         };
         const { key, value } = await withStore(environment, async (store) => {
@@ -66,7 +70,7 @@ export const keyCommands: CommandGroup = {
             wanted.value === null
               ? `Created key ${key.id} (${key.type}). It is shown only now:\n\n  ${value}`
               : `Imported key ${key.id} (${key.type}).`,
-          warnings: notifyKeyTypes.includes(key.type) ? [] : [`Note: POST / refuses keys of the type ${key.type}.`],
+          warnings: maySendNotifications(key.type) ? [] : [`Note: POST / refuses keys of the type ${key.type}.`],
         };
       },
     },
@@ -108,32 +112,40 @@ function readType(args: Arguments): KeyType {
   return known;
 }
 
-function readDomains(args: Arguments): string[] {
-  return args.texts('domain').map((text) => {
-    const domain = parseAllowedDomain(text);
-    if (domain === undefined)
-      throw new UsageError(`--domain ${text} is not a domain such as example.com, *.example.com or http://nas.`);
-    return domain;
-  });
+/** The fields that the console and the app check by the same rules. */
+function readFields(args: Arguments, now: number) {
+  const fields = {
+    label: args.text('label')?.trim() ?? null,
+    allowedDomains: args.texts('domain'),
+    rateLimit: args.text('rate-limit') ?? null,
+    expiresAt: readExpiry(args, now),
+  };
+  const [wrong] = keyProblems(fields, { now, labelCharacters: nameCharacters });
+  if (wrong !== undefined)
+    throw new UsageError(`${optionOf(wrong.field, fields)} ${wrong.problem}${hints[wrong.field] ?? ''}.`);
+  return {
+    ...fields,
+    allowedDomains: canonicalDomains(fields.allowedDomains),
+    rateLimit: fields.rateLimit === null ? null : (parseRate(fields.rateLimit) ?? null),
+  };
 }
 
-function readRate(args: Arguments): Rate | null {
-  const text = args.text('rate-limit');
-  if (text === undefined) return null;
-  const rate = parseRate(text);
-  if (rate === undefined) throw new UsageError('--rate-limit must look like 100/m (s, m, h or d).');
-  return rate;
+const hints: Readonly<Record<string, string>> = { expiresAt: ': 2027-01-31T12:00:00Z, or 12h, or 30d' };
+
+/** The option that sets a field, for a domain with its value. */
+function optionOf(field: string, { allowedDomains }: { allowedDomains: readonly string[] }): string {
+  const [, index] = /^allowedDomains\[(\d+)\]$/.exec(field) ?? [];
+  if (index !== undefined) return `--domain ${allowedDomains[Number(index)]}`;
+  return { label: '--label', rateLimit: '--rate-limit', expiresAt: '--expires' }[field] ?? field;
 }
 
+/** NaN for text that is not a time. */
 function readExpiry(args: Arguments, now: number): number | null {
   const text = args.text('expires');
   if (text === undefined) return null;
   const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 0;
-  const expiresAt = amount === undefined ? Date.parse(text) : now + Number(amount) * unitMs;
-  if (!(expiresAt > now))
-    throw new UsageError('--expires must be a time to come: 2027-01-31T12:00:00Z, or 12h, or 30d.');
-  return expiresAt;
+  return amount === undefined ? Date.parse(text) : now + Number(amount) * unitMs;
 }
 
 async function readValue(args: Arguments): Promise<string | null> {

@@ -1,12 +1,13 @@
 // Everything of one owner as one JSON document, written as it is read: an inbox of any size fits.
+
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { formatRate } from '@tocsin/contract';
 import { describeFileError } from '../core/file-error.ts';
 import { printable, printableJson } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import { formatRate } from '../core/rate.ts';
 import {
   type ApiKey,
   DecryptionFailed,

@@ -26,8 +26,8 @@ import { markAuthenticated } from '../http/connection-guard.ts';
 import { drain } from '../process/listen.ts';
 import { type Accept, createAccept } from '../usecases/accept.ts';
 import { systemMakers } from '../usecases/registration.ts';
+import { createAccountMailer } from './account-mailer.ts';
 import { type Foundation, serverMaker, transportHeaders } from './runtime.ts';
-import { createSignInMailer } from './sign-in-mailer.ts';
 
 export async function openConsole(
   foundation: Foundation,
@@ -85,7 +85,7 @@ export async function addConsoleApi(
     addresses,
     acceptFor: acceptForSome(foundation, channels),
     clientAddress: ({ raw }: FastifyRequest) => clientAddress(raw, config.trustedProxies),
-    mailer: channels.managed.email && createSignInMailer(channels.managed.email),
+    mailer: channels.managed.email && createAccountMailer(channels.managed.email),
     oidc: config.oidc && createOidcProvider(config.oidc),
     cookieKey: Buffer.from(await store.secrets.obtain('console_cookies', newCookieKey), 'base64url'),
     webPushProblem: (subscription) => tokenProblem('webpush', subscription, config.push.webPushHosts),
@@ -99,7 +99,7 @@ export async function addConsoleApi(
     sessionMaxMs: config.sessionMaxDays * dayMs,
     stopping,
     onError: (error, { id }) => log.failed({ requestId: `console-${id}`, error }),
-    onMailFailed: log.signInMailFailed,
+    onEmailFailed: log.signInMailFailed,
     onOidcFailed: log.oidcFailed,
   });
 }

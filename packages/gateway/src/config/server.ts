@@ -1,14 +1,13 @@
 // The environment → Config, or every problem at once. Each secret can also be read from the file its _FILE twin names.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { limits } from '@tocsin/contract';
+import { limits, parseRate, type Rate } from '@tocsin/contract';
 import { parseNetwork } from '../core/address-policy.ts';
 import { databaseUrlWanted, parseDatabaseUrl } from '../core/database-url.ts';
 import { describeFileError } from '../core/file-error.ts';
 import { isImportable } from '../core/key-format.ts';
 import { type GivenMasterKeys, parseMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
-import { parseRate, type Rate } from '../core/rate.ts';
 import {
   type EmailConfig,
   type MqttConfig,

@@ -1,35 +1,35 @@
-// Where things are, as people and devices reach them: what the operator said, else where we listen.
+// The addresses of the console, the public API and the broker as clients reach them: configured, or else those of the listeners.
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { byName, type DevicePlaces, deviceUrls } from '../core/device-urls.ts';
 
 export interface Addresses {
-  /** Of the console, without a path, as the browser that asks reaches it. Never for anything that is mailed. */
+  /** The console without a path, as this browser reaches it. Never used in emails. */
   consoleUrl(request: FastifyRequest): string;
-  /** Of the public API, ending in a slash, as that browser would reach it. */
+  /** The public API with a slash at the end, as this browser would reach it. */
   apiUrl(request: FastifyRequest): string;
-  /** What MQTT devices connect to. */
+  /** The addresses that MQTT devices connect to. */
   deviceUrls(request: FastifyRequest): string[];
-  /** Of the console, without a path, for links in mails: no request can change it. */
-  mailedConsoleUrl(): string;
-  /** What the browser speaks is encrypted, if need be as far as a proxy. */
+  /** The console without a path, for links in emails: independent of any request. */
+  emailedConsoleUrl(): string;
+  /** Whether the browser uses TLS, to the console or to a trusted proxy. */
   isSecure(request: FastifyRequest): boolean;
-  /** Browsers have passkeys for names alone, and for pages that come encrypted or from this machine. */
+  /** Browsers support passkeys only for host names, over TLS or on localhost. */
   hasPasskeys(request: FastifyRequest): boolean;
 }
 
 export interface AddressOptions {
-  /** What the operator said; null where it said nothing. */
+  /** The configured address; null: not configured. */
   consoleUrl: string | null;
   apiUrl: string | null;
   devices: DevicePlaces;
-  /** Where we listen: http(s) and mqtt addresses. Known only once all ports are taken. */
+  /** The addresses of the listeners. Known only after all of them listen. */
   listeners(): { api: string; console: string; mqtt: string | null };
   isTrustedProxy(message: IncomingMessage): boolean;
 }
 
-/** Whether what the client speaks is encrypted, if need be as far as a proxy. */
+/** Whether the client uses TLS, to the console or to a trusted proxy. */
 export function isSecureMessage(
   message: IncomingMessage,
   { consoleUrl, isTrustedProxy }: Pick<AddressOptions, 'consoleUrl' | 'isTrustedProxy'>,
@@ -45,15 +45,15 @@ export function createAddresses(options: AddressOptions): Addresses {
 
   function consoleUrl(request: FastifyRequest): string {
     if (options.consoleUrl !== null) return options.consoleUrl;
-    const asked = URL.parse(`${isSecure(request) ? 'https' : 'http'}://${request.headers.host ?? ''}`);
-    return asked?.origin ?? mailedConsoleUrl();
+    const requested = URL.parse(`${isSecure(request) ? 'https' : 'http'}://${request.headers.host ?? ''}`);
+    return requested?.origin ?? emailedConsoleUrl();
   }
 
-  function mailedConsoleUrl(): string {
+  function emailedConsoleUrl(): string {
     return options.consoleUrl ?? new URL(byName(listeners().console)).origin;
   }
 
-  /** One of our listeners, under the name by which the browser knows this machine. */
+  /** A listener under the host name by which the browser reaches this machine. */
   function besideConsole(listener: string, request: FastifyRequest): string {
     const { protocol, port } = new URL(listener);
     const { hostname } = new URL(consoleUrl(request));
@@ -70,7 +70,7 @@ export function createAddresses(options: AddressOptions): Addresses {
         mqtt: mqtt === null ? null : besideConsole(mqtt, request),
       });
     },
-    mailedConsoleUrl,
+    emailedConsoleUrl,
     isSecure,
     hasPasskeys(request) {
       const { protocol, hostname } = new URL(consoleUrl(request));

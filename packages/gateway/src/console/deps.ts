@@ -1,4 +1,4 @@
-// What the console's API is made of; composition/console.ts puts it together.
+// Dependencies of the console API; composition/console.ts provides them.
 import type { ServiceInfo } from '@tocsin/contract/console';
 import type { FastifyRequest } from 'fastify';
 import type { Recipients } from '../core/plan.ts';
@@ -9,51 +9,51 @@ import type { Makers } from '../usecases/registration.ts';
 import type { Addresses } from './addresses.ts';
 import type { OidcProvider } from './sign-in/oidc-provider.ts';
 
-export interface ConsoleApiParts {
+export interface ConsoleApiDeps {
   store: Store;
   now: () => number;
   makers: Makers;
   addresses: Addresses;
-  /** Takes a notification as the public API does, but tells only these recipients: for tests by hand. */
+  /** Accepts a notification like the public API, but delivers to these recipients only: for test sends. */
   acceptFor: (recipients: Recipients) => Accept;
-  /** Who is calling, behind proxies that the operator trusts. */
+  /** The address of the client, also behind a trusted proxy. */
   clientAddress: (request: FastifyRequest) => string;
-  /** null: no mail server is configured. */
-  mailer: SignInMailer | null;
-  /** null: nobody signs in with an OpenID provider. */
+  /** null: no SMTP server is configured. */
+  mailer: AccountMailer | null;
+  /** null: no OpenID provider is configured. */
   oidc: OidcProvider | null;
-  /** Seals what a cookie keeps between two requests; the same on every node. */
+  /** Encrypts cookies that hold state between two requests; the same on every node. */
   cookieKey: Buffer;
-  /** What is wrong with a Web Push subscription, as JSON; null when nothing is. */
+  /** What is wrong with a Web Push subscription, given as JSON; null: nothing. */
   webPushProblem: (subscription: string) => string | null;
   topicPrefix: string;
-  /** However often a session is used, it ends this long after its beginning. */
+  /** A session ends after this time, however often it is used. */
   sessionMaxMs: number;
   service: Pick<ServiceInfo, 'version' | 'webPushKey' | 'retentionDays' | 'knowsLastSeen'>;
-  /** Aborts when the service is to stop: answers that go on for ever end then. */
+  /** Aborts at shutdown, which ends streaming responses. */
   stopping: AbortSignal;
   onError: (error: unknown, request: FastifyRequest) => void;
-  /** Nobody who asked for the link is told, so that the operator has to be. */
-  onMailFailed: (cause: string) => void;
+  /** Reports an email that was sent after the response, so that its failure cannot be shown to the user. */
+  onEmailFailed: (cause: string) => void;
   onOidcFailed: (cause: string) => void;
 }
 
-/** A mail that the mail server did not take. What it says is fit for a log: no address, no word of the server. */
-export class MailNotSent extends Error {
-  override readonly name = 'MailNotSent';
+/** The SMTP server did not accept an email. The message is safe for the log: no address, no text of the server. */
+export class EmailNotSent extends Error {
+  override readonly name = 'EmailNotSent';
 }
 
-/** What an owner is told of, so that nobody else gets into their account unseen. */
+/** Events that an owner must learn of, because they give access to the account. */
 export type SecurityNotice =
   | { kind: 'new-browser'; method: SignInMethod; userAgent: string; address: string; at: number }
   | { kind: 'new-passkey'; name: string; at: number }
-  /** null: it was removed. */
+  /** null: the address was removed. */
   | { kind: 'email-changed'; email: string | null; at: number };
 
-/** Mails that have nothing to do with notifications. Each resolves when the mail server took it, else rejects with MailNotSent. */
-export interface SignInMailer {
+/** Emails about the account. Each call resolves when the SMTP server has accepted the email, else rejects with EmailNotSent. */
+export interface AccountMailer {
   sendSignInLink(owner: Owner & { email: string }, url: string): Promise<void>;
   sendEmailConfirmation(owner: Owner, email: string, url: string): Promise<void>;
-  /** `settingsUrl` is where the owner can undo what happened. */
+  /** `settingsUrl` leads to the page where the owner can undo the change. */
   sendSecurityNotice(owner: Owner & { email: string }, notice: SecurityNotice, settingsUrl: string): Promise<void>;
 }

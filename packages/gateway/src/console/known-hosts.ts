@@ -1,24 +1,24 @@
-// Which host names the console answers to. A web page can let its own name resolve to this machine (DNS rebinding), and then
-// read what the console shows to programs on it; the Host header still carries that name.
+// The host names that the console responds to. A web page can make its own name resolve to this machine (DNS rebinding) and
+// then read what the console shows to local programs; the Host header still carries that name.
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname as machineName } from 'node:os';
 
 export interface KnownHostOptions {
-  /** As the operator named it; null where it is not known. */
+  /** The configured address of the console; null: not configured. */
   consoleUrl: string | null;
-  /** Names that the operator added; `*` stands for any; null: the setting is absent. */
+  /** Configured names; `*` allows any; null: the setting is absent. */
   consoleHosts: readonly string[] | null;
-  /** The installation is from before names were checked: they are accepted until the operator sets them. */
+  /** The installation is older than this check: unknown names are accepted until the setting is present. */
   isLegacy: boolean;
-  /** The client speaks TLS, if need be as far as a trusted proxy: it has checked the name against a certificate. */
+  /** The client uses TLS, to the console or to a trusted proxy, and so has verified the name with a certificate. */
   isOverTls(message: IncomingMessage): boolean;
-  /** Called once for each name that is accepted only because the installation is from before. */
+  /** Called once for each name that is accepted only because of `isLegacy`. */
   onUnknownName(name: string): void;
 }
 
-/** Beyond this many, names are no longer reported: anybody can send any. */
-const mostReported = 10;
+/** Limits the reports, because clients can send any name. */
+const maxReported = 10;
 
 export type IsKnownHost = (message: IncomingMessage) => boolean;
 
@@ -31,13 +31,13 @@ export function createKnownHosts(options: KnownHostOptions): IsKnownHost {
 
   return (message) => {
     const { host } = message.headers;
-    // Only programs leave it out.
+    // Browsers always send it.
     if (host === undefined) return true;
     const name = nameIn(host);
     if (name === null) return false;
-    if (known.has('*') || isFromNoResolver(name) || known.has(name) || isOverTls(message)) return true;
+    if (known.has('*') || isOutsideDns(name) || known.has(name) || isOverTls(message)) return true;
     if (!isLegacy || consoleHosts !== null) return false;
-    if (reported.size < mostReported && !reported.has(name)) {
+    if (reported.size < maxReported && !reported.has(name)) {
       reported.add(name);
       onUnknownName(name);
     }
@@ -45,14 +45,14 @@ export function createKnownHosts(options: KnownHostOptions): IsKnownHost {
   };
 }
 
-/** null: it is no host name. */
+/** null: not a host name. */
 function nameIn(host: string): string | null {
   const name = URL.parse(`http://${host}`)?.hostname.replace(/\.$/, '') ?? '';
   return name === '' ? null : name;
 }
 
-/** Addresses, and names without a dot, such as those of containers: nobody can publish one of those in the DNS. */
-function isFromNoResolver(name: string): boolean {
+/** IP addresses and names without a dot, such as those of containers: they cannot be published in the DNS. */
+function isOutsideDns(name: string): boolean {
   const isAddress = isIP(name.replace(/^\[|\]$/g, '')) !== 0;
   return isAddress || !name.includes('.') || name.endsWith('.localhost');
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 
-/** Where the numbers come from: this process, or several put together. */
+/** The metrics of this process, or aggregated over several. */
 export interface MetricsSource {
   readonly contentType: string;
   metrics(): Promise<string>;
@@ -11,11 +11,11 @@ export interface MetricsSource {
 
 export interface MetricsRouteOptions {
   source: MetricsSource;
-  /** null: only programs on this machine are answered. */
+  /** null: only programs on this machine may read the metrics. */
   token: string | null;
 }
 
-/** Whoever sends one of these speaks for somebody else. */
+/** Headers that a proxy adds. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 export function addMetricsRoute(app: FastifyInstance, { source, token }: MetricsRouteOptions): void {
@@ -31,8 +31,8 @@ export function addMetricsRoute(app: FastifyInstance, { source, token }: Metrics
       return reply.code(403).send({
         ok: false,
         error:
-          'Metrics are for programs on this machine that ask directly, or with "Authorization: Bearer" and the value ' +
-          'of TOCSIN_METRICS_TOKEN. Set that variable to read them from elsewhere or through a proxy.',
+          'Metrics can be read on this machine without a proxy, or with "Authorization: Bearer" and the value of ' +
+          'TOCSIN_METRICS_TOKEN. Set that variable to read them from elsewhere or through a proxy.',
       });
     }
     return reply.type(source.contentType).send(await source.metrics());
@@ -45,7 +45,7 @@ function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
   return proxyHeaders.every((name) => headers[name] === undefined);
 }
 
-/** Of one length for every input, so that comparing tells nothing. */
+/** Has the same length for every input, as timingSafeEqual requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

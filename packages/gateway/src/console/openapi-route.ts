@@ -1,13 +1,16 @@
-// The description of the public API for the app's page about it, which people read before they sign in.
+// The description of the public API for the app's page about it, which can be read before signing in.
 import { openApiDocument } from '@tocsin/contract';
+import { apiDescriptionRoutes } from '@tocsin/contract/console/api-description';
+import type { JsonObject } from '@tocsin/contract/types';
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from './deps.ts';
+import type { ConsoleApiDeps } from './deps.ts';
+import { addRoute } from './route.ts';
 
-export function addOpenApiRoute(api: FastifyInstance, { addresses, service }: ConsoleApiParts): void {
-  const document = openApiDocument(service.version);
+export function addOpenApiRoute(api: FastifyInstance, { addresses, service }: ConsoleApiDeps): void {
+  const document = openApiDocument(service.version) as JsonObject;
 
-  /** The same as the public API gives out, but with its address: seen from here it is another host. */
-  api.get('/openapi.json', { config: { isPublic: true } }, async (request) => ({
+  /** The document of the public API with its address added: the console is another origin. */
+  addRoute(api, apiDescriptionRoutes.getOpenApi, async (request) => ({
     ...document,
     servers: [{ url: addresses.apiUrl(request), description: 'The public API of this service' }],
   }));

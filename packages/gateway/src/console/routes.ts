@@ -1,34 +1,28 @@
-// The API behind the inbox app, under /api.
+// The API of the inbox app, under /api.
 import cookie from '@fastify/cookie';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { apiPrefix } from '@tocsin/contract/console/route';
+import type { FastifyInstance } from 'fastify';
 import { markAuthenticated } from '../http/connection-guard.ts';
-import type { ConsoleApiParts } from './deps.ts';
+import type { ConsoleApiDeps } from './deps.ts';
 import { createErrorHandler, sendRefusal } from './errors.ts';
 import { addInboxRoutes } from './inbox/routes.ts';
 import { addOpenApiRoute } from './openapi-route.ts';
-import { nothingHere } from './refusal.ts';
+import { ConsoleRefusal, routeNotFound } from './refusal.ts';
 import { checkOrigin } from './same-origin.ts';
 import { addSettingsRoutes } from './settings/routes.ts';
 import { addSignInRoutes } from './sign-in/routes.ts';
-import { recognize } from './sign-in/session.ts';
+import { requireSession } from './sign-in/session.ts';
+import { ownerOf } from './signed-in.ts';
+import { createValidatorCompiler } from './validation.ts';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Answered to whoever asks; every other route under /api wants a session. */
-    isPublic?: true;
-  }
-}
-
-/** The form of every id that the service makes. Nothing else is asked for: PostgreSQL takes not every text as a value. */
-const idForm = /^[\w-]{1,64}$/;
-
-export function addApi(app: FastifyInstance, parts: ConsoleApiParts): void {
+export function addApi(app: FastifyInstance, deps: ConsoleApiDeps): void {
   app.register(
     async (api) => {
       await api.register(cookie);
       api.removeContentTypeParser('text/plain');
-      api.setErrorHandler(createErrorHandler(parts));
-      api.setNotFoundHandler((_request, reply) => sendRefusal(reply, nothingHere()));
+      api.setValidatorCompiler(createValidatorCompiler(deps.now));
+      api.setErrorHandler(createErrorHandler(deps));
+      api.setNotFoundHandler((_request, reply) => sendRefusal(reply, routeNotFound()));
       api.addHook('onRequest', async (request, reply) => {
         reply.headers({
           'cache-control': 'no-store',
@@ -36,22 +30,19 @@ export function addApi(app: FastifyInstance, parts: ConsoleApiParts): void {
           'referrer-policy': 'no-referrer',
         });
         if (request.is404) return;
-        checkOrigin(request, parts.addresses);
-        if (request.routeOptions.config.isPublic !== true) {
-          await recognize(parts, request, reply);
-          markAuthenticated(request.raw);
-        }
-        checkParameters(request);
+        checkOrigin(request, deps.addresses);
+        const { access } = request.routeOptions.config;
+        if (access === 'public') return;
+        await requireSession(deps, request, reply);
+        markAuthenticated(request.raw);
+        if (access === 'operator' && ownerOf(request).role !== 'operator')
+          throw new ConsoleRefusal('operators_only', 'Only operators can do this.');
       });
-      addSignInRoutes(api, parts);
-      addInboxRoutes(api, parts);
-      addSettingsRoutes(api, parts);
-      addOpenApiRoute(api, parts);
+      addSignInRoutes(api, deps);
+      addInboxRoutes(api, deps);
+      addSettingsRoutes(api, deps);
+      addOpenApiRoute(api, deps);
     },
-    { prefix: '/api' },
+    { prefix: apiPrefix },
   );
-}
-
-function checkParameters({ params }: FastifyRequest): void {
-  if (!Object.values(params as Record<string, string>).every((each) => idForm.test(each))) throw nothingHere();
 }

@@ -1,4 +1,4 @@
-// The owner's and operator's side, on a listener of its own.
+// The HTTP server of the console, on a listener of its own.
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { sendRefusal } from './errors.ts';
@@ -6,24 +6,24 @@ import { addHealthRoutes } from './health-routes.ts';
 import type { IsKnownHost } from './known-hosts.ts';
 import { addMetricsRoute, type MetricsRouteOptions } from './metrics-route.ts';
 import type { Readiness } from './readiness.ts';
-import { nothingHere, unknownHost } from './refusal.ts';
+import { routeNotFound, unknownHost } from './refusal.ts';
 
-export interface ConsoleParts {
+export interface ConsoleDeps {
   readiness: Pick<Readiness, 'report'>;
   metrics: MetricsRouteOptions;
   isKnownHost: IsKnownHost;
-  /** What TLS adds to every response. */
+  /** Headers that TLS adds to every response. */
   transportHeaders?: Record<string, string>;
-  /** Another than Node's plain one, for TLS. */
+  /** Replaces the plain server of Node, for TLS. */
   createServer?: (options: ServerOptions, listener: RequestListener) => Server;
 }
 
-/** Fastify takes these two under its own names, and sets them over those of its server. */
+/** Fastify has options of its own for these two, which override those of its server. */
 const timeouts = { requestTimeout: 15_000, keepAliveTimeout: 75_000 };
 const serverOptions: ServerOptions = {
   ...timeouts,
   headersTimeout: 10_000,
-  // Slow clients are let go of soon after their time, not at Node's own next look half a minute later.
+  // Disconnects slow clients soon after their timeout; the default of Node is 30 s.
   connectionsCheckingInterval: 1000,
 };
 
@@ -35,14 +35,12 @@ export function createConsole({
   isKnownHost,
   transportHeaders = {},
   createServer,
-}: ConsoleParts): FastifyInstance {
+}: ConsoleDeps): FastifyInstance {
   const app = Fastify<Server>({
     logger: false,
     bodyLimit: maxBodyBytes,
-    // Addresses that do not decode, or have a part that is far too long: the framework's own answer would repeat them.
-    frameworkErrors: (_error, _request, reply) => sendRefusal(reply, nothingHere()),
-    // Every problem at once, also with what should not be there.
-    ajv: { customOptions: { allErrors: true, removeAdditional: false } },
+    // Paths that cannot be decoded or are too long: the error of the framework would repeat them.
+    frameworkErrors: (_error, _request, reply) => sendRefusal(reply, routeNotFound()),
     ...timeouts,
     ...(createServer === undefined
       ? { http: serverOptions }
@@ -51,7 +49,7 @@ export function createConsole({
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(transportHeaders);
-    // A health check says nothing that is worth hiding, and must not depend on a setting.
+    // The health check reveals nothing and must not depend on a setting.
     if (request.url === '/healthz' || isKnownHost(request.raw)) return;
     return sendRefusal(reply, unknownHost());
   });

@@ -1,4 +1,4 @@
-// Who is asking. The hook in `api.ts` looks the session up before any route but those of signing in.
+// The signed-in owner of a request. The hook in `routes.ts` looks the session up before every route that is not public.
 import type { FastifyRequest } from 'fastify';
 import type { Owner } from '../usecases/ports/index.ts';
 import type { Session } from '../usecases/ports/sign-in.ts';

@@ -1,4 +1,4 @@
-// The built inbox app, in memory: every file by its path, with what is sent beside it. What is not in the map is not served.
+// The built inbox app in memory: every file by its path, with its headers. Only files of the map are served.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
@@ -9,10 +9,10 @@ export type Encoding = 'br' | 'gzip' | 'identity';
 
 export interface WebAppFile {
   type: string;
-  /** Weak, since it stands for every encoding. */
+  /** Weak, because it is the same for every encoding. */
   etag: string;
   cacheControl: string;
-  /** Compressed when it is first asked for, and kept. */
+  /** Compressed at the first request and cached. */
   encoded(encoding: Encoding): Promise<Buffer>;
   isCompressible: boolean;
 }
@@ -39,15 +39,15 @@ export function readWebApp(folder: string): Map<string, WebAppFile> | null {
 function readFile(folder: string, name: string): WebAppFile {
   const content = readFileSync(join(folder, name));
   const type = types[extname(name)] as string;
-  const kept: Partial<Record<Encoding, Promise<Buffer>>> = { identity: Promise.resolve(content) };
+  const cached: Partial<Record<Encoding, Promise<Buffer>>> = { identity: Promise.resolve(content) };
   return {
     type,
     etag: `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
     // Vite writes the hash of the content into every name below assets/.
     cacheControl: name.startsWith(`assets${sep}`) ? 'public, max-age=31536000, immutable' : 'no-cache',
     encoded: (encoding) => {
-      kept[encoding] ??= encoding === 'identity' ? Promise.resolve(content) : compress[encoding](content);
-      return kept[encoding];
+      cached[encoding] ??= encoding === 'identity' ? Promise.resolve(content) : compress[encoding](content);
+      return cached[encoding];
     },
     isCompressible: type !== 'image/png',
   };

@@ -1,25 +1,25 @@
-// Serves the inbox app: its files, and its one page for every address that is not a file.
+// Serves the inbox app: its files, and its one page for every path that is not a file.
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Encoding, readWebApp, type WebAppFile } from './web-app-files.ts';
 
 export interface WebAppOptions {
-  /** Of the public API, as the browser that asks reaches it: pages may post to it. */
+  /** The public API as this browser reaches it: pages may send requests to it. */
   apiUrl: (request: FastifyRequest) => string;
-  /** Where the build is. */
+  /** The folder of the build. */
   folder?: string;
 }
 
 const builtFolder = fileURLToPath(new URL('../../../inbox/dist/', import.meta.url));
 
-/** Addresses of programs: nobody there is helped by a page. */
+/** Paths for programs, which get no page. */
 const notPages = /^\/(?:api|healthz|readyz|metrics|mqtt|assets)(?:\/|$)/;
-/** A path such as /robots.txt asks for a file. */
+/** A path such as /robots.txt is that of a file. */
 const fileName = /\.[^/]*$/;
 
 const headers = {
   'x-content-type-options': 'nosniff',
-  // Sign-in links carry their token behind the #, and no address of ours is anybody else's business.
+  // The paths of the console, some with ids of notifications, are not sent to other sites.
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -27,7 +27,7 @@ const headers = {
   'x-frame-options': 'DENY',
 };
 
-/** Takes all that no route takes, so it is also what answers that there is nothing. */
+/** Handles every path without a route, and responds with 404 if it is not one of the app. */
 export function addWebApp(app: FastifyInstance, { apiUrl, folder = builtFolder }: WebAppOptions): void {
   let files = readWebApp(folder);
 

@@ -1,12 +1,6 @@
 // Text that a terminal shows instead of obeying. Names and labels are chosen by owners and by OpenID providers, and are
 // printed by commands that operators run.
-
-/** Control characters, line separators, and the bidi controls that show text in another order than it has. */
-const unprintable = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-
-export function isPrintable(text: string): boolean {
-  return text.search(unprintable) === -1;
-}
+import { unprintable } from '@tocsin/contract';
 
 /** One line: every unprintable character becomes U+FFFD. */
 export function printable(text: string): string {
@@ -24,5 +18,3 @@ export function printableJson(json: string): string {
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
-
-export const unprintableProblem = 'must not contain control characters or line breaks';

@@ -1,6 +1,6 @@
 // Section 5: which key, whose, and may it be used here?
 import type { IncomingHttpHeaders } from 'node:http';
-import { isSignatureValid, notifyKeyTypes, signatureWindowMs } from '@tocsin/contract';
+import { isSignatureValid, maySendNotifications, signatureWindowMs } from '@tocsin/contract';
 import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
 import { isOriginAllowed } from '../core/origin-policy.ts';
 import { authenticationUnavailable, Refusal } from '../core/refusal.ts';
@@ -114,7 +114,7 @@ async function findKey(
 function checkKey(key: ApiKey, now: number): void {
   const isExpired = key.expiresAt !== null && key.expiresAt <= now;
   if (key.revokedAt !== null || isExpired) throw new Refusal('invalid_api_key');
-  if (!notifyKeyTypes.includes(key.type)) throw new Refusal('key_type_not_allowed', { suffix: key.type });
+  if (!maySendNotifications(key.type)) throw new Refusal('key_type_not_allowed', { suffix: key.type });
 }
 
 function checkOrigin(key: ApiKey, { origin, referer }: IncomingHttpHeaders): void {

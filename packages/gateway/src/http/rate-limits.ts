@@ -1,6 +1,6 @@
 // Rate limits: per key where one is set, and failed authentications per client address.
+import { formatRate, type Rate } from '@tocsin/contract';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
-import { formatRate, type Rate } from '../core/rate.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 import { SharedCounts } from './shared-counts.ts';

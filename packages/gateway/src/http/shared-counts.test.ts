@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Rate } from '../core/rate.ts';
+import type { Rate } from '@tocsin/contract';
 import {
   type ApiKey,
   type LimitRepository,

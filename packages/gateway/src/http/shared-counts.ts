@@ -1,6 +1,6 @@
 // Requests per key, counted in the store for all processes on it. A store that does not answer in time is done without:
 // limits must never take the API down.
-import type { Rate } from '../core/rate.ts';
+import type { Rate } from '@tocsin/contract';
 import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 
 export interface SharedCountsParts {

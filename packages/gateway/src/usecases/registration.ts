@@ -1,9 +1,8 @@
 // Owners, keys and devices come into being here, whoever asks: the command line, the first run, the console.
 import { randomInt } from 'node:crypto';
-import type { KeyType } from '@tocsin/contract';
+import type { KeyType, Rate } from '@tocsin/contract';
 import { deviceTopic } from '../core/device-topics.ts';
 import { createKey as createKeyValue, digestOf, hasWrongChecksum, randomBase62 } from '../core/key-format.ts';
-import type { Rate } from '../core/rate.ts';
 import type { ApiKey, Owner, Store, StoredDevice } from './ports/index.ts';
 
 export interface Makers {

@@ -1,4 +1,4 @@
-// What became of a notification, target by target: how the first attempt ended, and what was tried since.
+// Delivery status of a notification by target: the result of the first attempt, and of retries.
 import type { DeliveryEntry } from '@tocsin/contract/console';
 import type { OutcomeKind } from '../../core/outcome.ts';
 import type {
@@ -11,25 +11,25 @@ import type {
   Store,
 } from '../../usecases/ports/index.ts';
 
-/** More than an owner has targets. */
+/** Above the number of targets that an owner can have. */
 export const everyDelivery = 10_000;
 
 const providerNames = { webpush: 'Web Push', fcm: 'FCM', apns: 'APNs' } as const;
 
-/** Nothing is kept of an attempt that was never made, nor of what an operator dropped. */
-const unasked = 'It was not tried: this channel was not set up at that time, or what waited was dropped by an operator';
-const dropped = 'It was not reached, and then dropped by an operator';
+/** Attempts that were not made and deliveries that an operator dropped leave no row. */
+const notAttempted = 'Not attempted: the channel was not configured at that time, or an operator dropped the delivery';
+const dropped = 'Not reached, then dropped by an operator';
 
 type Names = Record<ChannelName, ReadonlyMap<string, string>>;
 
 export async function describeDeliveries(store: Store, owner: Owner, notificationId: string): Promise<DeliveryEntry[]> {
   const { id: ownerId } = owner;
-  // First how it began: what is settled between the two looks is then seen by the second.
+  // The dispatch is read first: a result that is recorded between the two reads is then seen by the second.
   const found = await store.dispatches.find(ownerId, notificationId);
   if (found === null) return [];
   const [deliveries, names, queues] = await Promise.all([
     store.deliveries.list({ ownerId, notificationId, limit: everyDelivery }),
-    namesToday(store, owner),
+    currentNames(store, owner),
     store.mqttQueues.findProgress(ownerId, notificationId, found.dispatch.mqtt),
   ]);
   return entriesOf(found, deliveries, names).map((entry) =>
@@ -37,7 +37,7 @@ export async function describeDeliveries(store: Store, owner: Owner, notificatio
   );
 }
 
-/** What the embedded broker knows of a message goes beyond that it was published. */
+/** The embedded broker also knows whether the device has received the message. */
 function withQueue(entry: DeliveryEntry, progress: MqttProgress | undefined): DeliveryEntry {
   if (progress?.state === 'delivered') {
     return { ...entry, state: 'delivered', endedAt: progress.deliveredAt, nextAt: null, error: null };
@@ -45,10 +45,10 @@ function withQueue(entry: DeliveryEntry, progress: MqttProgress | undefined): De
   return progress?.state === 'queued' && entry.state === 'sent' ? { ...entry, state: 'queued', endedAt: null } : entry;
 }
 
-async function namesToday(store: Store, { id, email }: Owner): Promise<Names> {
+async function currentNames(store: Store, { id, email }: Owner): Promise<Names> {
   const [devices, pushTargets] = await Promise.all([
-    store.devices.list(id, passOver),
-    store.pushTargets.list(id, passOver),
+    store.devices.list(id, skipDamaged),
+    store.pushTargets.list(id, skipDamaged),
   ]);
   return {
     push: new Map(pushTargets.map(({ id, label, provider }) => [id, label ?? providerNames[provider]])),
@@ -57,8 +57,8 @@ async function namesToday(store: Store, { id, email }: Owner): Promise<Names> {
   };
 }
 
-function passOver(): void {
-  // One that does not open has no name.
+function skipDamaged(): void {
+  // A row that cannot be decrypted has no name.
 }
 
 function entriesOf(
@@ -82,7 +82,7 @@ function entriesOf(
 
 type Progress = Pick<DeliveryEntry, 'state' | 'retries' | 'nextAt' | 'endedAt' | 'error'>;
 
-/** `first`: how the first attempt ended; null: it is under way. */
+/** `first` is the result of the first attempt; null: it is in flight. */
 function progressOf(first: OutcomeKind | null, delivery: Delivery | undefined): Progress {
   if (delivery !== undefined) {
     const { attempts: retries, nextAt, endedAt, error } = delivery;
@@ -98,11 +98,11 @@ function progressOf(first: OutcomeKind | null, delivery: Delivery | undefined): 
       return { ...known, state: 'dead', error: dropped };
     case 'gone':
     case 'rejected':
-      return { ...known, state: first, error: unasked };
+      return { ...known, state: first, error: notAttempted };
   }
 }
 
-/** What ended with the first attempt ended as that did; what was tried again since speaks for itself. */
+/** A delivery that ended with the first attempt has the state of that attempt; otherwise the state of its retries. */
 function stateOf(first: OutcomeKind | null, { state, createdAt, endedAt }: Delivery): DeliveryEntry['state'] {
   const isFirst = state === 'dead' && endedAt === createdAt;
   return isFirst && (first === 'gone' || first === 'rejected') ? first : state;

@@ -1,16 +1,16 @@
-// A notification as the inbox app gets it.
+// Notifications in the form of the inbox API.
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import type { InboxItem, Store } from '../../usecases/ports/index.ts';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 
-/** More than a badge shows; counting ends there. */
+/** Counting ends here; the badge shows less. */
 const atMost = 1000;
 
 export function toEntry({ ownerId: _, ...entry }: InboxItem): InboxEntry {
   return entry;
 }
 
-/** null: it is not there, or was deleted. */
+/** null: it does not exist, or was deleted. */
 export async function findEntry(
   store: Pick<Store, 'inbox'>,
   ownerId: string,

@@ -1,49 +1,49 @@
-// One answer of text/event-stream. What the client does not take is kept up to a bound; then the connection ends, and the
-// browser comes back by itself.
+// One response of text/event-stream. Data that the client does not read is buffered up to a limit; beyond it the connection is
+// closed, and the browser reconnects.
 import { Readable } from 'node:stream';
 import type { LiveEvent } from '@tocsin/contract/console';
 
-const mostBytesKept = 1024 * 1024;
+const maxBufferedBytes = 1024 * 1024;
 
 export class EventStream extends Readable {
-  #isOver = false;
+  #hasEnded = false;
 
   constructor() {
-    super({ highWaterMark: mostBytesKept, read: () => undefined });
+    super({ highWaterMark: maxBufferedBytes, read: () => undefined });
   }
 
-  /** Too much waits already for anything that could also be fetched later. */
+  /** The buffer is too full for data that the client can also fetch later. */
   get isBehind(): boolean {
-    return this.readableLength > mostBytesKept / 4;
+    return this.readableLength > maxBufferedBytes / 4;
   }
 
   send({ event, data }: LiveEvent, id?: string): void {
-    // JSON has no line breaks of its own, so that nothing in it can begin another field.
+    // JSON.stringify writes no line breaks, so the data cannot begin another field.
     this.#write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
   }
 
-  /** Where a client that is cut off says that it was; moves without any event. */
+  /** Sets the Last-Event-ID of the client without an event. */
   mark(id: string): void {
     this.#write(`id: ${id}\n\n`);
   }
 
-  /** For proxies, which close what is silent. Whoever is behind even now takes nothing any more. */
+  /** Keeps proxies from closing an idle connection. A client that is still behind at this point is disconnected. */
   beat(): void {
     if (this.isBehind) this.destroy();
     else this.#write(':\n\n');
   }
 
-  /** The client may come back after so long. */
+  /** `retryMs` is the time after which the client may reconnect. */
   end(retryMs?: number): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     if (retryMs !== undefined) this.#write(`retry: ${retryMs}\n\n`);
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.push(null);
   }
 
   #write(text: string): void {
-    if (this.#isOver || this.destroyed) return;
+    if (this.#hasEnded || this.destroyed) return;
     this.push(text);
-    if (this.readableLength > mostBytesKept) this.destroy();
+    if (this.readableLength > maxBufferedBytes) this.destroy();
   }
 }

@@ -1,27 +1,28 @@
-// GET /api/events: what happens in the inbox, as it happens.
+// GET /api/events: the live events of an inbox.
+import { inboxRoutes, isNotificationId } from '@tocsin/contract/console/inbox';
 import type { FastifyInstance } from 'fastify';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
+import { addRoute } from '../route.ts';
 import { ownerOf } from '../signed-in.ts';
 import { findEntry, unreadOf } from './entry.ts';
 import { EventStream } from './event-stream.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { parsePosition } from './position.ts';
-import { isNotificationId } from './schemas.ts';
 import { watchSession } from './session-watch.ts';
 
 const beatEveryMs = 15_000;
-/** Of one owner; the oldest makes room. It comes back after a while, or the tabs would push each other out all the time. */
-const mostConnections = 20;
-const pushedOutMs = 60_000;
-/** Whoever missed more than this reads the list again. */
-const mostMissed = 100;
+/** Connections per owner; a new one replaces the oldest, which reconnects after a pause, so that tabs do not replace each other continuously. */
+const maxConnections = 20;
+const replacedRetryMs = 60_000;
+/** A client that missed more notifications reads the list again. */
+const maxMissed = 100;
 
-export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): void {
-  const { store, now, stopping } = parts;
+export function addEventsRoute(app: FastifyInstance, deps: ConsoleApiDeps): void {
+  const { store, now, stopping } = deps;
   const feed = createLiveFeed(store, now);
-  /** Owner → connections, oldest first. */
+  /** Connections by owner, oldest first. */
   const open = new Map<string, Set<EventStream>>();
 
   stopping.addEventListener('abort', () => {
@@ -31,9 +32,9 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
   function admit(ownerId: string, stream: EventStream): void {
     const streams = open.get(ownerId) ?? new Set();
     open.set(ownerId, streams.add(stream));
-    for (const oldest of [...streams].slice(0, -mostConnections)) {
+    for (const oldest of [...streams].slice(0, -maxConnections)) {
       streams.delete(oldest);
-      oldest.end(pushedOutMs);
+      oldest.end(replacedRetryMs);
     }
     stream.once('close', () => {
       streams.delete(stream);
@@ -42,45 +43,47 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
     if (stopping.aborted) stream.end();
   }
 
-  /** Sends what came since, and `changed` if things may have been read or deleted: without a generation nobody knows. */
-  async function catchUp(ownerId: string, since: Since, stream: EventStream, told: Set<string>): Promise<void> {
+  /**
+   * Sends the notifications that arrived since, and `changed` if others may have been read or deleted, which is unknown
+   * without a generation.
+   */
+  async function catchUp(ownerId: string, since: Since, stream: EventStream, sent: Set<string>): Promise<void> {
     const { after, generation } = since;
-    const [news] = isNotificationId(after) ? await store.inbox.readNews([{ ownerId, after }], mostMissed + 1) : [];
+    const [news] = isNotificationId(after) ? await store.inbox.readNews([{ ownerId, after }], maxMissed + 1) : [];
     const unread = await unreadOf(store, ownerId);
     const missed = news?.arrived ?? [];
-    for (const id of missed.length > mostMissed ? [] : missed) {
+    for (const id of missed.length > maxMissed ? [] : missed) {
       if (stream.isBehind || stream.destroyed) break;
       const notification = await findEntry(store, ownerId, id);
-      if (notification === null || notification === 'damaged' || told.has(id)) continue;
-      told.add(id);
+      if (notification === null || notification === 'damaged' || sent.has(id)) continue;
+      sent.add(id);
       stream.send({ event: 'arrived', data: { notification, unread } }, id);
     }
-    const isSame = generation !== undefined && news?.generation === generation && missed.length <= mostMissed;
+    const isSame = generation !== undefined && news?.generation === generation && missed.length <= maxMissed;
     if (!isSame) stream.send({ event: 'changed', data: { unread } });
   }
 
-  // Without its twin for HEAD, which would listen too.
-  app.get<{ Querystring: { position?: string } }>('/events', { exposeHeadRoute: false }, async (request, reply) => {
+  addRoute(app, inboxRoutes.streamEvents, async (request, reply) => {
     const owner = ownerOf(request);
     const since = sinceOf(request.headers['last-event-id'], request.query.position);
     const stream = new EventStream();
-    /** While it catches up, so that nothing is told twice; null otherwise. */
-    let told: Set<string> | null = since === null ? null : new Set();
+    /** Ids sent during the catch-up, which prevents duplicates; null afterwards. */
+    let sent: Set<string> | null = since === null ? null : new Set();
 
-    const session = watchSession(parts, request, () => {
+    const session = watchSession(deps, request, () => {
       stream.send({ event: 'signed-out', data: {} });
       stream.end();
     });
     const { ready, stop } = feed.watch(owner.id, {
       isSignedIn: session.isOn,
       arrived(notification, unread) {
-        if (told?.has(notification.id)) return;
-        told?.add(notification.id);
+        if (sent?.has(notification.id)) return;
+        sent?.add(notification.id);
         if (stream.isBehind) stream.send({ event: 'changed', data: { unread } });
         else stream.send({ event: 'arrived', data: { notification, unread } }, notification.id);
       },
       changed: (unread) => stream.send({ event: 'changed', data: { unread } }),
-      failed: (error) => parts.onError(error, request),
+      failed: (error) => deps.onError(error, request),
     });
     const beat = setInterval(() => stream.beat(), beatEveryMs);
     stream.once('close', () => {
@@ -89,20 +92,20 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
       session.stop();
     });
     admit(owner.id, stream);
-    // A list that is read once this answer has begun and what is told here leave no gap between them.
+    // The response begins only now: a list that is read after that leaves no gap to the events.
     await ready;
     const readyAt = firstIdAt(now());
-    if (told === null || since === null) stream.mark(readyAt);
+    if (sent === null || since === null) stream.mark(readyAt);
     else {
-      catchUp(owner.id, since, stream, told)
+      catchUp(owner.id, since, stream, sent)
         .then(() => stream.mark(readyAt))
-        // The browser comes back, with the same last id.
+        // The browser reconnects with the same Last-Event-ID.
         .catch((error: unknown) => {
-          if (!(error instanceof StoreUnavailable)) parts.onError(error, request);
+          if (!(error instanceof StoreUnavailable)) deps.onError(error, request);
           stream.destroy();
         })
         .finally(() => {
-          told = null;
+          sent = null;
         });
     }
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no').send(stream);
@@ -111,12 +114,12 @@ export function addEventsRoute(app: FastifyInstance, parts: ConsoleApiParts): vo
 
 interface Since {
   after: string;
-  /** undefined: not known. */
+  /** undefined: unknown. */
   generation?: number;
 }
 
-/** A browser that reconnects by itself asks with the position of its page again, and with where it really was. */
-function sinceOf(lastId: string | string[] | undefined, position: unknown): Since | null {
+/** A browser that reconnects repeats the position of its page; its Last-Event-ID is newer. */
+function sinceOf(lastId: string | string[] | undefined, position: string | string[] | undefined): Since | null {
   if (lastId !== undefined) return { after: String(lastId) };
   return parsePosition(typeof position === 'string' ? position : undefined);
 }

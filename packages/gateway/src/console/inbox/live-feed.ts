@@ -1,53 +1,73 @@
-// What happens in the inboxes that somebody looks at. One look at the store serves them all, over whichever node a
-// notification came; nobody looks while nobody listens.
+// Live events of the inboxes that are open in a browser. One poll of the store serves all of them, whichever node accepted
+// a notification; without listeners there is no poll.
+//
+// States of the feed:
+//
+//              first watch()                      timer
+//   ┌──────┐ ──────────────▶ ┌───────────────┐ ───────────▶ ┌─────────┐
+//   │ idle │                 │ scheduled     │              │ polling │
+//   └──────┘ ◀────────────── │ 400 ms, after │ ◀─────────── └─────────┘
+//              last stop()   │ failures up   │  done or failed
+//                            │ to 2 s        │
+//                            └───────────────┘
+//
+// States of one inbox (`Inbox`), for each owner with a listener:
+//
+//   watch()                      first poll complete: `ready`; earlier notifications are in the list of the page
+//   ───────▶ new ─────────────────────────────────────────────▶ current ──────▶ removed with its last listener
+//             │                                                  │    ▲
+//             │ poll failed: `ready`, so that the page loads     │    │ rest read
+//             ▼                                                  ▼    │
+//            failed ── next poll succeeds: `changed` ──▶ current partial: a response was full (`readTo`), continue there
+//
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import type { InboxNews, Store } from '../../usecases/ports/index.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { findEntry, unreadOf } from './entry.ts';
 
-const lookEveryMs = 400;
-/** While the store fails. */
-const lookAtLeastEveryMs = 2000;
+const pollEveryMs = 400;
+/** Upper limit of the backoff while the store fails. */
+const maxPollEveryMs = 2000;
 /**
- * Ids are made when a notification is accepted, by the clock of its node, and come into sight when it is stored: some are
- * older than others that were seen before. Every look goes back so far.
+ * Ids are created when a notification is accepted, by the clock of its node, and become visible when it is stored: a new
+ * row can have a smaller id than rows that were seen before. Every poll reads back this far.
  */
 export const lookBackMs = 10_000;
-/** Ids in one answer, and answers in one look: a flood is caught up with in several. */
-const mostIds = 500;
-const mostAnswers = 10;
-/** When more than this came at once, the list is to be read again instead. */
-const mostArrived = 50;
+/** Ids per read, and reads per poll; more arrivals are read by the following polls. */
+const maxIds = 500;
+const maxReads = 10;
+/** If more arrive at once, listeners are asked to read the list again instead. */
+const maxArrived = 50;
 
 export interface Listener {
-  /** Asked before it is told anything. */
+  /** Called before data is sent. */
   isSignedIn(): Promise<boolean>;
   arrived(notification: InboxEntry, unread: UnreadCount): void;
   changed(unread: UnreadCount): void;
-  /** A fault that is not the store's being away; one of those who listen is told. */
+  /** An error other than StoreUnavailable; reported to one listener only. */
   failed(error: unknown): void;
 }
 
 export interface LiveFeed {
-  /** `ready`: what comes from now on is told; or the store is away, and then `changed` comes once it is back. */
+  /** `ready`: later notifications are reported. Or the store is not available, and `changed` follows when it is again. */
   watch(ownerId: string, listener: Listener): { ready: Promise<void>; stop: () => void };
 }
 
 interface Inbox {
   ownerId: string;
   listeners: Set<Listener>;
-  /** When it was last seen to its end. */
+  /** Start of the last poll that read everything. */
   since: number;
-  /** Where an answer that was full ended. */
+  /** Last id of a read that was full; null: everything was read. */
   readTo: string | null;
-  /** Ids that were seen, as far back as looks go. */
+  /** Known ids, as far back as polls read. */
   seen: Set<string>;
-  /** Whether ids below this one were seen nobody knows any more; looks go back to them when the clock is put back. */
-  forgottenBelow: string;
-  /** null until the first look. */
+  /** Ids below this were evicted from `seen`; after a clock step back they are treated as changed, not as new. */
+  evictedBelow: string;
+  /** null until the first poll. */
   generation: number | null;
-  firstLook: PromiseWithResolvers<void>;
+  firstPoll: PromiseWithResolvers<void>;
   hasFailed: boolean;
 }
 
@@ -56,52 +76,52 @@ type FeedStore = Pick<Store, 'inbox'>;
 export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
   const inboxes = new Map<string, Inbox>();
   let timer: NodeJS.Timeout | undefined;
-  let isLooking = false;
+  let isPolling = false;
   let failures = 0;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const startedAt = now();
     let due = [...inboxes.values()];
-    for (let answers = 0; due.length > 0 && answers < mostAnswers; answers += 1) {
-      const asked = due.map(({ ownerId, since, readTo }) => ({
+    for (let reads = 0; due.length > 0 && reads < maxReads; reads += 1) {
+      const positions = due.map(({ ownerId, since, readTo }) => ({
         ownerId,
         after: readTo ?? firstIdAt(since - lookBackMs),
       }));
-      const news = new Map((await store.inbox.readNews(asked, mostIds)).map((each) => [each.ownerId, each]));
+      const news = new Map((await store.inbox.readNews(positions, maxIds)).map((each) => [each.ownerId, each]));
       for (const inbox of due) {
         const found = news.get(inbox.ownerId);
-        if (found !== undefined) await take(inbox, found, startedAt);
+        if (found !== undefined) await processNews(inbox, found, startedAt);
       }
       due = due.filter(({ readTo }) => readTo !== null);
     }
   }
 
-  /** Whatever fails in here is found again by the next look. */
-  async function take(inbox: Inbox, { generation, arrived }: InboxNews, lookedAt: number): Promise<void> {
+  /** If this fails, the next poll finds the same news again. */
+  async function processNews(inbox: Inbox, { generation, arrived }: InboxNews, polledAt: number): Promise<void> {
     const fresh = arrived.filter((id) => !inbox.seen.has(id));
     const isFirst = inbox.generation === null;
-    const news = fresh.filter((id) => id >= inbox.forgottenBelow);
-    // What was there at the first look is in the list that is read afterwards.
-    if (!isFirst) await tell(inbox, news, news.length < fresh.length || generation !== inbox.generation);
-    else if (inbox.hasFailed) await tell(inbox, [], true);
+    const news = fresh.filter((id) => id >= inbox.evictedBelow);
+    // Notifications of the first poll are in the list that the page reads afterwards.
+    if (!isFirst) await report(inbox, news, news.length < fresh.length || generation !== inbox.generation);
+    else if (inbox.hasFailed) await report(inbox, [], true);
     for (const id of fresh) inbox.seen.add(id);
-    const isFull = arrived.length === mostIds;
+    const isFull = arrived.length === maxIds;
     inbox.readTo = isFull ? (arrived.at(-1) ?? null) : null;
     if (isFull && isFirst) return;
     inbox.generation = generation;
-    inbox.firstLook.resolve();
+    inbox.firstPoll.resolve();
     if (isFull) return;
-    inbox.since = lookedAt;
-    const forgetBefore = firstIdAt(lookedAt - lookBackMs);
-    for (const id of inbox.seen) if (id < forgetBefore) inbox.seen.delete(id);
-    if (inbox.forgottenBelow < forgetBefore) inbox.forgottenBelow = forgetBefore;
+    inbox.since = polledAt;
+    const evictBefore = firstIdAt(polledAt - lookBackMs);
+    for (const id of inbox.seen) if (id < evictBefore) inbox.seen.delete(id);
+    if (inbox.evictedBelow < evictBefore) inbox.evictedBelow = evictBefore;
   }
 
-  async function tell({ ownerId, listeners }: Inbox, ids: readonly string[], hasChanged: boolean): Promise<void> {
+  async function report({ ownerId, listeners }: Inbox, ids: readonly string[], hasChanged: boolean): Promise<void> {
     if (ids.length === 0 && !hasChanged) return;
     const entries: InboxEntry[] = [];
-    let isMore = hasChanged || ids.length > mostArrived;
-    if (ids.length <= mostArrived) {
+    let isMore = hasChanged || ids.length > maxArrived;
+    if (ids.length <= maxArrived) {
       for (const id of ids) {
         const entry = await findEntry(store, ownerId, id);
         if (entry === 'damaged') isMore = true;
@@ -110,19 +130,19 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
     }
     if (entries.length === 0 && !isMore) return;
     const unread = await unreadOf(store, ownerId);
-    const present = [...listeners];
-    // All before the first is told: should the store fail here, the next look begins anew, and nobody hears it twice.
-    const areSignedIn = await Promise.all(present.map((listener) => listener.isSignedIn()));
-    for (const listener of present.filter((_, index) => areSignedIn[index])) {
+    const current = [...listeners];
+    // All sessions are checked before anything is sent: if the store fails here, the next poll repeats this without duplicates.
+    const areSignedIn = await Promise.all(current.map((listener) => listener.isSignedIn()));
+    for (const listener of current.filter((_, index) => areSignedIn[index])) {
       for (const entry of entries) listener.arrived(entry, unread);
       if (isMore) listener.changed(unread);
     }
   }
 
   async function run(): Promise<void> {
-    isLooking = true;
+    isPolling = true;
     try {
-      await look();
+      await poll();
       failures = 0;
     } catch (error) {
       failures += 1;
@@ -130,17 +150,17 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
         [...inboxes.values()][0]?.listeners.values().next().value?.failed(error);
       for (const inbox of inboxes.values()) {
         inbox.hasFailed = true;
-        inbox.firstLook.resolve();
+        inbox.firstPoll.resolve();
       }
     }
-    isLooking = false;
+    isPolling = false;
     const isAwaited = failures === 0 && [...inboxes.values()].some(({ generation }) => generation === null);
-    lookIn(isAwaited ? 0 : Math.min(lookAtLeastEveryMs, lookEveryMs * 2 ** failures));
+    pollIn(isAwaited ? 0 : Math.min(maxPollEveryMs, pollEveryMs * 2 ** failures));
   }
 
-  function lookIn(ms: number): void {
+  function pollIn(ms: number): void {
     clearTimeout(timer);
-    if (inboxes.size > 0 && !isLooking) timer = setTimeout(() => void run(), ms);
+    if (inboxes.size > 0 && !isPolling) timer = setTimeout(() => void run(), ms);
   }
 
   return {
@@ -150,16 +170,16 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
         const since = now();
         inbox = {
           ...{ ownerId, since, readTo: null, generation: null, hasFailed: false },
-          ...{ listeners: new Set(), seen: new Set(), forgottenBelow: firstIdAt(since - lookBackMs) },
-          firstLook: Promise.withResolvers(),
+          ...{ listeners: new Set(), seen: new Set(), evictedBelow: firstIdAt(since - lookBackMs) },
+          firstPoll: Promise.withResolvers(),
         };
         inboxes.set(ownerId, inbox);
-        lookIn(0);
+        pollIn(0);
       }
-      const { listeners, firstLook } = inbox;
+      const { listeners, firstPoll } = inbox;
       listeners.add(listener);
       return {
-        ready: firstLook.promise,
+        ready: firstPoll.promise,
         stop: () => {
           listeners.delete(listener);
           if (listeners.size === 0 && inboxes.get(ownerId)?.listeners === listeners) inboxes.delete(ownerId);

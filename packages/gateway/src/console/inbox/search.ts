@@ -1,30 +1,30 @@
-// Looking through an owner's history. Everything a person wrote is sealed, so looking is opening: row by row, newest first.
+// Search in the notifications of an owner. Their content is encrypted, so every row is decrypted and compared, newest first.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SearchLine } from '@tocsin/contract/console';
 import type { SearchTerms } from '../../core/search-match.ts';
 import type { InboxQuery, SearchedPage, Store } from '../../usecases/ports/index.ts';
 import { toEntry } from './entry.ts';
-import type { Turns } from './turns.ts';
+import type { FairQueue } from './fair-queue.ts';
 
 const progressEveryMs = 400;
-/** A page takes about this long, whatever its rows weigh. */
+/** Target duration of one page; the number of rows is adapted to it. */
 const pageMs = 20;
-const pageRows = { first: 50, least: 5, most: 100 };
+const pageRows = { first: 50, min: 5, max: 100 };
 
 export interface Wanted extends Pick<InboxQuery, 'before' | 'unreadOnly'> {
   ownerId: string;
   terms: SearchTerms;
-  /** Ends after so many matches. */
+  /** The search ends after this number of matches. */
   limit: number;
 }
 
 /**
- * Ends without a word once the signal aborts; no page is read after that. One thread looks through the rows of all
- * searches, so they take turns, page by page, and nobody waits long for a page.
+ * Ends without a further line when the signal aborts; no page is read after that. One thread decrypts the rows of all
+ * searches, so they alternate page by page, and no search waits long.
  */
 export async function* search(
   store: Pick<Store, 'inbox'>,
-  takeTurn: Turns,
+  queue: FairQueue,
   { ownerId, terms, limit, before, ...query }: Wanted,
   signal: AbortSignal,
 ): AsyncGenerator<SearchLine> {
@@ -34,29 +34,29 @@ export async function* search(
   let reachedAt = Date.now();
   let rows = pageRows.first;
   let from = before;
-  let saidAt = performance.now();
+  let reportedAt = performance.now();
   const progress = (): SearchLine => {
-    saidAt = performance.now();
+    reportedAt = performance.now();
     return { kind: 'progress', ...totals, reachedAt };
   };
 
-  /** null once the search is cancelled. */
-  async function lookThroughPage(): Promise<SearchedPage | null> {
+  /** null: the search was cancelled. */
+  async function searchPage(): Promise<SearchedPage | null> {
     if (signal.aborted) return null;
     const startedAt = performance.now();
     const mostMatches = limit - totals.matched;
     const wanted = { ...query, terms, mostMatches, limit: rows, ...(from !== undefined && { before: from }) };
     const page = await store.inbox.search(ownerId, wanted, signal);
-    // Large rows fill a page before it has as many as were read for it.
-    const looked = page.searched + page.damaged.length + page.skipped.length;
-    rows = Math.min(nextSize(rows, performance.now() - startedAt), Math.max(pageRows.least, looked * 2));
+    // Large rows can fill a page before the wanted number of rows is reached.
+    const searched = page.searched + page.damaged.length + page.skipped.length;
+    rows = Math.min(nextSize(rows, performance.now() - startedAt), Math.max(pageRows.min, searched * 2));
     return signal.aborted ? null : page;
   }
 
   for (;;) {
-    const looking = takeTurn(lookThroughPage);
-    while (!(await settles(looking, progressEveryMs))) yield progress();
-    const page = await looking;
+    const searching = queue(searchPage);
+    while (!(await settles(searching, progressEveryMs))) yield progress();
+    const page = await searching;
     if (page === null) return;
     totals.opened += page.searched;
     damaged += page.damaged.length;
@@ -72,21 +72,21 @@ export async function* search(
       return;
     }
     from = next;
-    if (performance.now() - saidAt >= progressEveryMs) yield progress();
+    if (performance.now() - reportedAt >= progressEveryMs) yield progress();
   }
 }
 
 async function settles(work: Promise<unknown>, withinMs: number): Promise<boolean> {
-  const patience = new AbortController();
+  const timeout = new AbortController();
   try {
-    return await Promise.race([work.then(() => true), delay(withinMs, false, { signal: patience.signal })]);
+    return await Promise.race([work.then(() => true), delay(withinMs, false, { signal: timeout.signal })]);
   } finally {
-    patience.abort();
+    timeout.abort();
   }
 }
 
 function nextSize(rows: number, tookMs: number): number {
   const wanted = Math.round((rows * pageMs) / Math.max(tookMs, 1));
-  // Twice as much at most: one fast page says little about the next.
-  return Math.max(pageRows.least, Math.min(pageRows.most, rows * 2, wanted));
+  // At most doubled: one fast page says little about the next.
+  return Math.max(pageRows.min, Math.min(pageRows.max, rows * 2, wanted));
 }

@@ -1,13 +1,13 @@
 import type { Owner, Store } from '../../usecases/ports/index.ts';
-import { ConsoleRefusal } from '../refusal.ts';
+import { signedOut } from '../refusal.ts';
 
-/** As the owner is by then: what somebody else changed meanwhile stays. */
+/** Changes the current row of the owner, so that a concurrent change of other fields is kept. */
 export async function changeOwner(
   store: Pick<Store, 'owners'>,
   id: string,
   change: (owner: Owner) => Owner,
 ): Promise<Owner> {
   const changed = await store.owners.change(id, change);
-  if (changed === null) throw new ConsoleRefusal('signed_out', 'You are not signed in, or no longer.');
+  if (changed === null) throw signedOut();
   return changed;
 }

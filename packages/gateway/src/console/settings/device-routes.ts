@@ -1,31 +1,21 @@
-import type { DeviceEntry, DeviceWithSettings } from '@tocsin/contract/console';
+import type { DeviceEntry } from '@tocsin/contract/console';
+import { deviceRoutes } from '@tocsin/contract/console/devices';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isPublishable } from '../../core/plan.ts';
 import type { StoredDevice } from '../../usecases/ports/index.ts';
 import { createDevice, renewDevicePassword } from '../../usecases/registration.ts';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
+import { addRoute } from '../route.ts';
 import { ownerOf } from '../signed-in.ts';
-import { checkRoom } from './ceilings.ts';
-import { Fields } from './fields.ts';
+import { assertQuota } from './quotas.ts';
 import type { SendTest } from './test-sends.ts';
 
-interface OneDevice {
-  Params: { id: string };
-}
+export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendTest: SendTest): void {
+  const { store, makers, addresses, topicPrefix } = deps;
 
-const changes = {
-  pause: { paused: true },
-  resume: { paused: false },
-  activate: { state: 'active' },
-  deactivate: { state: 'inactive' },
-} as const;
-
-export function addDeviceRoutes(app: FastifyInstance, parts: ConsoleApiParts, sendTest: SendTest): void {
-  const { store, makers, addresses, topicPrefix } = parts;
-
-  /** A device of another owner is not found, exactly as one that never was. */
-  async function find(request: FastifyRequest<OneDevice>): Promise<StoredDevice> {
+  /** A device of another owner is reported as not found. */
+  async function find(request: FastifyRequest<{ Params: { id: string } }>): Promise<StoredDevice> {
     const { id } = request.params;
     const found = await store.devices.find(id);
     if (found === null || found.device.ownerId !== ownerOf(request).id) throw notFound('device');
@@ -39,52 +29,50 @@ export function addDeviceRoutes(app: FastifyInstance, parts: ConsoleApiParts, se
   }
 
   function list(request: FastifyRequest): Promise<StoredDevice[]> {
-    const onDamaged = (id: string): void => parts.onError(new Error(`The device ${id} does not open.`), request);
+    const onDamaged = (id: string): void => deps.onError(new Error(`The device ${id} cannot be decrypted.`), request);
     return store.devices.list(ownerOf(request).id, onDamaged);
   }
 
-  app.get('/devices', async (request) => ({ devices: (await list(request)).map(toEntry) }));
+  addRoute(app, deviceRoutes.listDevices, async (request) => ({ devices: (await list(request)).map(toEntry) }));
 
-  app.post('/devices', async (request, reply) => {
-    const name = readName(request.body);
-    checkRoom('devices', (await list(request)).length);
-    const urls = addresses.deviceUrls(request);
+  addRoute(app, deviceRoutes.createDevice, async (request) => {
+    assertQuota('devices', (await list(request)).length);
     const { device, mqtt } = await createDevice(store, makers, {
       ownerId: ownerOf(request).id,
-      name,
+      name: request.body.name,
       topicPrefix,
-      urls,
+      urls: addresses.deviceUrls(request),
     });
-    reply.code(201);
-    return { device: toEntry(device), mqtt } satisfies DeviceWithSettings;
+    return { device: toEntry(device), mqtt };
   });
 
-  app.post<OneDevice>('/devices/:id/password', async (request) => {
+  addRoute(app, deviceRoutes.renewPassword, async (request) => {
     const device = await find(request);
     const mqtt = await renewDevicePassword(store, makers, device, {
       topicPrefix,
       urls: addresses.deviceUrls(request),
     });
     if (mqtt === null) throw notFound('device');
-    return { device: toEntry(device), mqtt } satisfies DeviceWithSettings;
+    return { device: toEntry(device), mqtt };
   });
 
-  app.post<OneDevice>('/devices/:id/rename', async (request) => {
+  addRoute(app, deviceRoutes.renameDevice, async (request) => {
     const { id } = await find(request);
-    return change(id, { name: readName(request.body) });
+    return change(id, { name: request.body.name });
   });
 
-  for (const [verb, wanted] of Object.entries(changes)) {
-    app.post<OneDevice>(`/devices/:id/${verb}`, async (request) => change((await find(request)).id, wanted));
-  }
+  const { pauseDevice, resumeDevice, activateDevice, deactivateDevice } = deviceRoutes;
+  addRoute(app, pauseDevice, async (request) => change((await find(request)).id, { paused: true }));
+  addRoute(app, resumeDevice, async (request) => change((await find(request)).id, { paused: false }));
+  addRoute(app, activateDevice, async (request) => change((await find(request)).id, { state: 'active' }));
+  addRoute(app, deactivateDevice, async (request) => change((await find(request)).id, { state: 'inactive' }));
 
-  app.delete<OneDevice>('/devices/:id', async (request, reply) => {
+  addRoute(app, deviceRoutes.deleteDevice, async (request) => {
     const { id } = await find(request);
     if (!(await store.devices.delete(id))) throw notFound('device');
-    return reply.code(204).send();
   });
 
-  app.post<OneDevice>('/devices/:id/test', async (request) => {
+  addRoute(app, deviceRoutes.testDevice, async (request) => {
     const device = await find(request);
     if (!isPublishable(device)) {
       const [state, remedy] = device.state === 'inactive' ? ['inactive', 'Activate'] : ['paused', 'Resume'];
@@ -92,13 +80,6 @@ export function addDeviceRoutes(app: FastifyInstance, parts: ConsoleApiParts, se
     }
     return sendTest(request, { channel: 'mqtt', device });
   });
-}
-
-function readName(body: unknown): string {
-  const fields = new Fields(body);
-  const name = fields.text('name', 200);
-  fields.check();
-  return name;
 }
 
 function toEntry({ id, name, state, paused, createdAt, seenAt }: StoredDevice): DeviceEntry {

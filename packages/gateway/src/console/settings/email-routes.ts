@@ -1,65 +1,57 @@
-import type { EmailChange } from '@tocsin/contract/console';
+import { settingsRoutes } from '@tocsin/contract/console/settings';
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
-import { mailConfirmation } from '../sign-in/mailed-links.ts';
+import { addRoute } from '../route.ts';
+import { emailConfirmation } from '../sign-in/emailed-links.ts';
 import { sendSecurityNotice } from '../sign-in/security-notices.ts';
 import { ownerOf } from '../signed-in.ts';
 import { changeOwner } from './change-owner.ts';
-import { Fields } from './fields.ts';
-import { checkAddress, checkIsFree, mailed } from './mail-rules.ts';
+import { assertEmailUnused, sendOrRefuse } from './email-address.ts';
 import type { SendTest } from './test-sends.ts';
 import { createThrottle } from './throttle.ts';
 
-export function addEmailRoutes(app: FastifyInstance, parts: ConsoleApiParts, sendTest: SendTest): void {
-  const { store, mailer } = parts;
-  // Each goes to an address that somebody typed in.
-  const throttle = createThrottle('That were many mails.', { times: 5, seconds: 3600 });
+export function addEmailRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendTest: SendTest): void {
+  const { store, mailer } = deps;
+  // Each email goes to an address that the owner has not confirmed.
+  const throttle = createThrottle('Too many confirmation emails.', { limit: 5, seconds: 3600 });
 
-  app.post('/preferences/email', async (request, reply): Promise<EmailChange> => {
+  addRoute(app, settingsRoutes.changeEmail, async (request, reply) => {
     const owner = ownerOf(request);
-    const email = readAddress(request.body);
+    const { email } = request.body;
     if (email === owner.email) return { email, confirmation: false };
     if (email !== null && mailer !== null) {
       await throttle(owner.id);
-      await mailed(mailConfirmation(parts, owner, email));
+      await sendOrRefuse(emailConfirmation(deps, owner, email));
       return { email, confirmation: true };
     }
-    // Nobody has shown that it is theirs, so it must not get in the way of whoever has it, nor stand for them at a provider.
-    if (email !== null && parts.oidc !== null) {
+    // An unconfirmed address must not block its real holder, nor be matched with an identity of the provider.
+    if (email !== null && deps.oidc !== null) {
       throw new ConsoleRefusal(
         'conflict',
-        "Without a mail server nobody can confirm an address. Whoever runs the service sets it: 'tocsin owner set ID --email ADDRESS'.",
+        "Without an SMTP server an address cannot be confirmed. Ask the operator to set it: 'tocsin owner set ID --email ADDRESS'.",
       );
     }
-    await checkIsFree(store, email, owner.id);
+    await assertEmailUnused(store, email, owner.id);
     await changeOwner(store, owner.id, (known) => ({
       ...known,
       email,
       emailAlerts: email === null ? false : known.emailAlerts,
     }));
-    const notice = { kind: 'email-changed', email, at: parts.now() } as const;
-    sendSecurityNotice(parts, { request, owner, notice }, reply);
+    const notice = { kind: 'email-changed', email, at: deps.now() } as const;
+    sendSecurityNotice(deps, { request, owner, notice }, reply);
     return { email, confirmation: false };
   });
 
-  app.post('/preferences/test-mail', async (request) => {
+  addRoute(app, settingsRoutes.sendTestEmail, async (request) => {
     const { email: address } = ownerOf(request);
     if (mailer === null) {
       throw new ConsoleRefusal(
         'conflict',
-        'This service has no mail server. Whoever runs it sets TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.',
+        'This service has no SMTP server. Ask the operator to set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.',
       );
     }
-    if (address === null) throw new ConsoleRefusal('conflict', 'You have no e-mail address here. Enter one first.');
+    if (address === null) throw new ConsoleRefusal('conflict', 'You have no email address. Enter one first.');
     return sendTest(request, { channel: 'email', address });
   });
-}
-
-function readAddress(body: unknown): string | null {
-  const fields = new Fields(body);
-  const email = fields.optionalText('email', 254);
-  checkAddress(fields, email);
-  fields.check();
-  return email;
 }

@@ -1,24 +1,21 @@
 import type { PushTargetEntry } from '@tocsin/contract/console';
+import { pushTargetRoutes } from '@tocsin/contract/console/push-targets';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
 import type { StoredPushTarget } from '../../usecases/ports/index.ts';
 import { newId } from '../../usecases/registration.ts';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';
+import { addRoute } from '../route.ts';
 import { ownerOf } from '../signed-in.ts';
-import { checkRoom } from './ceilings.ts';
-import { Fields, isObject } from './fields.ts';
+import { assertQuota } from './quotas.ts';
 import type { SendTest } from './test-sends.ts';
 
-interface OneTarget {
-  Params: { id: string };
-}
+export function addPushTargetRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendTest: SendTest): void {
+  const { store, makers, now, webPushProblem } = deps;
 
-export function addPushTargetRoutes(app: FastifyInstance, parts: ConsoleApiParts, sendTest: SendTest): void {
-  const { store, makers, now } = parts;
-
-  /** A target of another owner is not found, exactly as one that never was. */
-  async function find(request: FastifyRequest<OneTarget>): Promise<StoredPushTarget> {
+  /** A target of another owner is reported as not found. */
+  async function find(request: FastifyRequest<{ Params: { id: string } }>): Promise<StoredPushTarget> {
     const { id } = request.params;
     const target = await store.pushTargets.find(id);
     if (target === null || target.ownerId !== ownerOf(request).id) throw notFound('push target');
@@ -26,75 +23,81 @@ export function addPushTargetRoutes(app: FastifyInstance, parts: ConsoleApiParts
   }
 
   function list(request: FastifyRequest): Promise<StoredPushTarget[]> {
-    const onDamaged = (id: string): void => parts.onError(new Error(`The push target ${id} does not open.`), request);
+    const onDamaged = (id: string): void =>
+      deps.onError(new Error(`The push target ${id} cannot be decrypted.`), request);
     return store.pushTargets.list(ownerOf(request).id, onDamaged);
   }
 
-  /** One for each endpoint: the newest, whoever else adds it at the same moment. */
-  async function keepNewest(request: FastifyRequest, endpoint: string): Promise<StoredPushTarget | undefined> {
+  /** Keeps one target per endpoint, the newest, also when several requests add it at the same moment. */
+  async function keepNewest(request: FastifyRequest, endpoint: string | null): Promise<StoredPushTarget | undefined> {
     const same = (await list(request)).filter((target) => endpointOf(target) === endpoint);
     const newest = same.pop();
     for (const { id } of same) await store.pushTargets.delete(id);
     return newest;
   }
 
-  app.get('/push-targets', async (request) => ({ pushTargets: (await list(request)).map(toEntry) }));
+  addRoute(app, pushTargetRoutes.listPushTargets, async (request) => ({
+    pushTargets: (await list(request)).map(toEntry),
+  }));
 
-  app.post('/push-targets', async (request, reply) => {
-    const { label, endpoint, token } = readSubscription(request.body, parts.webPushProblem);
-    const others = (await list(request)).filter((target) => endpointOf(target) !== endpoint);
-    checkRoom('push targets', others.length);
-    const target: StoredPushTarget = {
-      id: newId('psh', makers),
-      ownerId: ownerOf(request).id,
-      provider: 'webpush',
-      token,
-      label,
-      createdAt: now(),
-      disabledAt: null,
-    };
-    await store.pushTargets.create(target);
-    const kept = await keepNewest(request, endpoint);
-    reply.code(201);
-    return toEntry(kept ?? target);
-  });
+  addRoute(
+    app,
+    pushTargetRoutes.addPushTarget,
+    async (request) => {
+      const { label, subscription } = request.body;
+      const target: StoredPushTarget = {
+        id: newId('psh', makers),
+        ownerId: ownerOf(request).id,
+        provider: 'webpush',
+        token: tokenOf(subscription),
+        label,
+        createdAt: now(),
+        disabledAt: null,
+      };
+      const endpoint = endpointOf(target);
+      const others = (await list(request)).filter((known) => endpointOf(known) !== endpoint);
+      assertQuota('push targets', others.length);
+      await store.pushTargets.create(target);
+      return toEntry((await keepNewest(request, endpoint)) ?? target);
+    },
+    {
+      refine({ subscription }) {
+        if (typeof subscription !== 'object' || subscription === null) return [];
+        const problem = webPushProblem(tokenOf(subscription));
+        if (problem === null) return [];
+        return [{ field: 'subscription', problem: `cannot be used: ${problem.replace(/\.$/, '')}` }];
+      },
+    },
+  );
 
-  app.delete<OneTarget>('/push-targets/:id', async (request, reply) => {
+  addRoute(app, pushTargetRoutes.deletePushTarget, async (request) => {
     const { id } = await find(request);
     if (!(await store.pushTargets.delete(id))) throw notFound('push target');
-    return reply.code(204).send();
   });
 
-  app.post<OneTarget>('/push-targets/:id/test', async (request) => {
+  addRoute(app, pushTargetRoutes.testPushTarget, async (request) => {
     const target = await find(request);
     if (target.disabledAt !== null) {
       throw new ConsoleRefusal(
         'conflict',
-        'The push service says that this one is no more. Let the browser ring again, or remove it here.',
+        'This subscription has expired. Enable notifications in that browser again, or remove it.',
       );
     }
     return sendTest(request, { channel: 'push', target });
   });
 }
 
-function readSubscription(body: unknown, problemOf: ConsoleApiParts['webPushProblem']) {
-  const fields = new Fields(body);
-  const label = fields.optionalText('label', 200);
-  const subscription = fields.value('subscription');
-  const { endpoint, keys } = isObject(subscription) ? subscription : {};
-  const { p256dh, auth } = isObject(keys) ? keys : {};
-  const token = JSON.stringify({ endpoint, keys: { p256dh, auth } });
-  const problem = problemOf(token);
-  if (problem !== null) fields.wrong('subscription', `cannot be used: ${problem.replace(/\.$/, '')}`);
-  fields.check();
-  return { label, endpoint: endpoint as string, token };
+/** The stored form of a PushSubscriptionJSON: the endpoint and the two keys. */
+function tokenOf({ endpoint, keys }: { endpoint?: unknown; keys?: unknown }): string {
+  const { p256dh, auth } = (typeof keys === 'object' && keys !== null ? keys : {}) as Record<string, unknown>;
+  return JSON.stringify({ endpoint, keys: { p256dh, auth } });
 }
 
 function endpointOf({ provider, token }: StoredPushTarget): string | null {
   return provider === 'webpush' ? (JSON.parse(token) as { endpoint: string }).endpoint : null;
 }
 
-/** Without the token: whoever has it could send in the name of the service that has the other half. */
+/** Omits the token: with it, and the key of this service, push messages could be sent in its name. */
 function toEntry(target: StoredPushTarget): PushTargetEntry {
   const { id, provider, label, createdAt, disabledAt } = target;
   const endpoint = endpointOf(target);

@@ -1,20 +1,20 @@
-// Devices, keys, push targets, preferences, and what operators see.
+// Devices, keys, push targets, preferences, and the owners for operators.
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { addDeviceRoutes } from './device-routes.ts';
 import { addEmailRoutes } from './email-routes.ts';
 import { addKeyRoutes } from './key-routes.ts';
-import { addOperatorRoutes } from './operator-routes.ts';
+import { addOwnerRoutes } from './owner-routes.ts';
 import { addPreferenceRoutes } from './preference-routes.ts';
 import { addPushTargetRoutes } from './push-target-routes.ts';
 import { createTestSender } from './test-sends.ts';
 
-export function addSettingsRoutes(app: FastifyInstance, parts: ConsoleApiParts): void {
-  const sendTest = createTestSender(parts);
-  addDeviceRoutes(app, parts, sendTest);
-  addKeyRoutes(app, parts);
-  addPushTargetRoutes(app, parts, sendTest);
-  addPreferenceRoutes(app, parts);
-  addEmailRoutes(app, parts, sendTest);
-  addOperatorRoutes(app, parts);
+export function addSettingsRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void {
+  const sendTest = createTestSender(deps);
+  addDeviceRoutes(app, deps, sendTest);
+  addKeyRoutes(app, deps);
+  addPushTargetRoutes(app, deps, sendTest);
+  addPreferenceRoutes(app, deps);
+  addEmailRoutes(app, deps, sendTest);
+  addOwnerRoutes(app, deps);
 }

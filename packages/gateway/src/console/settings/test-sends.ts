@@ -1,11 +1,11 @@
-// Tests by hand: a notification as any other, stored and shown in the inbox, that is told to one target alone.
+// Test sends: a notification like any other, stored and shown in the inbox, but delivered to one target only.
 import type { ChannelReport, NormalizedRequest } from '@tocsin/contract';
 import type { TestResult } from '@tocsin/contract/console';
 import type { FastifyRequest } from 'fastify';
 import type { Device, PushTarget, Recipients } from '../../core/plan.ts';
 import { waitForReceipt } from '../../delivery/mqtt-receipt.ts';
 import type { ChannelName } from '../../usecases/ports/index.ts';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { ownerOf } from '../signed-in.ts';
 import { createThrottle } from './throttle.ts';
 
@@ -16,37 +16,37 @@ export type TestTarget =
 
 export type SendTest = (request: FastifyRequest, to: TestTarget) => Promise<TestResult>;
 
-export function createTestSender({ acceptFor, store }: Pick<ConsoleApiParts, 'acceptFor' | 'store'>): SendTest {
-  const throttle = createThrottle('That were many tests.', { times: 10, seconds: 60 });
+export function createTestSender({ acceptFor, store }: Pick<ConsoleApiDeps, 'acceptFor' | 'store'>): SendTest {
+  const throttle = createThrottle('Too many test sends.', { limit: 10, seconds: 60 });
   return async (request, to) => {
     const { id: ownerId } = ownerOf(request);
     await throttle(ownerId);
     const accept = acceptFor(recipientsOf(to));
     const accepted = await accept({ ownerId, requestId: request.id, request: testRequest(to), idempotency: null });
-    if (accepted === 'duplicate') throw new Error('a test has no idempotency key');
+    if (accepted === 'duplicate') throw new Error('a test send has no idempotency key');
     const { id: notificationId } = accepted;
     if (isSent(to.channel, accepted)) {
       const state = to.channel === 'mqtt' ? await progressOf(store, ownerId, notificationId, to.device.id) : 'sent';
       return { isSent: true, state, notificationId, error: null };
     }
-    // What may work later is kept before the answer comes, with what went wrong.
+    // A delivery that will be retried is stored, with its error, before `accept` resolves.
     const [kept] = await store.deliveries.list({ ownerId, notificationId, limit: 1 });
-    const error = kept?.error ?? accepted.mqttError ?? notTaken[to.channel];
-    const isTriedAgain = accepted.warnings.includes('redelivery_scheduled');
+    const error = kept?.error ?? accepted.mqttError ?? notAccepted[to.channel];
+    const isRetried = accepted.warnings.includes('redelivery_scheduled');
     return {
       isSent: false,
       state: null,
       notificationId,
-      error: isTriedAgain ? `${error}. It will be tried again.` : error,
+      error: isRetried ? `${error}. It will be retried.` : error,
     };
   };
 }
 
-/** A device that is connected acknowledges at once; the page does not wait long for one that is not. */
+/** A connected device acknowledges immediately; the page does not wait long for a disconnected one. */
 const receiptMs = 2000;
 
 async function progressOf(
-  store: ConsoleApiParts['store'],
+  store: ConsoleApiDeps['store'],
   ownerId: string,
   notificationId: string,
   deviceId: string,
@@ -54,17 +54,17 @@ async function progressOf(
   return (await waitForReceipt(store, { ownerId, notificationId, deviceId }, receiptMs))?.state ?? 'sent';
 }
 
-const notTaken: Record<ChannelName, string> = {
-  push: 'The push service did not take it. The test in your inbox says more.',
-  email: 'The mail server did not take it. The test in your inbox says more.',
-  mqtt: 'The MQTT broker did not take it. The test in your inbox says more.',
+const notAccepted: Record<ChannelName, string> = {
+  push: 'The push service did not accept it. See the test in your inbox for details.',
+  email: 'The SMTP server did not accept it. See the test in your inbox for details.',
+  mqtt: 'The MQTT broker did not accept it. See the test in your inbox for details.',
 };
 
 function isSent(channel: ChannelName, { pushSent, emailSent, mqttPublishedCount }: ChannelReport): boolean {
   return { push: pushSent, email: emailSent, mqtt: mqttPublishedCount === 1 }[channel];
 }
 
-/** Whoever asks for a test wants it now, quiet hours or not. */
+/** Quiet hours do not apply to test sends. */
 function recipientsOf(to: TestTarget): Recipients {
   return {
     email: to.channel === 'email' ? to.address : null,

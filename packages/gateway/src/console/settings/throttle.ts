@@ -1,14 +1,14 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ConsoleRefusal } from '../refusal.ts';
 
-/** Refuses an owner who does something more often than that. */
+/** Refuses an owner who exceeds the limit. */
 export type Throttle = (ownerId: string) => Promise<void>;
 
-export function createThrottle(what: string, { times, seconds }: { times: number; seconds: number }): Throttle {
-  const counts = new RateLimiterMemory({ points: times, duration: seconds });
+export function createThrottle(message: string, { limit, seconds }: { limit: number; seconds: number }): Throttle {
+  const counts = new RateLimiterMemory({ points: limit, duration: seconds });
   return async (ownerId) => {
     const { consumedPoints, msBeforeNext } = await counts.penalty(ownerId, 1);
-    if (consumedPoints <= times) return;
-    throw new ConsoleRefusal('rate_limited', `${what} Try again in ${Math.ceil(msBeforeNext / 1000)} seconds.`);
+    if (consumedPoints <= limit) return;
+    throw new ConsoleRefusal('rate_limited', `${message} Try again in ${Math.ceil(msBeforeNext / 1000)} seconds.`);
   };
 }

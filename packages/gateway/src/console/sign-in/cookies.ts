@@ -1,4 +1,4 @@
-// The cookies of the console. Over TLS their names begin with __Host-, so that no other host can set them for us
+// The cookies of the console. Over TLS their names begin with __Host-, so that no other host can set them
 // (RFC 6265bis, section 4.1.3.2); over plain HTTP browsers do not allow that.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Addresses } from '../addresses.ts';
@@ -21,7 +21,7 @@ export function setCookie(
   const secure = addresses.isSecure(reply.request);
   reply.setCookie(fullName(name, secure), value, {
     httpOnly: true,
-    // Lax and not Strict: whoever comes from a mail or from an OpenID provider is signed in at the first look.
+    // Lax and not Strict: the cookie must be sent when a link in an email or an OpenID provider leads here.
     sameSite: 'lax',
     path: '/',
     secure,

@@ -1,29 +1,29 @@
-// Whether an owner has signed in with a browser before. The browser itself keeps whom it knows, sealed, so that nothing is
-// stored here and any node can tell.
+// Whether an owner has signed in with a browser before. The browser itself stores its owners in an encrypted cookie, so that
+// nothing is stored here and every node can decide.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { readCookie, setCookie } from './cookies.ts';
-import { openFromBrowser, sealForBrowser } from './sealed-value.ts';
+import { decryptFromBrowser, encryptForBrowser } from './encrypted-value.ts';
 
-type Parts = Pick<ConsoleApiParts, 'addresses' | 'cookieKey' | 'now'>;
+type Deps = Pick<ConsoleApiDeps, 'addresses' | 'cookieKey' | 'now'>;
 
 const purpose = 'known browser';
-/** Browsers keep no cookie for longer. */
+/** The longest lifetime that browsers allow for a cookie. */
 const lifetimeMs = 400 * 24 * 60 * 60 * 1000;
-const mostOwners = 20;
+const maxOwners = 20;
 
-/** Says whether the browser knew the owner; it does from now on. */
+/** Returns whether the browser knew the owner, and adds the owner to its list. */
 export function rememberOwner(
-  { addresses, cookieKey, now }: Parts,
+  { addresses, cookieKey, now }: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
   ownerId: string,
 ): boolean {
-  const sealed = readCookie(request, addresses, 'browser');
-  const known = openFromBrowser<string[]>(cookieKey, purpose, sealed, now()) ?? [];
+  const encrypted = readCookie(request, addresses, 'browser');
+  const known = decryptFromBrowser<string[]>(cookieKey, purpose, encrypted, now()) ?? [];
   if (known.at(-1) === ownerId) return true;
-  const owners = [...known.filter((id) => id !== ownerId), ownerId].slice(-mostOwners);
-  const value = sealForBrowser(cookieKey, purpose, owners, now() + lifetimeMs);
+  const owners = [...known.filter((id) => id !== ownerId), ownerId].slice(-maxOwners);
+  const value = encryptForBrowser(cookieKey, purpose, owners, now() + lifetimeMs);
   setCookie(reply, addresses, 'browser', value, lifetimeMs);
   return known.includes(ownerId);
 }

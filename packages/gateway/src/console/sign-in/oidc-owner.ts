@@ -1,38 +1,38 @@
-// Whom somebody is that an OpenID provider vouches for.
+// Maps an OpenID identity to an owner.
 import { digestOf } from '../../core/key-format.ts';
 import { printable } from '../../core/printable.ts';
 import { AlreadyTaken, type OidcIdentity } from '../../usecases/ports/sign-in.ts';
 import { createOwner, newId } from '../../usecases/registration.ts';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import type { OidcPerson } from './oidc-provider.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 
-type Parts = Pick<ConsoleApiParts, 'store' | 'now' | 'makers'>;
+type Deps = Pick<ConsoleApiDeps, 'store' | 'now' | 'makers'>;
 
 const nameCharacters = 100;
 
-/** The id of the owner; null: nobody here. */
-export async function ownerOfPerson(parts: Parts, person: OidcPerson, createsOwners: boolean): Promise<string | null> {
-  const known = await parts.store.identities.find(digestOfPerson(person));
+/** The id of the owner; null: no owner, and none may be created. */
+export async function ownerOfPerson(deps: Deps, person: OidcPerson, createsOwners: boolean): Promise<string | null> {
+  const known = await deps.store.identities.find(digestOfPerson(person));
   if (known !== null) return known.ownerId;
-  const namesake = person.email === null ? null : await onlyOwnerWith(parts, person.email);
-  if (namesake !== null && !(await isAnothers(parts, namesake, person))) return link(parts, person, namesake);
-  return createsOwners ? createAndLink(parts, person) : null;
+  const sameEmail = person.email === null ? null : await onlyOwnerWith(deps, person.email);
+  if (sameEmail !== null && !(await isLinkedToOther(deps, sameEmail, person))) return link(deps, person, sameEmail);
+  return createsOwners ? createAndLink(deps, person) : null;
 }
 
-async function onlyOwnerWith({ store }: Parts, email: string): Promise<string | null> {
+async function onlyOwnerWith({ store }: Deps, email: string): Promise<string | null> {
   const [owner, ...others] = await ownersWithEmail(store.owners, email);
   return owner === undefined || others.length > 0 ? null : owner.id;
 }
 
-/** An address that somebody has left is given to others: whoever comes with it then is not the one who was here. */
-async function isAnothers({ store }: Parts, ownerId: string, { issuer, subject }: OidcPerson): Promise<boolean> {
+/** Providers reassign addresses: a new subject with the address of an owner may be another person. */
+async function isLinkedToOther({ store }: Deps, ownerId: string, { issuer, subject }: OidcPerson): Promise<boolean> {
   const identities = await store.identities.list(ownerId);
   return identities.some((known) => known.issuer === issuer && known.subject !== subject);
 }
 
-/** Where two requests come at once, both end with whom the first was linked to. */
-async function link({ store, now, makers }: Parts, person: OidcPerson, ownerId: string): Promise<string | null> {
+/** Of two concurrent requests, both get the owner that was linked first. */
+async function link({ store, now, makers }: Deps, person: OidcPerson, ownerId: string): Promise<string | null> {
   const identity: OidcIdentity = {
     id: newId('oid', makers),
     ownerId,
@@ -50,15 +50,15 @@ async function link({ store, now, makers }: Parts, person: OidcPerson, ownerId: 
   }
 }
 
-async function createAndLink(parts: Parts, person: OidcPerson): Promise<string | null> {
+async function createAndLink(deps: Deps, person: OidcPerson): Promise<string | null> {
   const { email } = person;
   const given = printable(person.name ?? '')
     .replaceAll(/\ufffd+/g, ' ')
     .trim();
   const name = (given || email || 'New owner').slice(0, nameCharacters).toWellFormed();
-  const { id } = await createOwner(parts.store, parts.makers, { name, email, emailAlerts: false });
-  const linked = await link(parts, person, id);
-  if (linked !== id) await parts.store.owners.delete(id);
+  const { id } = await createOwner(deps.store, deps.makers, { name, email, emailAlerts: false });
+  const linked = await link(deps, person, id);
+  if (linked !== id) await deps.store.owners.delete(id);
   return linked;
 }
 

@@ -21,24 +21,24 @@ import { isOneAddress } from '../../core/email-address.ts';
 
 export interface OidcProvider {
   readonly name: string;
-  /** Whoever the provider lets in and nobody knows yet becomes an owner. */
+  /** Whether a person without an owner gets a new one. */
   readonly createsOwners: boolean;
-  /** Rejects with OidcFailed where the provider cannot be asked. */
-  begin(redirectUri: string): Promise<{ url: string; memory: OidcMemory }>;
+  /** Rejects with OidcFailed if the provider cannot be reached. */
+  begin(redirectUri: string): Promise<{ url: string; state: OidcState }>;
   /**
-   * `search` is what the provider sent the browser back with; null: it said no, and has told the person why. Rejects with
-   * OidcFailed where the provider cannot be asked or is not to be believed.
+   * `search` is the query of the callback. Returns null if the provider denied access, which it has explained to the
+   * person. Rejects with OidcFailed if the provider cannot be reached or its response is not valid.
    */
-  finish(search: string, memory: OidcMemory): Promise<OidcPerson | null>;
+  finish(search: string, state: OidcState): Promise<OidcPerson | null>;
 }
 
-/** What it says is fit for a log: nothing that the provider or the browser sent but the names of errors. */
+/** The message is safe for the log: of the data that the provider or the browser sent, it holds error names only. */
 export class OidcFailed extends Error {
   override readonly name = 'OidcFailed';
 }
 
-/** What has to be known when the browser comes back. */
-export interface OidcMemory {
+/** State that the callback needs. */
+export interface OidcState {
   redirectUri: string;
   state: string;
   nonce: string;
@@ -49,7 +49,7 @@ export interface OidcPerson {
   issuer: string;
   subject: string;
   name: string | null;
-  /** Only where the provider has verified it. */
+  /** null unless the provider has verified it. */
   email: string | null;
 }
 
@@ -59,7 +59,7 @@ export function createOidcProvider(settings: OidcConfig): OidcProvider {
   const { issuer, clientId, clientSecret, name, scopes, createsOwners } = settings;
   let discovered: Promise<Configuration> | null = null;
 
-  /** Not at the start: a provider that is down must not keep the service from starting. A failure is not remembered. */
+  /** Discovered at the first use, so that a provider that is down does not prevent the start. Failures are not cached. */
   function configuration(): Promise<Configuration> {
     discovered ??= discovery(issuer, clientId, undefined, secretAs(clientSecret), {
       timeout: timeoutSeconds,
@@ -71,8 +71,8 @@ export function createOidcProvider(settings: OidcConfig): OidcProvider {
     return discovered;
   }
 
-  async function askWhere(redirectUri: string): Promise<{ url: string; memory: OidcMemory }> {
-    const memory = {
+  async function createAuthorizationUrl(redirectUri: string): Promise<{ url: string; state: OidcState }> {
+    const pending = {
       redirectUri,
       state: randomState(),
       nonce: randomNonce(),
@@ -81,36 +81,36 @@ export function createOidcProvider(settings: OidcConfig): OidcProvider {
     const url = buildAuthorizationUrl(await configuration(), {
       redirect_uri: redirectUri,
       scope: scopes,
-      state: memory.state,
-      nonce: memory.nonce,
-      code_challenge: await calculatePKCECodeChallenge(memory.codeVerifier),
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await calculatePKCECodeChallenge(pending.codeVerifier),
       code_challenge_method: 'S256',
     });
-    return { url: url.href, memory };
+    return { url: url.href, state: pending };
   }
 
-  async function askWho(search: string, memory: OidcMemory): Promise<OidcPerson> {
-    const { redirectUri, state, nonce, codeVerifier } = memory;
+  async function exchangeCode(search: string, pending: OidcState): Promise<OidcPerson> {
+    const { redirectUri, nonce, codeVerifier } = pending;
     const config = await configuration();
     const tokens = await authorizationCodeGrant(config, new URL(redirectUri + search), {
       pkceCodeVerifier: codeVerifier,
-      expectedState: state,
+      expectedState: pending.state,
       expectedNonce: nonce,
       idTokenExpected: true,
     });
     const claims = tokens.claims();
     if (claims === undefined) throw new Error('The OpenID provider sent no ID token');
-    const isMore = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
-    const more = isMore ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {};
-    return { issuer: claims.iss, subject: claims.sub, ...profileIn({ ...claims, ...more }) };
+    const needsUserInfo = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
+    const userInfo = needsUserInfo ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {};
+    return { issuer: claims.iss, subject: claims.sub, ...profileIn({ ...claims, ...userInfo }) };
   }
 
   return {
     name,
     createsOwners,
-    begin: (redirectUri) => askWhere(redirectUri).catch(fail),
-    finish: (search, memory) =>
-      askWho(search, memory).catch((error: unknown) => {
+    begin: (redirectUri) => createAuthorizationUrl(redirectUri).catch(fail),
+    finish: (search, state) =>
+      exchangeCode(search, state).catch((error: unknown) => {
         if (error instanceof AuthorizationResponseError && error.error === 'access_denied') return null;
         return fail(error);
       }),
@@ -118,20 +118,20 @@ export function createOidcProvider(settings: OidcConfig): OidcProvider {
 }
 
 function fail(error: unknown): never {
-  const words = error instanceof Error ? [error.message] : [];
+  const causes = error instanceof Error ? [error.message] : [];
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError)
-    words.push(/^\w{1,60}$/.test(error.error) ? error.error : '');
+    causes.push(/^\w{1,60}$/.test(error.error) ? error.error : '');
   let cause: unknown = error;
   for (; cause instanceof Error; cause = cause.cause) {
     const code = String((cause as { code?: unknown }).code ?? '');
-    // What the library says is in words of its own; others could quote what was sent.
-    words.push(code.startsWith('OAUTH_') ? cause.message : code);
+    // Messages of the library are fixed texts; other messages could quote received data.
+    causes.push(code.startsWith('OAUTH_') ? cause.message : code);
   }
-  if (cause instanceof Response) words.push(String(cause.status));
-  throw new OidcFailed([...new Set(words)].filter((each) => each !== '').join(', '));
+  if (cause instanceof Response) causes.push(String(cause.status));
+  throw new OidcFailed([...new Set(causes)].filter((each) => each !== '').join(', '));
 }
 
-/** By the header, which every provider has to know, unless it says otherwise. */
+/** client_secret_basic, which every provider must support, unless its metadata lists other methods. */
 function secretAs(secret: string): ClientAuth {
   return (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];

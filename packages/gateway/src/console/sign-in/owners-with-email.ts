@@ -1,17 +1,17 @@
 import type { Owner, OwnerRepository } from '../../usecases/ports/index.ts';
 
-/** Those whose address it is, in whatever case. An owner whose row is damaged keeps nobody else out. */
+/** The owners with this address, ignoring case. Owners that cannot be decrypted are skipped. */
 export async function ownersWithEmail(
   owners: Pick<OwnerRepository, 'list'>,
   address: string,
 ): Promise<(Owner & { email: string })[]> {
-  const wanted = folded(address);
+  const wanted = foldCase(address);
   const all = await owners.list(() => undefined);
-  return all.filter((owner) => hasEmail(owner)).filter(({ email }) => folded(email) === wanted);
+  return all.filter((owner) => hasEmail(owner)).filter(({ email }) => foldCase(email) === wanted);
 }
 
-/** Only what is ASCII: the small letter of the Kelvin sign is a k, and whoever has such an address is somebody else. */
-function folded(address: string): string {
+/** Folds ASCII only: the Kelvin sign in lower case is a k, but belongs to another address. */
+function foldCase(address: string): string {
   return address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 

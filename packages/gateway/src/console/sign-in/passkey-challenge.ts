@@ -1,11 +1,12 @@
-// What passkeys are asked to sign. The browser keeps the challenge, sealed, so that any node can check the answer.
+// The challenges that passkeys sign. The browser keeps the challenge in an encrypted cookie, so that every node can verify
+// the signature.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { clearCookie, readCookie, setCookie } from './cookies.ts';
-import { openFromBrowser, sealForBrowser } from './sealed-value.ts';
+import { decryptFromBrowser, encryptForBrowser } from './encrypted-value.ts';
 
-type Parts = Pick<ConsoleApiParts, 'addresses' | 'cookieKey' | 'now'>;
+type Deps = Pick<ConsoleApiDeps, 'addresses' | 'cookieKey' | 'now'>;
 
 interface Challenge {
   challenge: string;
@@ -14,9 +15,9 @@ interface Challenge {
 
 const lifetimeMs = 5 * 60 * 1000;
 
-/** What passkeys are bound to. */
-export function siteOf(
-  { addresses }: Pick<Parts, 'addresses'>,
+/** The relying party that passkeys are bound to. */
+export function relyingParty(
+  { addresses }: Pick<Deps, 'addresses'>,
   request: FastifyRequest,
 ): { rpId: string; origin: string } {
   if (!addresses.hasPasskeys(request))
@@ -25,27 +26,26 @@ export function siteOf(
   return { origin, rpId: new URL(origin).hostname };
 }
 
-/** `purpose` says what the answer is for, and of whom it has to come where that is known. */
-export function rememberChallenge(parts: Parts, reply: FastifyReply, purpose: string, challenge: string): void {
-  const expiresAt = parts.now() + lifetimeMs;
+/** `purpose` says what the signature is for and, if known, which owner must give it. */
+export function rememberChallenge(deps: Deps, reply: FastifyReply, purpose: string, challenge: string): void {
+  const expiresAt = deps.now() + lifetimeMs;
   const value: Challenge = { challenge, expiresAt };
-  const sealed = sealForBrowser(parts.cookieKey, `passkey ${purpose}`, value, expiresAt);
-  setCookie(reply, parts.addresses, 'passkey', sealed, lifetimeMs);
+  const encrypted = encryptForBrowser(deps.cookieKey, `passkey ${purpose}`, value, expiresAt);
+  setCookie(reply, deps.addresses, 'passkey', encrypted, lifetimeMs);
 }
 
-export function challengeOf(parts: Parts, request: FastifyRequest, purpose: string): Challenge {
-  const sealed = readCookie(request, parts.addresses, 'passkey');
-  const known = openFromBrowser<Challenge>(parts.cookieKey, `passkey ${purpose}`, sealed, parts.now());
-  if (known === null)
-    throw new ConsoleRefusal('passkey_refused', 'That took too long, or was tried before. Try again.');
+export function challengeOf(deps: Deps, request: FastifyRequest, purpose: string): Challenge {
+  const encrypted = readCookie(request, deps.addresses, 'passkey');
+  const known = decryptFromBrowser<Challenge>(deps.cookieKey, `passkey ${purpose}`, encrypted, deps.now());
+  if (known === null) throw new ConsoleRefusal('passkey_refused', 'The request has expired. Try again.');
   return known;
 }
 
-export function forgetChallenge({ addresses }: Parts, reply: FastifyReply): void {
+export function forgetChallenge({ addresses }: Deps, reply: FastifyReply): void {
   clearCookie(reply, addresses, 'passkey');
 }
 
-/** Why is not told: it would help only somebody who tries things. */
+/** The reason is not reported, because it would help an attacker. */
 export function passkeyRefused(): never {
   throw new ConsoleRefusal('passkey_refused', 'This passkey was not accepted.');
 }

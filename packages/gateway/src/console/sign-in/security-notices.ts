@@ -1,23 +1,23 @@
-// Emails about what opens an account or leads to it. They go out after the response: whether one can be sent changes nothing
-// for the request, and how long it takes tells nobody anything.
+// Emails about changes that give access to an account. They are sent after the response: a failure does not affect the
+// request, and the response time reveals nothing.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Owner } from '../../usecases/ports/index.ts';
-import { type ConsoleApiParts, MailNotSent, type SecurityNotice } from '../deps.ts';
+import { type ConsoleApiDeps, EmailNotSent, type SecurityNotice } from '../deps.ts';
 
-type Parts = Pick<ConsoleApiParts, 'mailer' | 'addresses' | 'onMailFailed' | 'onError'>;
+type Deps = Pick<ConsoleApiDeps, 'mailer' | 'addresses' | 'onEmailFailed' | 'onError'>;
 
-/** `owner` as they were before: news of another address goes to the old one. */
+/** `owner` is the owner before the change: the notice of a new email address goes to the old one. */
 export function sendSecurityNotice(
-  { mailer, addresses, onMailFailed, onError }: Parts,
+  { mailer, addresses, onEmailFailed, onError }: Deps,
   { request, owner, notice }: { request: FastifyRequest; owner: Owner; notice: SecurityNotice },
   reply: FastifyReply,
 ): void {
   const { email } = owner;
   if (mailer === null || email === null) return;
-  const settingsUrl = `${addresses.mailedConsoleUrl()}/settings`;
+  const settingsUrl = `${addresses.emailedConsoleUrl()}/settings`;
   reply.raw.once('close', () => {
     mailer.sendSecurityNotice({ ...owner, email }, notice, settingsUrl).catch((error: unknown) => {
-      if (error instanceof MailNotSent) onMailFailed(error.message);
+      if (error instanceof EmailNotSent) onEmailFailed(error.message);
       else onError(error, request);
     });
   });

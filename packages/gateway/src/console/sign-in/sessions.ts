@@ -1,39 +1,33 @@
 // The browsers in which an owner is signed in.
-import type { SessionEntry } from '@tocsin/contract/console';
+import { sessionRoutes } from '@tocsin/contract/console/sessions';
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleApiParts } from '../deps.ts';
+import type { ConsoleApiDeps } from '../deps.ts';
 import { notFound } from '../refusal.ts';
+import { addRoute } from '../route.ts';
 import { signedIn } from '../signed-in.ts';
 import { clearCookie } from './cookies.ts';
-import { endSession } from './session.ts';
 
-export function addSessionRoutes(api: FastifyInstance, parts: ConsoleApiParts): void {
-  const { store, now, addresses } = parts;
+export function addSessionRoutes(api: FastifyInstance, deps: ConsoleApiDeps): void {
+  const { store, now, addresses } = deps;
 
-  api.get('/sessions', async (request) => {
+  addRoute(api, sessionRoutes.listSessions, async (request) => {
     const { owner, session } = signedIn(request);
-    const sessions: SessionEntry[] = (await store.sessions.list(owner.id, now())).map((each) => {
+    const sessions = (await store.sessions.list(owner.id, now())).map((each) => {
       const { id, method, userAgent, address, createdAt, seenAt } = each;
       return { id, method, userAgent, address, createdAt, seenAt, isThisOne: id === session.id };
     });
     return { sessions };
   });
 
-  api.delete<{ Params: { id: string } }>('/sessions/:id', async (request, reply) => {
+  addRoute(api, sessionRoutes.deleteSession, async (request, reply) => {
     const { owner, session } = signedIn(request);
     const { id } = request.params;
     if (!(await store.sessions.delete(owner.id, id))) throw notFound('session');
     if (id === session.id) clearCookie(reply, addresses, 'session');
-    return reply.code(204).send();
   });
 
-  api.post('/sessions/sign-out-others', async (request) => {
+  addRoute(api, sessionRoutes.signOutOthers, async (request) => {
     const { owner, session } = signedIn(request);
     return { count: await store.sessions.deleteOthers(owner.id, session.id) };
-  });
-
-  api.post('/sign-out', async (request, reply) => {
-    await endSession(parts, request, reply);
-    return reply.code(204).send();
   });
 }

@@ -1,2 +1,2 @@
-/** Loaded at the first use of a passkey: it brings a certificate library along, which would make every start slower. */
+/** Loaded at the first use of a passkey: its certificate library would slow down every start. */
 export const webAuthn = () => import('@simplewebauthn/server');

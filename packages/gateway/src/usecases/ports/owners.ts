@@ -1,8 +1,7 @@
 // Owners, and their keys, devices and push targets.
-import type { KeyType } from '@tocsin/contract';
+import type { KeyType, Rate } from '@tocsin/contract';
 import type { Device, PushTarget, Recipients } from '../../core/plan.ts';
 import type { QuietHours } from '../../core/quiet-hours.ts';
-import type { Rate } from '../../core/rate.ts';
 
 export interface Owner {
   id: string;

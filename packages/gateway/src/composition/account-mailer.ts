@@ -1,16 +1,16 @@
 // What the console mails, and over which channel.
 import type { EmailChannel } from '../channels/email/index.ts';
 import type { Letter } from '../channels/email/transactional-email.ts';
-import { MailNotSent, type SecurityNotice, type SignInMailer } from '../console/deps.ts';
+import { type AccountMailer, EmailNotSent, type SecurityNotice } from '../console/deps.ts';
 import { browserName } from '../core/browser-name.ts';
 import { isAccepted } from '../core/outcome.ts';
 
 const ignore = "If you didn't request this, ignore this email. The link works once.";
 
-export function createSignInMailer(channel: EmailChannel): SignInMailer {
+export function createAccountMailer(channel: EmailChannel): AccountMailer {
   async function send(letter: Letter, address: string): Promise<void> {
     const outcome = await channel.sendLetter(letter, address);
-    if (!isAccepted(outcome)) throw new MailNotSent(outcome.error);
+    if (!isAccepted(outcome)) throw new EmailNotSent(outcome.error);
   }
 
   return {

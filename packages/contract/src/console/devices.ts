@@ -1,0 +1,55 @@
+// MQTT devices.
+import type { Operation, RoutesOf } from './route.ts';
+import { array, flag, integer, nullable, object, oneOf, type TypeOf, text } from './schema.ts';
+import { testResult } from './test-result.ts';
+
+const deviceEntry = object({
+  id: text(),
+  name: text(),
+  state: oneOf(['active', 'inactive']),
+  paused: flag(),
+  createdAt: integer(),
+  seenAt: nullable(integer()),
+});
+export type DeviceEntry = TypeOf<typeof deviceEntry>;
+
+const mqttSettings = object({
+  username: text(),
+  password: text(),
+  topic: text(),
+  /** mqtt://, mqtts://, ws:// or wss:// */
+  urls: array(text()),
+});
+export type MqttSettings = TypeOf<typeof mqttSettings>;
+
+const deviceWithSettings = object({ device: deviceEntry, mqtt: mqttSettings });
+/** The password is shown only once. */
+export type DeviceWithSettings = TypeOf<typeof deviceWithSettings>;
+
+const name = object({ name: text({ line: 200 }) });
+
+export const deviceOperations = {
+  listDevices: { response: object({ devices: array(deviceEntry) }) },
+  createDevice: { body: name, status: 201, response: deviceWithSettings },
+  renewPassword: { response: deviceWithSettings },
+  renameDevice: { body: name, response: deviceEntry },
+  pauseDevice: { response: deviceEntry },
+  resumeDevice: { response: deviceEntry },
+  activateDevice: { response: deviceEntry },
+  deactivateDevice: { response: deviceEntry },
+  deleteDevice: { status: 204 },
+  testDevice: { response: testResult },
+} as const satisfies Record<string, Operation>;
+
+export const deviceRoutes = {
+  listDevices: 'GET /devices',
+  createDevice: 'POST /devices',
+  renewPassword: 'POST /devices/:id/password',
+  renameDevice: 'POST /devices/:id/rename',
+  pauseDevice: 'POST /devices/:id/pause',
+  resumeDevice: 'POST /devices/:id/resume',
+  activateDevice: 'POST /devices/:id/activate',
+  deactivateDevice: 'POST /devices/:id/deactivate',
+  deleteDevice: 'DELETE /devices/:id',
+  testDevice: 'POST /devices/:id/test',
+} as const satisfies RoutesOf<typeof deviceOperations>;
