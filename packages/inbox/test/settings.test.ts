@@ -252,8 +252,16 @@ suite('The settings', () => {
     const page = await inbox.newPage(t, { signedIn: true, locale: 'de-DE' });
     await page.goto('/');
     await page.getByText('Dated', { exact: true }).first().click();
+    assert.equal(await page.locator('html').getAttribute('lang'), 'en');
     const time = await page.locator('.inbox-detail time').innerText();
     assert.match(time, /^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day.* \d\d:\d\d:\d\d$/);
+    const tooltip = await page.locator('.inbox-row time').first().getAttribute('title');
+    assert.match(tooltip ?? '', /^\d\d? [A-Z][a-z]+ \d{4}, \d\d:\d\d$/);
+    const expiresAt = Date.UTC(2035, 4, 10, 12);
+    const key = { type: 'public_client', label: 'Dated', allowedDomains: [], requireSignature: false, rateLimit: null };
+    await (await inbox.owner()).post('/api/keys', { ...key, expiresAt });
+    await page.goto('/keys');
+    await page.getByText(/Expires 10 May 2035, \d\d:\d\d/).waitFor();
   });
 
   inbox.test('link to the pages that the bar on phones omits', async (t) => {
