@@ -14,21 +14,21 @@ function obstacle(): Obstacle {
   return obstacleIn('phpcs', ['--version']);
 }
 
-/** One line per complaint. */
-function complaints(args: string[], input = ''): string[] {
+/** Returns the violations, one per line. */
+function violationsIn(args: string[], input = ''): string[] {
   // The standard is older than this PHP, so deprecation warnings about its own code are suppressed.
   const fixed = ['-d', 'error_reporting=1', '--runtime-set', 'installed_paths', codingStandard, `--standard=${rules}`];
   const { stdout, stderr, status } = spawnSync('phpcs', [...fixed, '-s', '--report=emacs', ...args], {
     encoding: 'utf8',
     input,
   });
-  assert.ok(status === 0 || /: (error|warning) - /.test(stdout), `phpcs ended with ${status}: ${stdout}${stderr}`);
+  assert.ok(status === 0 || /: (error|warning) - /.test(stdout), `phpcs exited with ${status}: ${stdout}${stderr}`);
   return stdout.split('\n').filter((line) => line !== '');
 }
 
 test('the plugin complies with the WordPress coding standard', (t) => {
   if (!canRun(t, obstacle())) return;
-  assert.deepEqual(complaints(['--parallel=2', pluginFolder]), []);
+  assert.deepEqual(violationsIn(['--parallel=2', pluginFolder]), []);
 });
 
 test('the standard detects unescaped output, missing nonces, unprepared SQL and wrong text domains', (t) => {
@@ -41,7 +41,7 @@ __( 'Text', 'another' );
 function unprefixed() {}
     eval( 'spaces' );
 `;
-  const found = complaints(['--stdin-path=violations.php', '-'], violations).join('\n');
+  const found = violationsIn(['--stdin-path=violations.php', '-'], violations).join('\n');
   for (const sniff of [
     'Security.EscapeOutput.OutputNotEscaped',
     'Security.NonceVerification.Missing',
