@@ -109,7 +109,7 @@ suite('With the embedded broker', () => {
     assert.equal((JSON.parse(message?.payload ?? '') as { title: string }).title, 'Test from Tocsin');
     const down = await installation.run(['device', 'test', device.id], { TOCSIN_PORT: '1' });
     assert.equal(down.exitCode, 1);
-    assert.match(down.stderr, /does not answer/);
+    assert.match(down.stderr, /No server responds/);
   });
 });
 

@@ -58,7 +58,7 @@ suite('The running service', () => {
     assert.match(only.stdout, /\/sign-in#[\w-]{43}\n/, 'there is one owner, who must be meant');
     const bob = await installation.json('owner', 'create', '--name', 'Bob', '--role', 'operator');
     const several = await installation.run(['owner', 'sign-in'], here);
-    assert.match(several.stderr, /several owners; say which:\n( {2}own_\S+ {2}First owner\n)? {2}own_\S+ {2}Bob/);
+    assert.match(several.stderr, /several owners\. Choose one:\n( {2}own_\S+ {2}First owner\n)? {2}own_\S+ {2}Bob/);
     assert.equal(bob.role, 'operator');
     const client = await signInAs(installation, gateway, bob.id as string);
     assert.equal((await client.get<SessionInfo>('/api/session')).body.owner.role, 'operator');

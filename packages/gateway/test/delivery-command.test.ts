@@ -50,8 +50,8 @@ suite('The commands about deliveries', () => {
   }
 
   test('show what waits and what was given up, newest first, and what was sent later only to whoever asks', async () => {
-    assert.match(await text('list', '--state', 'dead'), /^Nothing was given up\.\n$/);
-    assert.match(await text('list', '--state', 'sent'), /^Nothing was delivered by a later attempt\.\n$/);
+    assert.match(await text('list', '--state', 'dead'), /^No dead deliveries\.\n$/);
+    assert.match(await text('list', '--state', 'sent'), /^No deliveries were sent by a retry\.\n$/);
     const [first = '', second = '', third = ''] = sentIds;
     become('dead', third);
     become('sent', first);
@@ -76,7 +76,7 @@ suite('The commands about deliveries', () => {
     );
     assert.match(
       await text('list', '--notification', 'none'),
-      /nothing of that notification here: .*does not exist\.\n$/,
+      /No deliveries of that notification: .*does not exist\.\n$/,
     );
   });
 
@@ -93,8 +93,8 @@ suite('The commands about deliveries', () => {
     assert.deepEqual(await rows('--owner', bob.id as string), []);
     const all = await installation.run(['delivery', 'retry', '--all']);
     assert.equal(all.exitCode, 2);
-    assert.match(all.stderr, /several owners; say which:\n.*--owner own_/);
-    assert.match(await text('retry', dead?.id ?? ''), /^1 will be tried within a second/);
+    assert.match(all.stderr, /several owners\. Choose one:\n.*--owner own_/);
+    assert.match(await text('retry', dead?.id ?? ''), /^1 will be retried within two seconds/);
     assert.deepEqual(
       (await rows()).map(({ state }) => state),
       ['waiting', 'waiting'],
@@ -107,14 +107,14 @@ suite('The commands about deliveries', () => {
   test('say what there was to do when there was nothing', async () => {
     assert.match(
       await text('retry', '--all', '--owner', ann),
-      /^Nothing was given up; what waits is tried by itself\.\n$/,
+      /^No dead deliveries\. Waiting ones are retried automatically\.\n$/,
     );
     const [sent] = await rows('--state', 'sent');
-    assert.match(await text('retry', sent?.id ?? ''), /^It was sent meanwhile\.\n$/);
+    assert.match(await text('retry', sent?.id ?? ''), /^It has been sent in the meantime\.\n$/);
     become('dead', ...sentIds.slice(1));
-    assert.match(await text('list', '--state', 'waiting'), /^Nothing waits\.\n$/);
+    assert.match(await text('list', '--state', 'waiting'), /^No waiting deliveries\.\n$/);
     assert.match(await text('drop', '--all', '--owner', ann), /^2 dropped\. The notifications themselves stay/);
-    assert.match(await text('list'), /^Nothing waits, and nothing was given up\.\n$/);
+    assert.match(await text('list'), /^No waiting or dead deliveries\.\n$/);
   });
 
   test('show as delivered what the device acknowledged, though a process that died has not written it down', async () => {

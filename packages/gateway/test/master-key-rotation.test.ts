@@ -183,7 +183,7 @@ describe('Rotating the master key of a store:', () => {
     await createOwnerAndKey(installation);
     const { exitCode, stdout, stderr } = await installation.run(['master-key', 'rotate', '--discard-old-key']);
     assert.equal(exitCode, 0, stderr);
-    assert.match(stdout, /The old key was not kept\. Backups from before open only with a copy of it/);
+    assert.match(stdout, /The old key was not saved\. Older backups can only be restored with a copy of it/);
     assert.doesNotMatch(stdout, /Keep the old key/);
     const names = await readdir(installation.dataDir);
     assert.deepEqual(
@@ -200,7 +200,7 @@ describe('Rotating the master key of a store:', () => {
     const backup = join(installation.dataDir, 'backup.db');
     await installation.json('backup', backup);
     const rotated = await installation.run(['master-key', 'rotate']);
-    const [, kept = ''] = /^The old key is kept in (\S+)\. Backups from before need it/m.exec(rotated.stdout) ?? [];
+    const [, kept = ''] = /^The old key was saved to (\S+)\. Older backups need it/m.exec(rotated.stdout) ?? [];
     assert.match(kept, /master\.key\.old-\d{4}-\d\d-\d\d$/);
     const refused = await installation.run(['restore', backup, '--replace']);
     assert.equal(refused.exitCode, 1);
@@ -214,7 +214,7 @@ describe('Rotating the master key of a store:', () => {
     // The present key comes back into use, and the file holds no other.
     await installation.json('master-key', 'rotate');
     const doctor = await installation.run(['doctor', '--deep']);
-    assert.match(doctor.stdout, /every row opens/);
+    assert.match(doctor.stdout, /every row can be decrypted/);
     assert.equal(parseMasterKeys(await readFile(join(installation.dataDir, 'master.key'), 'utf8'))?.length, 1);
   });
 
@@ -340,7 +340,7 @@ describe('Keys that the operator gives:', () => {
     for (const { exitCode, stderr } of results) assert.equal(exitCode, 0, stderr);
     assert.deepEqual(new Set(sealedVersions(installation.dataDir).map(([version]) => version)), new Set([2]));
     const doctor = await installation.run(['doctor', '--deep'], { TOCSIN_MASTER_KEY: newKey });
-    assert.match(doctor.stdout, /every row opens/);
+    assert.match(doctor.stdout, /every row can be decrypted/);
   });
 
   test('a wrong key is refused, and nothing is changed', async (t) => {
@@ -548,11 +548,11 @@ describe('Rotating under load:', () => {
       world.keys.map(({ value }) => value),
     );
     const moments: { line: RegExp; ms: number }[] = [
-      { line: /new key is in its place/, ms: 0 },
-      { line: /Servers seal with the new key/, ms: 0 },
-      { line: /Servers seal with the new key/, ms: 5 },
-      { line: /Servers seal with the new key/, ms: 20 },
-      { line: /it is retired/, ms: 0 },
+      { line: /new key is in place/, ms: 0 },
+      { line: /Servers encrypt with the new key/, ms: 0 },
+      { line: /Servers encrypt with the new key/, ms: 5 },
+      { line: /Servers encrypt with the new key/, ms: 20 },
+      { line: /the old key is retired/, ms: 0 },
     ];
     for (const { line, ms } of moments) {
       await killRotation(installation, line, ms);
@@ -736,7 +736,7 @@ async function killRotation(installation: Installation, line: RegExp, afterMs: n
   const [exitCode] = (await Promise.race([hasSaid, ended])) ?? [];
   if (exitCode === 0 && !line.test(said)) {
     // The one before was killed at its very end, and left nothing to do but to drop the old key.
-    assert.match(said, /it is retired/);
+    assert.match(said, /the old key is retired/);
     return killRotation(installation, line, afterMs);
   }
   assert.match(said, line);

@@ -102,7 +102,7 @@ suite('The commands about push targets', () => {
 
   test('the same token is not added twice', async () => {
     const { json } = await run('add', { provider: 'fcm', token: fcmToken('twice') });
-    await assert.rejects(run('add', { provider: 'fcm', token: fcmToken('twice') }), /has the token already/);
+    await assert.rejects(run('add', { provider: 'fcm', token: fcmToken('twice') }), /already has the token/);
     await run('remove', {}, (json as { id: string }).id);
   });
 

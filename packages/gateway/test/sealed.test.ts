@@ -322,7 +322,7 @@ describe('A damaged row harms nothing but itself:', () => {
       (JSON.parse(inbox.stdout) as { title: string }[]).map(({ title }) => title),
       ['third', 'first'],
     );
-    assert.match(inbox.stderr, new RegExp(`${damaged} does not open`));
+    assert.match(inbox.stderr, new RegExp(`${damaged} cannot be decrypted`));
     const doctor = await installation.run(['doctor', '--deep']);
     assert.equal(doctor.exitCode, 1);
     assert.match(doctor.stdout, new RegExp(`FAILED .*${damaged}`));

@@ -7,7 +7,7 @@ import { type Command, isoTime } from './command.ts';
 import { describeCounts, megabytes, showProgress, yieldToServer } from './copy-output.ts';
 
 export const backupCommand: Command = {
-  summary: 'Write a backup of the whole store, beside a running server',
+  summary: 'Back up the whole store; the server may keep running',
   positional: 'FILE',
   run: async (args, environment) => {
     const config = readConfig(environment);
@@ -27,7 +27,7 @@ export const backupCommand: Command = {
         },
         text: [
           `${file}, ${megabytes(bytes)}: ${describeCounts(manifest.tables)}.`,
-          'Every row was read back and is as it was. The master key is not in it: keep a copy of that somewhere else.',
+          'Every row was read back and verified. The master key is not included: keep a copy of it elsewhere.',
         ].join('\n'),
       };
     } finally {

@@ -1,4 +1,4 @@
-// What a command is, and what every command can use.
+// The types of commands, and helpers that every command can use.
 import type { ParseArgsConfig } from 'node:util';
 import { lineProblem } from '@tocsin/contract';
 import { type Config, readConfig } from '../config/server.ts';
@@ -9,9 +9,9 @@ import type { Owner, Store } from '../usecases/ports/index.ts';
 type OptionConfigs = NonNullable<ParseArgsConfig['options']>;
 
 export interface Option {
-  /** `string` takes a value, `strings` may be repeated, `flag` stands alone. */
+  /** `string` takes a value, `strings` takes one and may be repeated, `flag` takes none. */
   kind: 'string' | 'strings' | 'flag';
-  /** How the value is called in the help; absent for a flag. */
+  /** Placeholder of the value in the help; absent for a flag. */
   value?: string;
   help: string;
   required?: boolean;
@@ -21,25 +21,25 @@ export interface Arguments {
   text(name: string): string | undefined;
   texts(name: string): string[];
   flag(name: string): boolean;
-  /** The argument without a dash, such as an id; empty where an optional one was left out. */
+  /** The positional argument, such as an id; empty if an optional one is missing. */
   positional: string;
 }
 
 export interface Output {
   json: unknown;
   text: string;
-  /** For stderr, with or without --json. */
+  /** Printed to stderr, with and without --json. */
   warnings?: string[];
   exitCode?: number;
 }
 
 export interface Command {
   summary: string;
-  /** Name of the one argument without a dash; absent when there is none. */
+  /** Name of the positional argument; absent if the command takes none. */
   positional?: string;
   isPositionalOptional?: true;
   options?: Record<string, Option>;
-  /** No output: the command has said what it had to say itself. */
+  /** undefined: the command has written its own output. */
   run(args: Arguments, environment: NodeJS.ProcessEnv): Promise<Output | undefined>;
 }
 
@@ -49,7 +49,7 @@ export interface CommandGroup {
   commands: Record<string, Command>;
 }
 
-/** Wrong usage: told in one line, with exit code 2. */
+/** Wrong usage: printed as one line, with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -57,7 +57,7 @@ export class UsageError extends Error {
 export const ownerOption: Option = {
   kind: 'string',
   value: 'ID',
-  help: 'whose; may be left out while there is one owner',
+  help: 'owner id (optional if there is only one)',
 };
 
 export function toParseArgsOptions(options: Record<string, Option>): OptionConfigs {
@@ -75,7 +75,7 @@ export async function withStore<T>(
   mode: 'create' | 'existing' = 'existing',
 ): Promise<T> {
   const config = readConfig(environment);
-  // Loaded only here: help and wrong usage are told at once.
+  // Loaded only here, so that help and usage errors are printed at once.
   const { openStore } = await import('../store/open-store.ts');
   const store = await openStore(config, mode);
   try {
@@ -89,40 +89,40 @@ export async function resolveOwner(store: Store, id: string | undefined, option 
   if (id !== undefined) return (await store.owners.find(id)) ?? notFound('owner', id);
   const { owners, refused } = await listReadableOwners(store);
   const [only, ...others] = owners;
-  // One of several owners is never chosen only because the others cannot be read.
+  // The only readable owner is not chosen by default while the rows of others are refused.
   if (refused.length > 0) {
     throw new Problem(
-      `Give ${option}ID: the rows of some owners are refused, so it is not clear who is meant.\n${refusedOwners(refused)}`,
+      `Pass ${option}ID: the rows of some owners are refused, so the owner is ambiguous.\n${refusedOwners(refused)}`,
     );
   }
   if (only === undefined) throw new Problem("There is no owner yet. Create one: 'tocsin owner create --name NAME'.");
   if (others.length > 0) {
     const list = owners.slice(0, 20).map((owner) => `  ${option}${owner.id}  ${printable(owner.name)}`);
-    throw new UsageError(`There are several owners; say which:\n${list.join('\n')}`);
+    throw new UsageError(`There are several owners. Choose one:\n${list.join('\n')}`);
   }
   return only;
 }
 
-/** The owners whose rows are in force and decrypt, and the ids of the others. */
+/** The owners whose rows are current and can be decrypted, and the ids of those whose rows are refused. */
 export async function listReadableOwners(store: Store): Promise<{ owners: Owner[]; refused: string[] }> {
   const refused: string[] = [];
   const owners = await store.owners.list((id) => refused.push(id));
   return { owners, refused };
 }
 
-/** What to do about owners whose rows are refused. */
+/** Explains what to do about owners whose rows are refused. */
 export function refusedOwners(ids: readonly string[]): string {
   const list = ids.slice(0, 20).join(', ') + (ids.length > 20 ? ', …' : '');
   return (
-    `Refused are the rows of ${counted(ids.length, 'owner')}, which were damaged or put back to an earlier state: ` +
+    `The rows of ${counted(ids.length, 'owner')} are refused, because they were damaged or rolled back: ` +
     `${list}. See 'tocsin doctor', and "Rows that are refused" in docs/operators.md.`
   );
 }
 
-/** A name or label that is given as an option, without white space at its ends; undefined: not given. */
 /** The longest name or label that the command line accepts. */
 export const nameCharacters = 200;
 
+/** Reads a name or label from an option and trims it; undefined if the option is absent. */
 export function readName(args: Arguments, option: string): string | undefined {
   const name = args.text(option)?.trim();
   if (name === undefined) return undefined;
@@ -146,7 +146,7 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Columns padded to their widest cell; an empty list says so in words. No cell can add a row. */
+/** Pads columns to their widest cell, or returns `whenEmpty`. Line breaks inside cells are escaped. */
 export function table(header: string[], cells: string[][], whenEmpty: string): string {
   if (cells.length === 0) return whenEmpty;
   const rows = cells.map((row) => row.map(printable));

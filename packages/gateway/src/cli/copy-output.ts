@@ -1,23 +1,23 @@
-// What the commands that copy a store have in common: they make way for the server, and tell how far they are.
+// Shared by the commands that copy a store: low process priority, and progress output.
 import { constants, setPriority } from 'node:os';
 import type { Progress } from '../store/copy/transfer.ts';
 import { counted } from './command.ts';
 
-const everyMs = 500;
+const progressIntervalMs = 500;
 
-/** A server on the same machine goes first. */
+/** Lowers the priority of this process, so that a server on the same machine is not slowed down. */
 export function yieldToServer(): void {
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
-/** A line on a terminal that counts up; nothing anywhere else, where nobody watches it. */
+/** Shows a row counter if stderr is a terminal; prints nothing otherwise. */
 export function showProgress(isWanted: boolean): { show(progress: Progress): void; end(): void } {
   let shownAt = 0;
   let isShown = false;
   return {
     show: ({ table, rows }) => {
       const now = performance.now();
-      if (!isWanted || !process.stderr.isTTY || now - shownAt < everyMs) return;
+      if (!isWanted || !process.stderr.isTTY || now - shownAt < progressIntervalMs) return;
       shownAt = now;
       isShown = true;
       process.stderr.write(`\r\x1b[K${table}: ${rows.toLocaleString('en')}`);
@@ -28,7 +28,7 @@ export function showProgress(isWanted: boolean): { show(progress: Progress): voi
   };
 }
 
-/** Those that an operator knows by name; the others are their bookkeeping. */
+/** The tables that an operator knows by name; all others are internal. */
 const knownTables: readonly [table: string, noun: string][] = [
   ['owners', 'owner'],
   ['api_keys', 'API key'],

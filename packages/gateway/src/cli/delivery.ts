@@ -1,5 +1,4 @@
-// What could not be delivered at the first attempt: what waits, what was given up and why.
-
+// Deliveries that failed at the first attempt: waiting for a retry, sent by a retry, or dead, with their last error.
 import { Problem } from '../core/problem.ts';
 import type { Delivery, MqttProgress, Owner, Store } from '../usecases/ports/index.ts';
 import {
@@ -17,7 +16,7 @@ import {
 
 type State = Delivery['state'];
 
-/** A delivery, or what the embedded broker knows of a message that needed none. */
+/** A delivery, or the progress of an MQTT message that the embedded broker queued without one. */
 type Listed = Pick<Delivery, 'ownerId' | 'notificationId' | 'channel' | 'target' | 'attempts' | 'error'> & {
   state: State | MqttProgress['state'];
 } & { [Time in 'createdAt' | 'nextAt' | 'expiresAt' | 'endedAt']: number | null };
@@ -33,22 +32,26 @@ interface Filter {
 }
 
 export const deliveryCommands: CommandGroup = {
-  summary: 'Deliveries: what waits to be tried again, and what was given up',
+  summary: 'Deliveries: waiting for a retry, or dead (retries exhausted)',
   commands: {
     list: {
-      summary: 'List what waits to be tried again and what was given up (dead), newest first',
+      summary: 'List waiting and dead deliveries, newest first',
       options: {
-        owner: { kind: 'string', value: 'ID', help: 'only of this owner' },
-        state: { kind: 'string', value: 'STATE', help: `only ${states.join(', ')}; sent: by a later attempt` },
-        notification: { kind: 'string', value: 'ID', help: 'only of this notification, whatever became of it' },
-        limit: { kind: 'string', value: 'N', help: `how many, ${defaultLimit} unless given, ${maxLimit} at most` },
+        owner: { kind: 'string', value: 'ID', help: 'filter by owner id' },
+        state: { kind: 'string', value: 'STATE', help: `filter by state: ${states.join(', ')} (sent by a retry)` },
+        notification: { kind: 'string', value: 'ID', help: 'filter by notification id, any state' },
+        limit: {
+          kind: 'string',
+          value: 'N',
+          help: `maximum number of rows (default ${defaultLimit}, at most ${maxLimit})`,
+        },
       },
       run: async (args, environment) => {
         const limit = readLimit(args);
-        // One more than is shown tells whether there are more.
+        // One more than is shown, to detect that there are more.
         const filter: Filter = { ...readFilter(args), limit: limit + 1 };
         const { owners, refused, found } = await withStore(environment, async (store) => {
-          const { owners, refused } = await ownersMeant(store, args.text('owner'));
+          const { owners, refused } = await selectOwners(store, args.text('owner'));
           const found = await collect(store, owners, filter);
           return {
             owners,
@@ -68,17 +71,17 @@ export const deliveryCommands: CommandGroup = {
       },
     },
     retry: change({
-      summary: 'Try a delivery again now, and for another day; or all that were given up',
-      done: (count) => `${count} will be tried within a second or two, if a server runs.`,
-      noneOfAll: 'Nothing was given up; what waits is tried by itself.',
-      noneOfId: 'It was sent meanwhile.',
+      summary: 'Retry a delivery now, with another day of retries; or all dead deliveries with --all',
+      done: (count) => `${count} will be retried within two seconds if a server is running.`,
+      noneOfAll: 'No dead deliveries. Waiting ones are retried automatically.',
+      noneOfId: 'It has been sent in the meantime.',
       apply: (store, deliveries) => store.deliveries.retry(deliveries, Date.now()),
     }),
     drop: change({
-      summary: 'Forget a delivery; or all that were given up',
+      summary: 'Drop a delivery; or all dead deliveries with --all',
       done: (count) => `${count} dropped. The notifications themselves stay in the inbox.`,
-      noneOfAll: 'Nothing was given up.',
-      noneOfId: 'It is gone already.',
+      noneOfAll: 'No dead deliveries.',
+      noneOfId: 'It is already deleted.',
       apply: (store, deliveries) => store.deliveries.drop(deliveries),
     }),
   },
@@ -97,23 +100,22 @@ function change(what: {
     positional: 'ID',
     isPositionalOptional: true,
     options: {
-      owner: { kind: 'string', value: 'ID', help: 'whose; needed with --all once there are several owners' },
-      all: { kind: 'flag', help: 'everything of the owner that was given up' },
+      owner: { kind: 'string', value: 'ID', help: 'owner id (required with --all if there are several owners)' },
+      all: { kind: 'flag', help: 'all dead deliveries of the owner' },
     },
     run: async (args, environment) => {
       const { positional: id } = args;
-      if ((id === '') !== args.flag('all'))
-        throw new UsageError("Give the ID that 'tocsin delivery list' shows, or --all.");
+      if ((id === '') !== args.flag('all')) throw new UsageError("Pass an ID from 'tocsin delivery list', or --all.");
       const count = await withStore(environment, async (store) => {
         if (id === '') return applyToDead(store, await resolveOwner(store, args.text('owner')), what.apply);
-        return what.apply(store, [await find(store, (await ownersMeant(store, args.text('owner'))).owners, id)]);
+        return what.apply(store, [await find(store, (await selectOwners(store, args.text('owner'))).owners, id)]);
       });
       return { json: { count }, text: count > 0 ? what.done(count) : id === '' ? what.noneOfAll : what.noneOfId };
     },
   };
 }
 
-async function ownersMeant(store: Store, id: string | undefined): Promise<{ owners: Owner[]; refused: string[] }> {
+async function selectOwners(store: Store, id: string | undefined): Promise<{ owners: Owner[]; refused: string[] }> {
   return id === undefined ? listReadableOwners(store) : { owners: [await resolveOwner(store, id)], refused: [] };
 }
 
@@ -127,7 +129,7 @@ async function collect(store: Store, owners: Owner[], { states, limit, ...filter
   return found;
 }
 
-/** What the embedded broker knows of a notification, beside or instead of what was retried. */
+/** Adds the progress that the embedded broker recorded for a notification to its deliveries. */
 async function withQueues(
   store: Store,
   owners: Owner[],
@@ -141,7 +143,7 @@ async function withQueues(
     for (const [target, progress] of await store.mqttQueues.findProgress(ownerId, notificationId, dispatch.mqtt)) {
       const known = entries.get(idOf({ notificationId, channel: 'mqtt', target }));
       const endedAt = progress.state === 'delivered' ? progress.deliveredAt : null;
-      // What the device acknowledged is delivered, whatever a process that died has not written down.
+      // An acknowledgement from the device wins over a delivery row that a crashed process did not update.
       if (known !== undefined && known.state !== 'sent' && endedAt === null) continue;
       const entry: Listed = {
         ...{ ownerId, notificationId, channel: 'mqtt', target, attempts: 0, error: '' },
@@ -205,21 +207,21 @@ function describe(deliveries: readonly Listed[], hasSeveralOwners: boolean, empt
 
 function whenEmpty(args: Arguments): string {
   if (args.text('notification') !== undefined) {
-    return 'There is nothing of that notification here: it was accepted at the first attempt, or does not exist.';
+    return 'No deliveries of that notification: every target accepted the first attempt, or it does not exist.';
   }
   const texts: Record<string, string> = {
-    waiting: 'Nothing waits.',
-    dead: 'Nothing was given up.',
-    sent: 'Nothing was delivered by a later attempt.',
+    waiting: 'No waiting deliveries.',
+    dead: 'No dead deliveries.',
+    sent: 'No deliveries were sent by a retry.',
   };
-  return texts[args.text('state') ?? ''] ?? 'Nothing waits, and nothing was given up.';
+  return texts[args.text('state') ?? ''] ?? 'No waiting or dead deliveries.';
 }
 
 function moreThan(limit: number): string {
   return limit < maxLimit ? '--limit shows more' : 'there are more';
 }
 
-/** Names notification, channel and target; none of them holds a dot. */
+/** Joins notification, channel and target with dots; none of them contains a dot. */
 function idOf({ notificationId, channel, target }: Pick<Delivery, 'notificationId' | 'channel' | 'target'>): string {
   return [notificationId, channel, target].filter((part) => part !== '').join('.');
 }
@@ -245,7 +247,7 @@ function readLimit(args: Arguments): number {
   return limit;
 }
 
-/** What was sent in the end is of interest only to whoever asks for it. */
+/** Deliveries that a retry has sent are listed only on request. */
 function readFilter(args: Arguments): Omit<Filter, 'limit'> {
   const [text, notificationId] = [args.text('state'), args.text('notification')];
   const state = states.find((each) => each === text);

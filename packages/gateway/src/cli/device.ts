@@ -16,7 +16,7 @@ import {
 import { testDeviceCommand } from './test-sends.ts';
 
 export const deviceCommands: CommandGroup = {
-  summary: 'Devices: what gets the MQTT messages of an owner',
+  summary: 'Devices: MQTT clients that receive the notifications of an owner',
   commands: {
     create: {
       summary: 'Create a device; its password is shown once',
@@ -54,10 +54,10 @@ export const deviceCommands: CommandGroup = {
           return { json: devices.map(deviceJson), text: describe(devices) };
         }),
     },
-    pause: changing('Hold messages to a device back for now', { paused: true }),
-    resume: changing('Let messages through to a paused device again', { paused: false }),
-    activate: changing('Make an inactive device active', { state: 'active' }),
-    deactivate: changing('Take a device out of use', { state: 'inactive' }),
+    pause: changing('Pause delivery to a device', { paused: true }),
+    resume: changing('Resume delivery to a paused device', { paused: false }),
+    activate: changing('Activate a device', { state: 'active' }),
+    deactivate: changing('Deactivate a device', { state: 'inactive' }),
     test: testDeviceCommand,
     delete: {
       summary: 'Delete a device',

@@ -4,6 +4,7 @@ import { defaultWebPushSubject, type MqttConfig, type PlatformBrokerConfig } fro
 import { hostWarning } from '../config/legacy-warnings.ts';
 import { type Config, readConfig } from '../config/server.ts';
 import { configuredListeners } from '../core/device-urls.ts';
+import { dayMs } from '../core/duration.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { smtpTlsWarning } from '../core/smtp-tls.ts';
@@ -24,12 +25,12 @@ interface Finding {
 }
 
 export const doctorCommand: Command = {
-  summary: 'Check configuration, store, mail, broker and push, and say what to fix',
+  summary: 'Check configuration, store and channels, and report what to fix',
   options: {
-    deep: { kind: 'flag', help: 'also read and open every stored row' },
+    deep: { kind: 'flag', help: 'also decrypt every stored row' },
     'trust-rows': {
       kind: 'flag',
-      help: 'accept owners, keys and sign-ins as they are in the database, after rows were refused',
+      help: 'accept the current rows of owners, keys and sign-ins, after rows were refused',
     },
   },
   run: async (args, environment) => {
@@ -65,12 +66,12 @@ async function examine(environment: NodeJS.ProcessEnv, deep: boolean, trustRows:
 
 function examineConfig({ unknownVariables }: Config): Finding[] {
   const check = 'configuration';
-  if (unknownVariables.length === 0) return [{ check, state: 'ok', message: 'every variable is understood' }];
-  const message = `not known to this version, so misspelt? ${unknownVariables.join(', ')}`;
+  if (unknownVariables.length === 0) return [{ check, state: 'ok', message: 'all variables are known' }];
+  const message = `unknown variables (typo?): ${unknownVariables.join(', ')}`;
   return [{ check, state: 'warning', message }];
 }
 
-/** On this machine the connection need not be encrypted. */
+/** A connection to the local machine need not be encrypted. */
 function examineDatabaseUrl({ databaseUrl }: Config): Finding[] {
   if (databaseUrl === null) return [];
   const { hostname, searchParams } = new URL(databaseUrl);
@@ -85,7 +86,7 @@ function examineDatabaseUrl({ databaseUrl }: Config): Finding[] {
 function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
   const check = 'master key';
   const file = join(dataDir, masterKeyFileName);
-  if (masterKey !== null) return [{ check, state: 'ok', message: 'comes from the environment' }];
+  if (masterKey !== null) return [{ check, state: 'ok', message: 'set in the environment' }];
   try {
     if (!fileExists(file)) return [];
   } catch (error) {
@@ -94,12 +95,12 @@ function examineKeyFile({ dataDir, masterKey }: Config): Finding[] {
   }
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) !== 0) {
-    return [{ check, state: 'failed', message: `others on this machine can read it: run 'chmod 600 ${file}'` }];
+    return [{ check, state: 'failed', message: `readable by other users of this machine: run 'chmod 600 ${file}'` }];
   }
   return [{ check, state: 'ok', message: `in ${file}; keep a copy of it apart from the backups of the database` }];
 }
 
-const soonMs = 14 * 24 * 60 * 60 * 1000;
+const expiryWarningMs = 14 * dayMs;
 
 async function examineCertificate({ tls }: Config): Promise<Finding[]> {
   if (tls === null) return [];
@@ -112,7 +113,7 @@ async function examineCertificate({ tls }: Config): Promise<Finding[]> {
       return [{ check, state: 'failed', message: `not valid before ${validFrom.toISOString()}: is the clock right?` }];
     }
     if (left <= 0) return [{ check, state: 'failed', message: `expired at ${until}: renew it` }];
-    if (left < soonMs) return [{ check, state: 'warning', message: `expires soon, at ${until}: renew it` }];
+    if (left < expiryWarningMs) return [{ check, state: 'warning', message: `expires soon, at ${until}: renew it` }];
     return [{ check, state: 'ok', message: `for ${names}, until ${until}` }];
   } catch (error) {
     if (error instanceof Problem) return [{ check, state: 'failed', message: error.message }];
@@ -120,8 +121,8 @@ async function examineCertificate({ tls }: Config): Promise<Finding[]> {
   }
 }
 
-/** Opening says more about a database that is elsewhere. */
-function isMade({ databaseUrl, dataDir }: Config): boolean {
+/** A PostgreSQL database counts as created: opening it gives the better error message. */
+function isCreated({ databaseUrl, dataDir }: Config): boolean {
   return databaseUrl !== null || fileExists(join(dataDir, databaseFileName));
 }
 
@@ -129,8 +130,8 @@ async function examineStore(config: Config, deep: boolean, trustRows: boolean): 
   const check = 'store';
   const place = config.databaseUrl === null ? join(config.dataDir, databaseFileName) : 'PostgreSQL';
   try {
-    if (!isMade(config)) {
-      return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' makes one` }];
+    if (!isCreated(config)) {
+      return [{ check, state: 'warning', message: `no database in ${config.dataDir} yet; 'tocsin serve' creates one` }];
     }
     const newer: Finding[] = [];
     const onNewerSchema = (message: string): void => {
@@ -145,8 +146,8 @@ async function examineStore(config: Config, deep: boolean, trustRows: boolean): 
       const { owners: readable, refused } = await listReadableOwners(store);
       if (refused.length > 0) return [{ check, state: 'failed', message: refusedOwners(refused) }];
       const owners = readable.length;
-      const depth = deep ? 'every row opens' : 'reads and writes; --deep opens every row';
-      const accepted = trusted === null ? '' : `; ${trusted} rows accepted as they are`;
+      const depth = deep ? 'every row can be decrypted' : 'readable and writable; --deep decrypts every row';
+      const accepted = trusted === null ? '' : `; accepted ${trusted} current rows`;
       return [
         { check, state: 'ok', message: `${place}, ${owners} owner${owners === 1 ? '' : 's'}; ${depth}${accepted}` },
         ...newer,
@@ -167,7 +168,7 @@ async function examineClock(store: Store): Promise<Finding[]> {
 }
 
 async function examineChannels(config: Config): Promise<Finding[]> {
-  if (!isMade(config)) return [];
+  if (!isCreated(config)) return [];
   const store = await openStore(config, 'existing');
   try {
     return await withChannels(config, store, async ({ managed: { push, email } }) => [
@@ -177,10 +178,10 @@ async function examineChannels(config: Config): Promise<Finding[]> {
         ? {
             check: 'email',
             state: 'warning',
-            message: 'no mail server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
+            message: 'no SMTP server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
           }
-        : await examineChannel('email', email, 'the mail server answers'),
-      ...examineMailedLinks(config),
+        : await examineChannel('email', email, 'the SMTP server responds'),
+      ...examineLinkAddress(config),
       ...(await examineLegacy(config, store)),
       config.mqtt.platform === null
         ? await examineEmbedded(config)
@@ -194,20 +195,20 @@ async function examineChannels(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Push services want to know whom to write to when something goes wrong; Apple's insists on a real address. */
+/** Push services require a contact address (RFC 8292); Apple rejects placeholders. */
 function examineSubject({ push }: Config): Finding[] {
   if (push.webPushSubject !== defaultWebPushSubject) return [];
   return [{ check: 'push', state: 'warning', message: 'set TOCSIN_WEBPUSH_SUBJECT to your mailto: or https: address' }];
 }
 
-/** Nothing that a request says gets into a mail, so somebody has to say where the console is. */
-function examineMailedLinks({ email, publicAddresses }: Config): Finding[] {
+/** Links in emails are never built from request headers, so the address of the console has to be configured. */
+function examineLinkAddress({ email, publicAddresses }: Config): Finding[] {
   if (email === null || publicAddresses.consoleUrl !== null) return [];
-  const message = 'set TOCSIN_CONSOLE_URL: without it, sign-in links in mails lead to where this machine listens';
+  const message = 'set TOCSIN_CONSOLE_URL: without it, sign-in links in emails use the listening address';
   return [{ check: 'email', state: 'warning', message }];
 }
 
-/** What an installation from before stricter defaults still allows, and what an operator chose to allow. */
+/** Insecure settings that are still accepted: on installations older than a stricter default, or by choice. */
 async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
   const isLegacy = await store.isLegacy();
   const warnings = [
@@ -216,7 +217,7 @@ async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
   ];
   for (const owner of (await listReadableOwners(store)).owners.filter(({ role }) => role === 'operator')) {
     if (!needsVerifiedPasskey(owner, await store.passkeys.list(owner.id))) continue;
-    const message = `no passkey of the operator ${printable(owner.name)} (${owner.id}) is known to ask for a PIN, a fingerprint or a face: add one that does in Settings`;
+    const message = `the operator ${printable(owner.name)} (${owner.id}) has no passkey with user verification (PIN or biometrics): add one in Settings`;
     warnings.push({ check: 'console', message });
   }
   return warnings.flatMap(({ check, message }) => (message === null ? [] : [{ check, state: 'warning', message }]));
@@ -225,10 +226,12 @@ async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
 async function examineChannel(
   check: string,
   channel: { check(): Promise<string | null> },
-  well: string,
+  messageWhenOk: string,
 ): Promise<Finding> {
   const problem = await channel.check();
-  return problem === null ? { check, state: 'ok', message: well } : { check, state: 'failed', message: problem };
+  return problem === null
+    ? { check, state: 'ok', message: messageWhenOk }
+    : { check, state: 'failed', message: problem };
 }
 
 async function examineBroker({ topicPrefix }: MqttConfig, platform: PlatformBrokerConfig): Promise<Finding> {
@@ -236,18 +239,18 @@ async function examineBroker({ topicPrefix }: MqttConfig, platform: PlatformBrok
   return { check: 'mqtt', ...(await tryRoundTrip(platform, { topicPrefix, now: Date.now })) };
 }
 
-/** It lives in the server, so it is as well as the server is. */
+/** The embedded broker runs inside the server, so the health check of the server covers it. */
 async function examineEmbedded(config: Config): Promise<Finding> {
   const check = 'mqtt';
   const { console: url, mqtt: broker } = configuredListeners(config, config.mqtt.embeddedPort);
   const isRunning =
     url !== null &&
     (await askOwnServer(`${url}/healthz`, config.tls, { method: 'GET', signal: AbortSignal.timeout(3000) }).then(
-      (answer) => answer.ok,
+      (response) => response.ok,
       () => false,
     ));
-  const place = broker === null ? 'on the port that it took (TOCSIN_MQTT_PORT is 0)' : `at ${broker}`;
-  if (isRunning) return { check, state: 'ok', message: `the embedded broker runs ${place}` };
-  const why = url === null ? 'cannot be asked here, since TOCSIN_CONSOLE_PORT is 0' : `does not answer at ${url}`;
-  return { check, state: 'warning', message: `the embedded broker runs with the server, which ${why}` };
+  const place = broker === null ? 'on a random port (TOCSIN_MQTT_PORT is 0)' : `at ${broker}`;
+  if (isRunning) return { check, state: 'ok', message: `the embedded broker is running ${place}` };
+  const why = url === null ? 'cannot be checked, since TOCSIN_CONSOLE_PORT is 0' : `does not respond at ${url}`;
+  return { check, state: 'warning', message: `the embedded broker runs in the server, which ${why}` };
 }

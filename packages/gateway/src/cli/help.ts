@@ -1,15 +1,15 @@
 import type { Command, CommandGroup } from './command.ts';
 
-/** Names of commands with what they are for. */
+/** Help without a command: `commands` are pairs of name and summary. */
 export function topHelp(commands: [string, string][]): string {
   return [
-    'tocsin: one POST rings push, email and MQTT.',
+    'tocsin: one POST delivers a notification by push, email and MQTT.',
     '',
     'Usage: tocsin COMMAND [options]',
     '',
     columns(commands),
     '',
-    "'tocsin COMMAND --help' says more. Every command takes --json and then prints one JSON value.",
+    "'tocsin COMMAND --help' shows details. With --json, every command prints one JSON value.",
     'Settings come from the environment (TOCSIN_…); docs/operators.md lists them.',
   ].join('\n');
 }

@@ -7,14 +7,18 @@ const defaultLimit = 50;
 const maxLimit = 1000;
 
 export const inboxCommands: CommandGroup = {
-  summary: 'Inbox: what has been received',
+  summary: 'Inbox: received notifications',
   commands: {
     list: {
-      summary: 'List notifications, opened, newest first',
+      summary: 'List notifications, decrypted, newest first',
       options: {
         owner: ownerOption,
-        limit: { kind: 'string', value: 'N', help: `how many, ${defaultLimit} unless given, ${maxLimit} at most` },
-        before: { kind: 'string', value: 'ID', help: 'only those older than this one: the next page' },
+        limit: {
+          kind: 'string',
+          value: 'N',
+          help: `maximum number of rows (default ${defaultLimit}, at most ${maxLimit})`,
+        },
+        before: { kind: 'string', value: 'ID', help: 'only notifications older than this one (next page)' },
       },
       run: async (args, environment) => {
         const limit = Number(args.text('limit') ?? defaultLimit);
@@ -29,12 +33,12 @@ export const inboxCommands: CommandGroup = {
           const { id } = await resolveOwner(store, args.text('owner'));
           return store.inbox.list(id, { limit, ...(before !== undefined && { before }) });
         });
-        const whenEmpty = before === undefined ? 'Nothing here yet.' : 'Nothing older.';
+        const whenEmpty = before === undefined ? 'No notifications yet.' : 'No older notifications.';
         return {
           json: page.items.map(toJson),
           text: page.items.map(describe).join('\n\n') || whenEmpty,
           warnings: page.damaged.map(
-            (id) => `Notification ${id} does not open: its row was altered or its key is gone.`,
+            (id) => `Notification ${id} cannot be decrypted: its row was altered or its key was deleted.`,
           ),
         };
       },

@@ -7,6 +7,7 @@ import {
   maySendNotifications,
   parseRate,
 } from '@tocsin/contract';
+import { parseDuration } from '../core/duration.ts';
 import { isImportable } from '../core/key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type ApiKey, KeyExists } from '../usecases/ports/index.ts';
@@ -28,17 +29,17 @@ import {
 import { readSecret } from './secret-input.ts';
 
 export const keyCommands: CommandGroup = {
-  summary: 'API keys: what callers authenticate with',
+  summary: 'API keys: credentials of callers',
   commands: {
     create: {
       summary: 'Create a key; its value is shown once',
       options: {
         owner: ownerOption,
-        type: { kind: 'string', value: 'TYPE', help: `${keyTypes.join(', ')} (public_client unless given)` },
+        type: { kind: 'string', value: 'TYPE', help: `${keyTypes.join(', ')} (default public_client)` },
         domain: { kind: 'strings', value: 'DOMAIN', help: 'origin that may use the key: example.com, *.example.com' },
         label: { kind: 'string', value: 'TEXT', help: 'what the key is for' },
-        expires: { kind: 'string', value: 'TIME', help: 'ISO 8601 time, or how long from now: 12h, 30d' },
-        'require-signature': { kind: 'flag', help: 'refuse requests that are not signed' },
+        expires: { kind: 'string', value: 'TIME', help: 'ISO 8601 time, or a duration from now: 12h, 30d' },
+        'require-signature': { kind: 'flag', help: 'refuse unsigned requests' },
         'rate-limit': { kind: 'string', value: 'RATE', help: 'such as 100/m (s, m, h, d)' },
         value: {
           kind: 'string',
@@ -80,7 +81,7 @@ export const keyCommands: CommandGroup = {
       run: (args, environment) =>
         withStore(environment, async (store) => {
           const damaged: string[] = [];
-          // Also where the row of the owner is refused: the operator has to see which keys there are.
+          // Keys are also listed if the owner's row is refused: the operator has to see which keys exist.
           const given = args.text('owner');
           const { refused } = await listReadableOwners(store);
           const isRefused = given !== undefined && refused.includes(given);
@@ -143,9 +144,8 @@ function optionOf(field: string, { allowedDomains }: { allowedDomains: readonly 
 function readExpiry(args: Arguments, now: number): number | null {
   const text = args.text('expires');
   if (text === undefined) return null;
-  const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 0;
-  return amount === undefined ? Date.parse(text) : now + Number(amount) * unitMs;
+  const duration = parseDuration(text);
+  return duration === undefined ? Date.parse(text) : now + duration;
 }
 
 async function readValue(args: Arguments): Promise<string | null> {

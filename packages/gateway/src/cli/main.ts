@@ -1,4 +1,4 @@
-// The command line: finds the command, reads its arguments, prints what it gives back.
+// The command line: finds the command, parses its arguments, prints its output.
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isTooManyFiles, tooManyFiles } from '../core/file-error.ts';
@@ -15,7 +15,7 @@ import {
 } from './command.ts';
 import { commandHelp, groupHelp, topHelp } from './help.ts';
 
-/** Each is loaded when it is asked for: a command that needs little starts fast. */
+/** Commands are loaded on demand, so that small ones start fast. */
 const program: Record<string, () => Promise<Command | CommandGroup>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   owner: async () => (await import('./owner.ts')).ownerCommands,
@@ -34,9 +34,9 @@ const program: Record<string, () => Promise<Command | CommandGroup>> = {
 const usageExitCode = 2;
 const failureExitCode = 1;
 
-// What this program creates is for its user alone: the database, the keys, the backups.
+// Files that this program creates (database, keys, backups) are accessible by its user only.
 process.umask(0o077);
-// A reader that has seen enough, such as head, is no failure.
+// A reader that closes the pipe early, such as head(1), is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -60,7 +60,7 @@ function describe(error: unknown): string {
   return isTooManyFiles(error) ? tooManyFiles : String((error as Error).stack);
 }
 
-/** What a store can say of itself is no fault of the program. */
+/** Errors that are printed without a stack trace: problems of configuration, data or store, not bugs. */
 function isForPeople(error: unknown): error is Error {
   return (
     error instanceof Problem ||
@@ -110,7 +110,7 @@ function readArguments(name: string, command: Command, words: string[]): Argumen
   const wanted = command.positional === undefined ? 0 : 1;
   if (parsed.positionals.length < wanted && !command.isPositionalOptional)
     throw usage(name, `${command.positional} is missing`);
-  if (parsed.positionals.length > wanted) throw usage(name, `'${parsed.positionals[wanted]}' is one argument too many`);
+  if (parsed.positionals.length > wanted) throw usage(name, `Unexpected argument '${parsed.positionals[wanted]}'`);
   return {
     text: (option) => values[option] as string | undefined,
     texts: (option) => (values[option] as string[] | undefined) ?? [],
@@ -138,7 +138,7 @@ function printOutput({ json, text, warnings = [], exitCode = 0 }: Output, asJson
   return exitCode;
 }
 
-/** What callers and owners wrote must not steer the terminal, here and below. */
+/** Escapes control characters, so that text from callers and owners cannot control the terminal. */
 function print(text: string): number {
   process.stdout.write(`${printableLines(text)}\n`);
   return 0;

@@ -2,10 +2,10 @@ import type { MasterKeyStatus, RotationProgress, RotationReport } from '../useca
 import { type CommandGroup, counted, table, UsageError, withStore } from './command.ts';
 
 export const masterKeyCommands: CommandGroup = {
-  summary: 'Master key: what everything else is sealed under',
+  summary: 'Master key: status and rotation',
   commands: {
     status: {
-      summary: 'Show which master keys are in use, and how much each seals',
+      summary: 'Show the active master keys and how many values each encrypts',
       run: (_args, environment) =>
         withStore(environment, async (store) => {
           const status = await store.masterKeys.status();
@@ -13,16 +13,16 @@ export const masterKeyCommands: CommandGroup = {
         }),
     },
     rotate: {
-      summary: 'Replace the master key under running servers, or go on with a replacement that was cut off',
+      summary: 'Rotate the master key while servers run, or resume an interrupted rotation',
       options: {
         'old-key-to': {
           kind: 'string',
           value: 'FILE',
-          help: 'keep the old key there; default: master.key.old-DATE beside the key file',
+          help: 'save the old key to FILE (default: master.key.old-DATE beside the key file)',
         },
         'discard-old-key': {
           kind: 'flag',
-          help: 'do not keep the old key; backups from before cannot be restored without it',
+          help: 'do not save the old key; older backups cannot be restored without it',
         },
       },
       run: (args, environment) =>
@@ -30,7 +30,7 @@ export const masterKeyCommands: CommandGroup = {
           const oldKeyFile = args.text('old-key-to');
           const discardOldKey = args.flag('discard-old-key');
           if (discardOldKey && oldKeyFile !== undefined) {
-            throw new UsageError('Give --old-key-to or --discard-old-key, not both.');
+            throw new UsageError('Pass --old-key-to or --discard-old-key, not both.');
           }
           const report = await store.masterKeys.rotate({
             onProgress: createProgressPrinter(),
@@ -64,9 +64,9 @@ function describeStatus(status: MasterKeyStatus): string {
     `The keys come from ${source}.`,
   ];
   if (isRotating(status)) {
-    lines.push("A rotation is under way. If it was cut off, 'tocsin master-key rotate' goes on with it.");
-  } else if (nextKeyGiven) lines.push("A new key stands in front; 'tocsin master-key rotate' puts it to use.");
-  else if (spareKeys > 0) lines.push('An old key that is not in use any more stands there too; it can be taken out.');
+    lines.push("A rotation is in progress. If it was interrupted, 'tocsin master-key rotate' resumes it.");
+  } else if (nextKeyGiven) lines.push("The first key is new; 'tocsin master-key rotate' activates it.");
+  else if (spareKeys > 0) lines.push('An old key that is no longer in use is still configured; you can remove it.');
   return lines.join('\n');
 }
 
@@ -74,9 +74,9 @@ function describeReport(report: RotationReport, source: string, isDiscarded: boo
   const { version, retired, resealed } = report;
   return [
     retired.length === 0
-      ? `Version ${version} of the master key, the first in ${source}, is in use, and no other. To replace it, run this again.`
-      : `Version ${version} of the master key is in use; sealed anew: ${counted(resealed, 'value')}. None is left under the old key.`,
-    `Keep a copy of the new key (${source}), apart from the backups.`,
+      ? `Version ${version} of the master key (the first in ${source}) is the only active key. To rotate it, run this command again.`
+      : `Version ${version} of the master key is active; re-encrypted ${counted(resealed, 'value')}. The old key is no longer used.`,
+    `Keep a copy of the new key (${source}), separate from the backups.`,
     describeOldKey(report, isDiscarded),
   ].join('\n');
 }
@@ -84,30 +84,30 @@ function describeReport(report: RotationReport, source: string, isDiscarded: boo
 function describeOldKey({ oldKeyFile }: RotationReport, isDiscarded: boolean): string {
   if (oldKeyFile !== null) {
     return (
-      `The old key is kept in ${oldKeyFile}. Backups from before need it: move it to where you keep copies of keys, and ` +
-      'delete it with the last of those backups.'
+      `The old key was saved to ${oldKeyFile}. Older backups need it: move it to where you keep copies of keys, and ` +
+      'delete it together with the last of those backups.'
     );
   }
-  if (isDiscarded) return 'The old key was not kept. Backups from before open only with a copy of it, if you have one.';
-  return 'Keep the old key as long as you keep backups from before: they open with it alone.';
+  if (isDiscarded) return 'The old key was not saved. Older backups can only be restored with a copy of it.';
+  return 'Keep the old key as long as you keep older backups: they cannot be restored without it.';
 }
 
 function warningsOf({ damaged, todo }: RotationReport): string[] {
-  return [...damaged.map((what) => `${what} does not open with any key, and was left as it is.`), ...todo];
+  return [...damaged.map((what) => `${what} cannot be decrypted with any key, and was not changed.`), ...todo];
 }
 
-/** On stderr; what goes on for long is told once a second. */
+/** Prints each step to stderr, and the counter of the long one at most once a second. */
 function createProgressPrinter(): (progress: RotationProgress) => void {
   const texts: Record<Exclude<RotationProgress['step'], 'resealing'>, string> = {
-    key_ready: 'The new key is in its place.',
-    key_in_use: 'Servers seal with the new key; sealing anew what the old one sealed.',
-    old_key_retired: 'Nothing is left under the old key; it is retired.',
+    key_ready: 'The new key is in place.',
+    key_in_use: 'Servers encrypt with the new key; re-encrypting existing values.',
+    old_key_retired: 'All values are re-encrypted; the old key is retired.',
   };
   let lastAt = performance.now();
   return ({ step, resealed = 0 }) => {
     if (step !== 'resealing') process.stderr.write(`${texts[step]}\n`);
     else if (performance.now() - lastAt > 1000) {
-      process.stderr.write(`${resealed} values sealed anew …\n`);
+      process.stderr.write(`Re-encrypted ${resealed} values …\n`);
       lastAt = performance.now();
     }
   };

@@ -6,22 +6,22 @@ import { type Command, UsageError } from './command.ts';
 import { describeCounts, showProgress, yieldToServer } from './copy-output.ts';
 
 export const migrateStoreCommand: Command = {
-  summary: 'Copy the embedded store into a PostgreSQL database; repeat it to bring over what changed',
+  summary: 'Copy the embedded store to a PostgreSQL database; repeat to copy later changes',
   options: {
     to: {
       kind: 'string',
       value: 'URL',
       required: true,
-      help: 'postgres://user@host/database; password also by PGPASSWORD',
+      help: 'postgres://user@host/database; the password may also come from PGPASSWORD',
     },
-    replace: { kind: 'flag', help: 'lose what the database holds, if this installation wrote it' },
+    replace: { kind: 'flag', help: 'overwrite existing data of this installation' },
   },
   run: async (args, environment) => {
     const url = readUrl(args.text('to') ?? '');
     const config = readConfig(environment);
     if (config.databaseUrl !== null) {
       throw new Problem(
-        'TOCSIN_DATABASE_URL is set: this installation is on PostgreSQL already. Unset it to copy from the data directory.',
+        'TOCSIN_DATABASE_URL is set: this installation already uses PostgreSQL. Unset it to copy from the data directory.',
       );
     }
     const progress = showProgress(!args.flag('json'));
@@ -42,8 +42,8 @@ export const migrateStoreCommand: Command = {
         },
         text: [
           `Copied in ${seconds.toFixed(1)} s: ${describeCounts(tables)}.`,
-          `${added} were added, ${changed} changed and ${removed} removed. Every row was read back and is as it was.`,
-          'If the server ran meanwhile, stop it and run this once more; then start it with TOCSIN_DATABASE_URL.',
+          `Added ${added} rows, changed ${changed}, removed ${removed}. Every row was read back and verified.`,
+          'If the server was running, stop it and run this command again; then start it with TOCSIN_DATABASE_URL.',
         ].join('\n'),
       };
     } finally {
@@ -52,13 +52,13 @@ export const migrateStoreCommand: Command = {
   },
 };
 
-/** Whoever opens a database takes it for the one that the server would use. */
+/** The store names the setting in its errors; here the URL comes from the option. */
 function nameTheOption(error: unknown): never {
   if (!(error instanceof Problem)) throw error;
   throw new Problem(error.message.replaceAll('TOCSIN_DATABASE_URL', '--to'));
 }
 
-/** What is wrong with it is said without repeating it: there may be a password in it. */
+/** The error does not quote the URL, because it may contain a password. */
 function readUrl(text: string): string {
   const url = parseDatabaseUrl(text);
   if (url === undefined) throw new UsageError(`--to must be ${databaseUrlWanted}.`);

@@ -1,4 +1,4 @@
-// Everything of one owner as one JSON document, written as it is read: an inbox of any size fits.
+// All data of one owner as one JSON document, streamed, so that an inbox of any size fits into memory.
 
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ import {
 import { type Command, counted, isoTime, notFound, type Output, withStore } from './command.ts';
 
 const pageSize = 500;
-/** More than an owner has targets. */
+/** Higher than the number of targets that an owner can have. */
 const maxDeliveries = 1000;
 
 interface Counts {
@@ -30,10 +30,10 @@ interface Counts {
 }
 
 export const exportCommand: Command = {
-  summary: 'Write everything of an owner, opened, as one JSON document, push tokens included',
+  summary: 'Export all data of an owner, decrypted, as JSON (includes push tokens)',
   positional: 'ID',
   options: {
-    output: { kind: 'string', value: 'FILE', help: 'a new file for its owner alone (mode 0600); stdout unless given' },
+    output: { kind: 'string', value: 'FILE', help: 'write to a new file with mode 0600 (default: stdout)' },
   },
   run: (args, environment) =>
     withStore(environment, async (store) => {
@@ -62,8 +62,8 @@ async function* writeDocument(store: Store, owner: Owner, counts: Counts): Async
     pushTargets: (await store.pushTargets.list(owner.id, noteDamaged)).map(targetJson),
   };
   yield `${printableJson(JSON.stringify(head, null, 2)).slice(0, -2)},\n  "notifications": [`;
-  // Most owners have none, and need not be asked for each notification.
-  const hasDeliveries = (await orIfDamaged(store.deliveries.list({ ownerId: owner.id, limit: 1 })))?.length !== 0;
+  // Most owners have no deliveries, which saves a query per notification.
+  const hasDeliveries = (await nullIfDamaged(store.deliveries.list({ ownerId: owner.id, limit: 1 })))?.length !== 0;
   let after = '';
   for (;;) {
     const page = await store.notifications.list(owner.id, { limit: pageSize, after });
@@ -87,7 +87,7 @@ async function toStdout(document: Readable): Promise<void> {
   try {
     await pipeline(document, process.stdout, { end: false });
   } catch (error) {
-    // A reader that has seen enough, such as head, is no failure.
+    // A reader that closes the pipe early, such as head(1), is not an error.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
 }
@@ -97,15 +97,17 @@ async function toNewFile(document: Readable, file: string): Promise<void> {
   try {
     await once(output, 'open');
   } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new Problem(
-      isThere ? `${file} exists already. Name a new file.` : `${file} cannot be written: ${describeFileError(error)}.`,
+      exists
+        ? `${file} already exists. Choose a new file name.`
+        : `${file} cannot be written: ${describeFileError(error)}.`,
     );
   }
   try {
     await pipeline(document, output);
   } catch (error) {
-    // Half a document is of no use, and holds what is to be guarded.
+    // An incomplete document is useless, and contains sensitive data.
     rmSync(file, { force: true });
     throw error;
   }
@@ -114,8 +116,11 @@ async function toNewFile(document: Readable, file: string): Promise<void> {
 function describeExport(owner: Owner, file: string, { notifications, damaged }: Counts): Output {
   return {
     json: { id: owner.id, file, notifications, damaged },
-    text: `Wrote ${printable(owner.name)} (${owner.id}) with ${counted(notifications, 'notification')} to ${file}. It is not encrypted.`,
-    warnings: damaged === 0 ? [] : [`${counted(damaged, 'row')} did not open; see "damaged" in the file for the ids.`],
+    text: `Exported ${printable(owner.name)} (${owner.id}) with ${counted(notifications, 'notification')} to ${file}. The file is not encrypted.`,
+    warnings:
+      damaged === 0
+        ? []
+        : [`${counted(damaged, 'row')} could not be decrypted; their ids are in "damaged" in the file.`],
   };
 }
 
@@ -123,7 +128,7 @@ function ownerJson({ id, name, email, emailAlerts, createdAt }: Owner) {
   return { id, name, email, emailAlerts, createdAt: isoTime(createdAt) };
 }
 
-/** Without the digest: it is no use to the owner, and whoever has it can look for the value. */
+/** Omits the digest: the owner does not need it, and an attacker could use it to guess the value. */
 function keyJson({ id, type, label, allowedDomains, requireSignature, rateLimit, ...times }: ApiKey) {
   return {
     id,
@@ -150,13 +155,13 @@ function notificationJson({ ownerId: _, createdAt, id, ...content }: Notificatio
   return { id, createdAt: isoTime(createdAt), ...content };
 }
 
-/** Those targets that the first attempt did not reach; null where that cannot be read. */
+/** Deliveries to targets that the first attempt did not reach; null if they cannot be decrypted. */
 async function deliveriesOf(store: Store, { ownerId, id }: Notification) {
   const filter = { ownerId, notificationId: id, limit: maxDeliveries };
-  return (await orIfDamaged(store.deliveries.list(filter)))?.map(deliveryJson) ?? null;
+  return (await nullIfDamaged(store.deliveries.list(filter)))?.map(deliveryJson) ?? null;
 }
 
-async function orIfDamaged<T>(reading: Promise<T>): Promise<T | null> {
+async function nullIfDamaged<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
   } catch (error) {

@@ -27,13 +27,17 @@ import { testEmailCommand } from './test-sends.ts';
 
 const profileOptions: Record<string, Option> = {
   name: { kind: 'string', value: 'NAME', help: "the owner's name" },
-  email: { kind: 'string', value: 'ADDRESS', help: 'where mail goes' },
-  'email-alerts': { kind: 'string', value: 'on|off', help: 'mail every notification unless a request says otherwise' },
-  role: { kind: 'string', value: 'ROLE', help: 'owner, or operator: sees in the console which owners there are' },
+  email: { kind: 'string', value: 'ADDRESS', help: 'email address' },
+  'email-alerts': {
+    kind: 'string',
+    value: 'on|off',
+    help: 'send every notification by email, unless the request disables it',
+  },
+  role: { kind: 'string', value: 'ROLE', help: 'owner or operator (operators see the list of owners in the console)' },
 };
 
 export const ownerCommands: CommandGroup = {
-  summary: 'Owners: the people who get the notifications',
+  summary: 'Owners: the people who receive the notifications',
   commands: {
     create: {
       summary: 'Create an owner',
@@ -85,7 +89,7 @@ export const ownerCommands: CommandGroup = {
         email: {
           kind: 'string',
           value: 'ADDRESS',
-          help: 'where email goes; "" removes it; a first address turns --email-alerts on',
+          help: 'email address ("" removes it); adding the first address turns --email-alerts on',
         },
       },
       run: (args, environment) => {
@@ -115,7 +119,7 @@ export const ownerCommands: CommandGroup = {
       },
     },
     'sign-in': {
-      summary: 'Make a link that signs an owner in to the console, once, within 15 minutes',
+      summary: 'Create a one-time sign-in link to the console, valid for 15 minutes',
       positional: 'ID',
       isPositionalOptional: true,
       run: ({ positional }, environment) =>
@@ -127,43 +131,47 @@ export const ownerCommands: CommandGroup = {
           const { url, expiresAt } = await makeLink(store, wanted, consoleUrl);
           return {
             json: { url, expiresAt: isoTime(expiresAt) },
-            text: `Open this within 15 minutes; it works once:\n\n  ${url}`,
+            text: `Open this link within 15 minutes. It works once:\n\n  ${url}`,
           };
         }),
     },
     unlink: {
-      summary: 'Forget who an owner is at the OpenID provider: the next to sign in with the address is linked',
+      summary: "Unlink the owner's OpenID identities; the next sign-in with the email address links again",
       positional: 'ID',
       run: ({ positional: id }, environment) =>
         withStore(environment, async (store) => {
           if ((await store.owners.find(id)) === null) notFound('owner', id);
           const identities = await store.identities.list(id);
           for (const identity of identities) await store.identities.delete(id, identity.id);
-          return { json: { id, count: identities.length }, text: `Forgot ${identities.length} of owner ${id}.` };
+          const count = identities.length;
+          return {
+            json: { id, count },
+            text: `Removed ${count} OpenID ${count === 1 ? 'identity' : 'identities'} of owner ${id}.`,
+          };
         }),
     },
     'test-email': testEmailCommand,
     export: exportCommand,
     delete: {
-      summary: 'Delete an owner with all keys, devices and notifications, and shred their data key',
+      summary: 'Delete an owner with all keys, devices and notifications, and destroy their data key',
       positional: 'ID',
-      options: { yes: { kind: 'flag', help: 'do not ask, also on a terminal' } },
+      options: { yes: { kind: 'flag', help: 'skip the confirmation prompt' } },
       run: (args, environment) =>
         withStore(environment, async (store) => {
           const { positional: id } = args;
-          // Not looked at without need: an owner whose row is damaged can be deleted, too.
+          // The row is read only for the prompt, so that an owner with a damaged row can be deleted with --yes.
           if (isAtTerminal() && !args.flag('yes')) {
             const { name } = (await store.owners.find(id)) ?? notFound('owner', id);
-            await confirmByName(`This deletes ${printable(name)} (${id}) and everything of theirs.`, printable(name));
+            await confirmByName(`This deletes ${printable(name)} (${id}) and all their data.`, printable(name));
           }
           if (!(await store.owners.delete(id))) notFound('owner', id);
-          return { json: { id, deleted: true }, text: `Deleted owner ${id} and everything of theirs.` };
+          return { json: { id, deleted: true }, text: `Deleted owner ${id} and all their data.` };
         }),
     },
   },
 };
 
-/** undefined: not given; null: to be removed. */
+/** undefined: unchanged; null: remove the address. */
 function readEmail(args: Arguments): string | null | undefined {
   const email = args.text('email')?.trim();
   if (email === undefined) return undefined;
@@ -181,7 +189,7 @@ function readAlerts(args: Arguments): boolean | undefined {
   return alerts;
 }
 
-/** A first address turns email on, as it does for a new owner. Another address leaves the owner's choice as it is. */
+/** Adding the first address turns email on, as for a new owner. A changed address keeps the owner's choice. */
 function defaultAlerts(before: Owner, email: string | null | undefined): boolean {
   if (email === undefined) return before.emailAlerts;
   return email !== null && (before.email === null || before.emailAlerts);
@@ -194,15 +202,15 @@ function readRole(args: Arguments): Owner['role'] | undefined {
   return role;
 }
 
-/** As a browser on this machine reaches it, unless the operator says otherwise. */
+/** TOCSIN_CONSOLE_URL; by default the address at which a browser on this machine reaches the console. */
 function consoleUrlOf(config: Config): string {
   const url = config.publicAddresses.consoleUrl ?? configuredListeners(config, 0).console;
   if (url !== null) return byName(url);
-  throw new Problem('The port of the console is not known, since TOCSIN_CONSOLE_PORT is 0. Set TOCSIN_CONSOLE_URL.');
+  throw new Problem('The port of the console is unknown, since TOCSIN_CONSOLE_PORT is 0. Set TOCSIN_CONSOLE_URL.');
 }
 
 function checkAlerts({ email, emailAlerts }: Pick<Owner, 'email' | 'emailAlerts'>): void {
-  if (emailAlerts && email === null) throw new UsageError('--email-alerts on needs an --email to send to.');
+  if (emailAlerts && email === null) throw new UsageError('--email-alerts on requires an --email address.');
 }
 
 function toJson({ id, name, email, emailAlerts, role, createdAt }: Owner) {

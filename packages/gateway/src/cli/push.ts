@@ -26,7 +26,7 @@ type Provider = PushTarget['provider'];
 const providers: readonly Provider[] = ['webpush', 'fcm', 'apns'];
 
 export const pushCommands: CommandGroup = {
-  summary: 'Push targets: the browsers and apps that ring for an owner',
+  summary: 'Push targets: browsers and apps that receive push notifications of an owner',
   commands: {
     add: {
       summary: 'Add a browser or an app',
@@ -36,14 +36,14 @@ export const pushCommands: CommandGroup = {
         token: {
           kind: 'string',
           value: 'TOKEN',
-          help: 'what the app got; for webpush the JSON of its PushSubscription',
+          help: 'registration token of the app; for webpush the JSON of the PushSubscription',
         },
         'token-file': {
           kind: 'string',
           value: 'FILE',
-          help: 'read the token from a file, or from standard input with -; other users cannot see it',
+          help: 'read the token from a file, or from standard input with -; hidden from other users',
         },
-        label: { kind: 'string', value: 'TEXT', help: 'what the target is' },
+        label: { kind: 'string', value: 'TEXT', help: 'name of the target' },
       },
       run: async (args, environment) => {
         const provider = readProvider(args);
@@ -51,7 +51,7 @@ export const pushCommands: CommandGroup = {
         const label = readName(args, 'label') ?? null;
         return withStore(environment, async (store, config) => {
           const problem = tokenProblem(provider, token, config.push.webPushHosts);
-          if (problem !== null) throw new UsageError(`This is no ${provider} token: ${problem}`);
+          if (problem !== null) throw new UsageError(`Not a valid ${provider} token: ${problem}`);
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
           const target = await add(store, { ownerId, provider, token, label });
           return {
@@ -84,7 +84,7 @@ export const pushCommands: CommandGroup = {
         }),
     },
     'public-key': {
-      summary: 'Show the key with which a page subscribes to Web Push (applicationServerKey)',
+      summary: 'Show the VAPID public key for Web Push subscriptions (applicationServerKey)',
       run: (_args, environment) =>
         withStore(environment, async (store) => {
           const { publicKey } = parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys));
@@ -102,7 +102,7 @@ async function add(
   const same = known.find(({ provider, token }) => provider === wanted.provider && token === wanted.token);
   if (same !== undefined) {
     throw new Problem(
-      `This owner has the token already, as ${same.id}. To add it anew: 'tocsin push remove ${same.id}'.`,
+      `This owner already has the token, as ${same.id}. To add it again, first run 'tocsin push remove ${same.id}'.`,
     );
   }
   const id = `psh_${randomBase62(16, makers.randomIndex)}`;
@@ -119,7 +119,7 @@ function readProvider(args: Arguments): Provider {
 
 async function readToken(args: Arguments): Promise<string> {
   const token = await readSecret(args, 'token');
-  if (token === undefined) throw new UsageError('Give the token by --token or --token-file.');
+  if (token === undefined) throw new UsageError('Pass the token with --token or --token-file.');
   return token;
 }
 
@@ -129,7 +129,7 @@ function warningsFor(provider: Provider, { push }: Config): string[] {
   return [];
 }
 
-/** Enough to tell two targets apart, and nothing that lets one reach them. */
+/** Distinguishes two targets without revealing the token. */
 function fingerprintOf(token: string): string {
   return digestOf(token).slice(0, 10);
 }
@@ -154,7 +154,7 @@ function describe(targets: StoredPushTarget[]): string {
       provider,
       label ?? '-',
       `#${fingerprintOf(token)}`,
-      disabledAt === null ? 'active' : `gone since ${isoTime(disabledAt)}`,
+      disabledAt === null ? 'active' : `expired ${isoTime(disabledAt)}`,
       isoTime(createdAt),
     ]),
     "No push targets yet. Add one: 'tocsin push add --provider NAME --token TOKEN'.",

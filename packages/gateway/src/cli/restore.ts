@@ -5,10 +5,10 @@ import { type Command, isoTime } from './command.ts';
 import { describeCounts, showProgress } from './copy-output.ts';
 
 export const restoreCommand: Command = {
-  summary: 'Put a backup back, into a store that is empty',
+  summary: 'Restore a backup into an empty store',
   positional: 'FILE',
   options: {
-    replace: { kind: 'flag', help: 'also over a store that holds data; a database file is moved aside, not deleted' },
+    replace: { kind: 'flag', help: 'replace a store that has data; a database file is renamed, not deleted' },
   },
   run: async (args, environment) => {
     const config = readConfig(environment);
@@ -26,8 +26,8 @@ export const restoreCommand: Command = {
         },
         text: [
           `Restored ${file} of ${isoTime(manifest.createdAt)}: ${describeCounts(tables)}.`,
-          'Every row was read back and is as it was.',
-          ...(kept === null ? [] : [`What was there before is in ${kept}.`]),
+          'Every row was read back and verified.',
+          ...(kept === null ? [] : [`The previous database is in ${kept}.`]),
         ].join('\n'),
       };
     } finally {

@@ -3,26 +3,26 @@ import { describeFileError } from '../core/file-error.ts';
 import { Problem } from '../core/problem.ts';
 import { type Arguments, UsageError } from './command.ts';
 
-/** Far more than any key or token has. Devices such as /dev/zero never end. */
-const mostBytes = 65_536;
+/** Larger than any key or token. Without a limit, a device such as /dev/zero would never end. */
+const maxBytes = 65_536;
 
 /**
- * A secret that is given by `--NAME`, which other users of the machine can see while the command runs, or by `--NAME-file`,
- * which they cannot; `-` is standard input. Without white space at its ends; undefined: not given.
+ * Reads and trims a secret from `--NAME`, which other users of the machine can see while the command runs, or from
+ * `--NAME-file`, which they cannot (`-` is standard input); undefined if both are absent.
  */
 export async function readSecret(args: Arguments, name: string): Promise<string | undefined> {
   const [value, file] = [args.text(name), args.text(`${name}-file`)];
-  if (value !== undefined && file !== undefined) throw new UsageError(`Give --${name} or --${name}-file, not both.`);
+  if (value !== undefined && file !== undefined) throw new UsageError(`Pass --${name} or --${name}-file, not both.`);
   if (file === undefined) return value?.trim();
   const [stream, from] = file === '-' ? [process.stdin, 'standard input'] : [createReadStream(file), file];
-  const content = await readUpTo(stream, mostBytes).catch((error: unknown) => {
+  const content = await readUpTo(stream, maxBytes).catch((error: unknown) => {
     throw new Problem(`--${name}-file: ${from} cannot be read: ${describeFileError(error)}.`);
   });
-  if (content === null) throw new Problem(`--${name}-file: ${from} has more than 64 KB, so it is no ${name}.`);
+  if (content === null) throw new Problem(`--${name}-file: ${from} is larger than 64 KB, so it is not a ${name}.`);
   return content.trim();
 }
 
-/** null: there is more. */
+/** null: the stream is longer than the limit. */
 async function readUpTo(stream: AsyncIterable<Buffer>, limit: number): Promise<string | null> {
   const chunks: Buffer[] = [];
   let length = 0;

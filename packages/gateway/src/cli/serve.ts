@@ -10,8 +10,8 @@ import { deviceJson } from './device.ts';
 export const serveCommand: Command = {
   summary: 'Run the gateway until SIGTERM or Ctrl-C',
   run: async (args, environment) => {
-    // Before anything is opened: a stop that is asked for meanwhile comes after the start, and in order.
-    const signals = heedSignals();
+    // Installed before anything is opened: a signal during the start leads to an orderly shutdown after it.
+    const signals = handleSignals();
     const config = readConfig(environment);
     if (cluster.isWorker && environment.TOCSIN_WORKER !== undefined) {
       return serveAsWorker(config, signals, Number(environment.TOCSIN_WORKER), !args.flag('json'));
@@ -25,20 +25,20 @@ export const serveCommand: Command = {
     const log = createLog(config.logLevel, isForPeople);
     const gateway = await startGateway(config, log);
     signals.onReload(gateway.reload);
-    // Also when it is about to stop again: the first key is shown only this once.
+    // Printed even if a stop was already requested: the first key is shown only once.
     await print(`${isForPeople ? welcome(gateway) : JSON.stringify(readyLine(gateway))}\n`);
     if (gateway.firstRun !== null) await gateway.firstRunShown();
     await signals.stopAsked;
     await gateway.stop();
     await log.flush();
-    // Whatever a provider's library may have left running must not hold up the stop.
+    // Handles that a provider's library may have left open must not keep the process alive.
     process.exit(0);
   },
 };
 
 /**
- * What the head of several processes forks: it ends when the head asks it to, or has ended. A signal to stop, which
- * terminals and service managers send to all of them, is the head's to act upon: the others would end before they are missed.
+ * Runs a worker that the primary forked, until the primary asks it to stop or has exited. Terminals and service managers
+ * send stop signals to all processes of the group; workers ignore them, because the primary has to drain them in order.
  */
 async function serveAsWorker(config: Config, signals: Signals, number: number, isForPeople: boolean): Promise<never> {
   const [{ createLog }, { startWorker }, { linkToHead }] = await Promise.all([
@@ -49,7 +49,7 @@ async function serveAsWorker(config: Config, signals: Signals, number: number, i
   const log = createLog(config.logLevel, isForPeople, number);
   const head = linkToHead();
   try {
-    // Without the head a start never comes to its end, and has nobody to come to it for.
+    // A start without a primary never completes, so it is abandoned.
     const worker = await Promise.race([startWorker(config, log, head), head.stopAsked]);
     if (worker !== undefined) {
       signals.onReload(worker.reload);
@@ -67,15 +67,15 @@ async function serveAsWorker(config: Config, signals: Signals, number: number, i
 
 interface Signals {
   stopAsked: Promise<void>;
-  /** What to do when the files are to be read again; whoever has not got that far will read them anyway. */
+  /** Sets the handler for SIGHUP. A signal before that is ignored: the start reads the files anyway. */
   onReload(reload: () => void): void;
 }
 
 /**
- * The first signal asks for an orderly stop; the second, from someone who will not wait, ends the process at once.
- * SIGHUP is what a terminal sends when it is closed; without one, it asks a service to read its files again.
+ * The first signal requests an orderly shutdown; the second exits at once.
+ * SIGHUP means a closed terminal if there is one, and a request to reload the files otherwise.
  */
-function heedSignals(): Signals {
+function handleSignals(): Signals {
   const stop = Promise.withResolvers<void>();
   let isAsked = false;
   let reload = (): void => undefined;
@@ -95,7 +95,7 @@ function heedSignals(): Signals {
   };
 }
 
-/** Resolves once it is written, or nobody reads it any more. */
+/** Resolves when the text is written, or when the reader has closed the pipe. */
 function print(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }
@@ -130,14 +130,14 @@ function welcome({ urls, inbox, firstRun }: Gateway): string {
       '',
       `  and see it arrive in your inbox: ${firstRun.signIn.url}`,
       '',
-      '  The key in the first line and the sign-in link are shown only this once; the link works once, within a day.',
-      `  A first device waits too: user ${firstRun.device.mqtt.username}, password ${firstRun.device.mqtt.password}.`,
+      '  The key in the first line and the sign-in link are shown only once; the link works once, within a day.',
+      `  A first device was created too: user ${firstRun.device.mqtt.username}, password ${firstRun.device.mqtt.password}.`,
     );
   }
   return `${lines.join('\n')}\n`;
 }
 
-/** Single quotes hold in every POSIX shell; one inside an imported key is written apart. */
+/** Quoted for a POSIX shell; a single quote inside an imported key is escaped. */
 function curlLine(api: string, { key }: FirstRun): string {
   const body = JSON.stringify({ title: 'Hello from Tocsin', body: 'It works.', severity: 'info' });
   return `curl ${api} -H 'Authorization: Bearer ${key.value.replaceAll("'", `'\\''`)}' -H 'Content-Type: application/json' -d '${body}'`;

@@ -1,4 +1,4 @@
-// Tests by hand: one visible notification over one channel, and what became of it.
+// Manual tests: one visible notification over one channel, and its outcome.
 import { randomUUID } from 'node:crypto';
 import type { ChannelReport } from '@tocsin/contract';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
@@ -15,12 +15,12 @@ import type { Notification, Store } from '../usecases/ports/index.ts';
 import { createKey, systemMakers } from '../usecases/registration.ts';
 import { type Command, notFound, type Output, withStore } from './command.ts';
 
-const patienceMs = 15_000;
-/** How long a device may take to acknowledge a test. */
+const sendTimeoutMs = 15_000;
+/** Time that a device has to acknowledge a test. */
 const receiptMs = 5000;
 
 export const testEmailCommand: Command = {
-  summary: 'Send a test mail to an owner',
+  summary: 'Send a test email to an owner',
   positional: 'ID',
   run: ({ positional }, environment) =>
     withStore(environment, async (store, config) => {
@@ -30,14 +30,14 @@ export const testEmailCommand: Command = {
         throw new Problem(`${printable(owner.name)} has no address: 'tocsin owner set ${owner.id} --email ADDRESS'.`);
       return withChannels(config, store, async ({ managed: { email } }) => {
         if (email === null)
-          throw new Problem('No mail server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.');
+          throw new Problem('No SMTP server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM.');
         const send = email.send(
           testNotification(owner.id),
           [{ address }],
           sendOptions,
-          AbortSignal.timeout(patienceMs),
+          AbortSignal.timeout(sendTimeoutMs),
         );
-        return toOutput((await send)[0], `The mail server took the test mail for ${address}.`);
+        return toOutput((await send)[0], `The SMTP server accepted the test email for ${address}.`);
       });
     }),
 };
@@ -53,9 +53,9 @@ export const testPushCommand: Command = {
           testNotification(target.ownerId),
           [target],
           sendOptions,
-          AbortSignal.timeout(patienceMs),
+          AbortSignal.timeout(sendTimeoutMs),
         );
-        return toOutput((await send)[0], `${target.provider} took the test for ${target.id}.`);
+        return toOutput((await send)[0], `${target.provider} accepted the test for ${target.id}.`);
       });
     }),
 };
@@ -66,17 +66,17 @@ export const testDeviceCommand: Command = {
   run: ({ positional }, environment) =>
     withStore(environment, async (store, config) => {
       const { device } = (await store.devices.find(positional)) ?? notFound('device', positional);
-      const answer = await postTest(config, store, device.ownerId, device.id);
-      const isPublished = answer.ok === true && answer.mqttPublishedCount === 1;
+      const response = await postTest(config, store, device.ownerId, device.id);
+      const isPublished = response.ok === true && response.mqttPublishedCount === 1;
       if (!isPublished) {
-        const failure = answer.mqttError ?? answer.error ?? 'this is not the response of a Tocsin gateway';
-        return { json: answer, text: `It was not sent: ${failure}`, exitCode: 1 };
+        const failure = response.mqttError ?? response.error ?? 'this is not the response of a Tocsin gateway';
+        return { json: response, text: `Not sent: ${failure}`, exitCode: 1 };
       }
-      const ids = { ownerId: device.ownerId, notificationId: answer.id ?? '', deviceId: device.id };
+      const ids = { ownerId: device.ownerId, notificationId: response.id ?? '', deviceId: device.id };
       const progress = await waitForReceipt(store, ids, receiptMs);
       const isUnknown = device.seenAt === null && progress?.state === 'queued';
       return {
-        json: { ...answer, device: progress ?? { state: 'accepted' } },
+        json: { ...response, device: progress ?? { state: 'accepted' } },
         text: isUnknown
           ? describeTest.neverConnected(device.name)
           : describeTest[progress?.state ?? 'accepted'](device.name),
@@ -89,9 +89,9 @@ const describeTest = {
   queued: (name: string) =>
     `${name} has not acknowledged the test yet. It stays in the queue until the device connects.`,
   neverConnected: (name: string) =>
-    `${name} has never connected. The test waits in its queue until it does: check its address, user name and password.`,
+    `${name} has never connected. The test is queued until it does: check its address, user name and password.`,
   accepted: (name: string) =>
-    `The broker accepted the test for ${name}. Whether the device has it only the broker knows.`,
+    `The broker accepted the test for ${name}. It does not report whether the device received it.`,
 };
 
 const sendOptions = { qos: 1, customBroker: null } as const;
@@ -111,14 +111,14 @@ function testNotification(ownerId: string): Notification {
 }
 
 function toOutput(outcome: Outcome | undefined, success: string): Output {
-  if (outcome === undefined) return { json: null, text: 'It was not sent: nothing was attempted', exitCode: 1 };
+  if (outcome === undefined) return { json: null, text: 'Not sent: nothing was attempted', exitCode: 1 };
   if (isAccepted(outcome)) return { json: outcome, text: success };
-  return { json: outcome, text: `It was not sent: ${outcome.error}`, exitCode: 1 };
+  return { json: outcome, text: `Not sent: ${outcome.error}`, exitCode: 1 };
 }
 
-/** The channels of this configuration, without the embedded broker, which lives in the server. */
+/** Opens the channels of this configuration, except the embedded broker, which runs in the server. */
 export async function withChannels<T>(config: Config, store: Store, use: (set: ChannelSet) => Promise<T>): Promise<T> {
-  // Loaded only here: the other commands start in half the time without the providers.
+  // Loaded only here: without the providers, the other commands start in half the time.
   const [{ closeEgresses, createChannels, createEgresses }, { createPlatformBroker }] = await Promise.all([
     import('../channels/registry.ts'),
     import('../channels/mqtt/platform.ts'),
@@ -143,10 +143,10 @@ const noBroker: MqttPublisher = {
   close: async () => undefined,
 };
 
-type TestAnswer = Partial<ChannelReport> & { id?: string; ok?: boolean; error?: string };
+type TestResponse = Partial<ChannelReport> & { id?: string; ok?: boolean; error?: string };
 
-/** With a key of its own that lasts a minute, so that the whole way is tested and nothing is left behind. */
-async function postTest(config: Config, store: Store, ownerId: string, deviceId: string): Promise<TestAnswer> {
+/** Sends a request with a temporary key that expires after a minute, so that the whole path is tested. */
+async function postTest(config: Config, store: Store, ownerId: string, deviceId: string): Promise<TestResponse> {
   const { key, value } = await createKey(store, systemMakers, {
     ownerId,
     type: 'internal_service',
@@ -161,12 +161,12 @@ async function postTest(config: Config, store: Store, ownerId: string, deviceId:
       method: 'POST',
       headers: { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ title, body, source, severity, deviceId, sendPush: false, sendEmail: false }),
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(sendTimeoutMs),
     });
-    return (await response.json()) as TestAnswer;
+    return (await response.json()) as TestResponse;
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem(`The server does not answer at ${url}: is it running, and is TOCSIN_PORT the same there?`);
+    throw new Problem(`No server responds at ${url}. Is it running, and with the same TOCSIN_PORT?`);
   } finally {
     await store.keys.delete(ownerId, key.id);
   }

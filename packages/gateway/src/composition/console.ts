@@ -1,4 +1,5 @@
 // The console of one process: health and metrics at once, and the API behind the inbox once there are channels.
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -18,6 +19,7 @@ import { isOwnOrigin } from '../console/same-origin.ts';
 import { createConsole } from '../console/server.ts';
 import { createOidcProvider } from '../console/sign-in/oidc-provider.ts';
 import { addWebApp } from '../console/web-app.ts';
+import { dayMs } from '../core/duration.ts';
 import type { Recipients } from '../core/plan.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { observeChannels, observeSaves } from '../delivery/observe.ts';
@@ -50,8 +52,6 @@ export async function openConsole(
   };
   return opened.adopt(app, close, 'console');
 }
-
-const dayMs = 86_400_000;
 
 export interface ConsoleSurroundings {
   channels: ChannelSet;

@@ -1,10 +1,11 @@
 // Whether the wall clock may decide what is deleted. A wrong clock (dead battery, bad NTP, restored VM) would make
 // everything look old at once, so a clock that jumped has to hold for hours before anything is deleted by it.
+import { dayMs, hourMs } from './duration.ts';
 
 /** A difference of more than this is a jump. Time zones, daylight saving and a short downtime stay below it. */
-export const jumpMs = 24 * 60 * 60 * 1000;
+export const jumpMs = dayMs;
 /** How long a clock has to run without a jump before it is trusted. */
-export const holdMs = 6 * 60 * 60 * 1000;
+export const holdMs = 6 * hourMs;
 
 /** One clock as it was seen to run. */
 export interface ClockReading {

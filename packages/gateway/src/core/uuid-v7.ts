@@ -1,4 +1,4 @@
-const dayMs = 86_400_000;
+import { dayMs } from './duration.ts';
 
 /**
  * Ids that grow with time (RFC 9562, version 7), strictly within one process: rows are appended to the index instead of

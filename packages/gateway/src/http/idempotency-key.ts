@@ -1,11 +1,13 @@
 // The Idempotency-Key header: a caller that is not sure whether a request arrived sends it again under the same key.
+
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { dayMs } from '../core/duration.ts';
 import type { BodyFormat } from '../core/parse-body.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { IdempotencyClaim } from '../usecases/ports/index.ts';
 
-const keptMs = 24 * 60 * 60 * 1000;
+const keptMs = dayMs;
 const maxLength = 255;
 const visible = /^[\x21-\x7e]+$/;
 

@@ -1,6 +1,8 @@
 // How much one owner may store in a day. It is counted in memory, and added up in the store once a second, so that only the
 // first request of an owner waits for it: processes on the same store can together exceed a quota by what they accept in about a second.
+
 import { setTimeout as delay } from 'node:timers/promises';
+import { dayMs } from '../core/duration.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept } from '../usecases/accept.ts';
 import { type LimitRepository, quotaIds, type RateLimitState } from '../usecases/ports/limits.ts';
@@ -18,7 +20,7 @@ export interface OwnerQuotaParts {
   onFailed(error: unknown): void;
 }
 
-const windowMs = 24 * 60 * 60 * 1000;
+const windowMs = dayMs;
 const addUpEveryMs = 1000;
 /** How long a request waits to hear what was counted before. */
 const openWithinMs = 1000;

@@ -1,19 +1,19 @@
 // Links that work once: from the first run, the command line, the console, and mails. Only the digest of what is in
 // them is stored, and it stands behind the #, which browsers do not send and proxies do not log.
+
 import { randomBytes } from 'node:crypto';
+import { dayMs, minuteMs } from '../core/duration.ts';
 import { digestOf } from '../core/key-format.ts';
 import type { OneTimeLink, Store } from './ports/index.ts';
 
-const minuteMs = 60_000;
-
 export const linkLifetimes = {
-  firstRun: 24 * 60 * minuteMs,
+  firstRun: dayMs,
   commandLine: 15 * minuteMs,
   phone: 5 * minuteMs,
   mail: 15 * minuteMs,
   /** To somebody who does not wait for it. */
-  invitation: 24 * 60 * minuteMs,
-  confirmation: 24 * 60 * minuteMs,
+  invitation: dayMs,
+  confirmation: dayMs,
 } as const;
 
 export interface MadeLink {

@@ -1,9 +1,9 @@
 import { type ClockRecord, holdMs, isClockTrusted, jumpMs, jumpOf, observeClock } from '../core/clock-record.ts';
+import { dayMs, hourMs } from '../core/duration.ts';
 import type { Store } from './ports/index.ts';
 
 const intervalMs = 10 * 60 * 1000;
-const holdHours = holdMs / 3_600_000;
-const dayMs = 24 * 60 * 60 * 1000;
+const holdHours = holdMs / hourMs;
 /** So long what an owner deleted can be restored at least. */
 const restorableMs = 60 * 1000;
 

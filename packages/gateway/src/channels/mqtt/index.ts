@@ -1,6 +1,7 @@
 // The MQTT channel: a message for each target, over the service's broker or the one that the request brought along.
 
 import { deviceTopic } from '../../core/device-topics.ts';
+import { dayMs } from '../../core/duration.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { MqttTarget } from '../../core/plan.ts';
 import type { Channel, ManagedChannel, Notification } from '../../usecases/ports/index.ts';
@@ -17,8 +18,6 @@ export interface MqttChannelOptions {
   /** Goes around each of the two ways on its own, so that brokers of callers cannot stand in the way of ours. */
   guards?: Record<'own' | 'custom', (channel: Channel<MqttTarget>) => Channel<MqttTarget>>;
 }
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 export function createMqttChannel(options: MqttChannelOptions): ManagedChannel<MqttTarget> {
   const { publisher, custom, guards = { own: unguarded, custom: unguarded } } = options;

@@ -1,4 +1,6 @@
-const mostMs = 24 * 60 * 60 * 1000;
+import { dayMs } from '../../core/duration.ts';
+
+const mostMs = dayMs;
 
 /** Retry-After of RFC 9110, section 10.2.3: seconds or a date. At most a day; undefined where it says nothing usable. */
 export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {

@@ -1,5 +1,7 @@
 // Voluntary Application Server Identification, RFC 8292: who we are, for push services.
+
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { hourMs } from '../../core/duration.ts';
 import { Problem } from '../../core/problem.ts';
 import { signJwt } from './jwt.ts';
 
@@ -10,8 +12,8 @@ export interface VapidKeys {
 }
 
 /** RFC 8292 section 2 allows at most 24 hours. */
-const lifetimeMs = 12 * 60 * 60 * 1000;
-const renewBeforeMs = 60 * 60 * 1000;
+const lifetimeMs = 12 * hourMs;
+const renewBeforeMs = hourMs;
 /** A name such as *.notify.windows.com has many hosts under it. */
 const maxAudiences = 1000;
 

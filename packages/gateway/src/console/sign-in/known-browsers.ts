@@ -1,6 +1,8 @@
 // Whether an owner has signed in with a browser before. The browser itself stores its owners in an encrypted cookie, so that
 // nothing is stored here and every node can decide.
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { dayMs } from '../../core/duration.ts';
 import type { ConsoleApiDeps } from '../deps.ts';
 import { readCookie, setCookie } from './cookies.ts';
 import { decryptFromBrowser, encryptForBrowser } from './encrypted-value.ts';
@@ -9,7 +11,7 @@ type Deps = Pick<ConsoleApiDeps, 'addresses' | 'cookieKey' | 'now'>;
 
 const purpose = 'known browser';
 /** The longest lifetime that browsers allow for a cookie. */
-const lifetimeMs = 400 * 24 * 60 * 60 * 1000;
+const lifetimeMs = 400 * dayMs;
 const maxOwners = 20;
 
 /** Returns whether the browser knew the owner, and adds the owner to its list. */

@@ -1,6 +1,8 @@
 // Sessions. A session is looked up with every request, so that revoking it takes effect immediately.
+
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { dayMs } from '../../core/duration.ts';
 import { digestOf } from '../../core/key-format.ts';
 import { printable } from '../../core/printable.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
@@ -14,7 +16,7 @@ import { rememberOwner } from './known-browsers.ts';
 import { sendSecurityNotice } from './security-notices.ts';
 
 /** How long a session lasts without being used. */
-const lifetimeMs = 30 * 24 * 60 * 60 * 1000;
+const lifetimeMs = 30 * dayMs;
 /** Limits writes: without it, every request would write the session. */
 const touchEveryMs = 5 * 60 * 1000;
 const userAgentCharacters = 300;

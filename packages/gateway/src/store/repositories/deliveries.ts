@@ -1,11 +1,11 @@
 // Deliveries that failed at the first attempt: waiting for a retry, sent since, or dead.
+
 import { sql } from 'kysely';
+import { dayMs } from '../../core/duration.ts';
 import type { Delivery, DeliveryRepository } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { type DeliveryRows, isDelivery, isOfQueue, mayBeAttempted } from './delivery-rows.ts';
 import type { DeliveryInserts } from './insert-deliveries.ts';
-
-const dayMs = 86_400_000;
 
 export function createDeliveryRepository(
   database: Database,

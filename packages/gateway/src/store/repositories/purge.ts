@@ -1,5 +1,7 @@
 // Deletes expired rows, and the rows of deleted notifications and owners, in batches.
+
 import { type CompiledQuery, sql } from 'kysely';
+import { dayMs } from '../../core/duration.ts';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import type { StoreMaintenance } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
@@ -8,7 +10,6 @@ import { purgeSignIns } from './purge-sign-ins.ts';
 
 /** Deleted per transaction, so that a purge never holds up the requests for long. */
 export const purgeBatch = 1000;
-const dayMs = 86_400_000;
 
 export function createPurge(database: Database, versions: RowVersions): StoreMaintenance['purge'] {
   const { build } = database;

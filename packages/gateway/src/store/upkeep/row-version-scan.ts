@@ -1,6 +1,8 @@
 // Goes through all rows that carry a version: takes over those that the version before wrote, and finds those that are not
 // in force.
+
 import type { CompiledQuery } from 'kysely';
+import { dayMs, hourMs, minuteMs } from '../../core/duration.ts';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import { encryptVersioned } from '../vault/encrypted-rows.ts';
@@ -20,12 +22,11 @@ import {
 } from '../vault/row-versions.ts';
 import { encryptedColumns, rowsOf } from './encrypted-columns.ts';
 
-const minuteMs = 60 * 1000;
 /** A running server takes rows over at this interval, and whenever it is asked near the end of the time. */
-const upkeepMs = 60 * minuteMs;
+const upkeepMs = hourMs;
 const nearEndMs = 30 * minuteMs;
 /** Servers of the version before may write rows for 24 hours; the rest is for taking over what they wrote last. */
-const trustMs = 24 * 60 * minuteMs + 20 * minuteMs;
+const trustMs = dayMs + 20 * minuteMs;
 /** Taken over per transaction, so that no request waits for long. */
 const batchSize = 100;
 

@@ -1,4 +1,5 @@
 // What one peer may cost the embedded broker. Clients send little: they sign in, subscribe and confirm.
+import { dayMs } from '../../../core/duration.ts';
 
 export const limits = {
   /** Of a packet that a client sends, without its fixed header. */
@@ -35,7 +36,7 @@ export const limits = {
   sessionsPerDevice: 20,
   /** Messages sent to one client and not confirmed. */
   inFlight: 100,
-  sessionAbsenceMs: 30 * 24 * 60 * 60 * 1000,
+  sessionAbsenceMs: 30 * dayMs,
   recheckMs: 500,
   /** How soon it is noted that a device was heard of, and how often the same device. */
   lastSeenMs: 1000,
