@@ -185,7 +185,7 @@ async function type(installation: Installation, args: string[], keys: string) {
   });
   let seen = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    if (!seen.includes('go on: ') && (seen + chunk).includes('go on: ')) child.stdin.write(keys);
+    if (!seen.includes('to confirm: ') && (seen + chunk).includes('to confirm: ')) child.stdin.write(keys);
     seen += chunk;
   });
   const [exitCode] = await once(child, 'exit');
