@@ -119,7 +119,7 @@ suite('Push', () => {
     );
     await page.goto('/devices');
     await waitForController(page);
-    const panel = page.getByRole('region', { name: 'Push notifications on this device' });
+    const panel = page.getByRole('region', { name: 'Push on this device' });
     await panel.getByRole('button', { name: 'Enable' }).click();
     await panel.getByText('On', { exact: true }).waitFor();
     await expectAccessible(page);

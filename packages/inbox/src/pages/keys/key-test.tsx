@@ -18,7 +18,7 @@ export function KeyTest({ apiUrl, created }: { apiUrl: string; created: CreatedK
   return (
     <section class="stack">
       <h3>{words.testHeading}</h3>
-      <div class="row">
+      <div class="row keys-test">
         <p class="grow soft">{words.testHint}</p>
         <Button icon="send" onClick={send}>
           {words.sendTest}

@@ -1,5 +1,5 @@
 export const push = {
-  title: 'Push notifications on this device',
+  title: 'Push on this device',
   about: 'Notifications appear on this device even while the inbox is closed. No further account is needed.',
   on: 'On',
   off: 'Off',
