@@ -1,4 +1,4 @@
-// The one table of refusals: section 7 of the contract and what the service adds to it.
+// All errors of the public API: those of section 7 of the contract, and those that the service adds.
 
 export const errors = {
   invalid_body: {
@@ -6,7 +6,11 @@ export const errors = {
     text: 'Invalid request body',
     when: 'The body could not be parsed or a field has the wrong type.',
   },
-  empty_payload: { status: 400, text: 'Request payload is empty', when: 'No meaningful notification field was sent.' },
+  empty_payload: {
+    status: 400,
+    text: 'Request payload is empty',
+    when: 'No notification field with a value was sent.',
+  },
   authorization_required: {
     status: 401,
     text: 'Authorization required',
@@ -31,7 +35,7 @@ export const errors = {
   authentication_unavailable: {
     status: 401,
     text: 'Authentication service unavailable',
-    when: 'The key could not be checked because the store did not answer.',
+    when: 'The key could not be verified because the store did not respond.',
   },
   device_not_found: {
     status: 404,
@@ -44,12 +48,12 @@ export const errors = {
   device_not_publishable: {
     status: 409,
     text: 'Device is inactive or paused',
-    when: 'The device exists but takes no messages now.',
+    when: 'The device exists but does not receive messages at the moment.',
   },
   idempotency_in_progress: {
     status: 409,
     text: 'A request with this Idempotency-Key is in progress',
-    when: 'The first request with this Idempotency-Key has not been answered yet.',
+    when: 'The first request with this Idempotency-Key is still in progress.',
   },
   body_too_large: {
     status: 413,
@@ -69,17 +73,17 @@ export const errors = {
   rate_limited: {
     status: 429,
     text: 'Too many requests',
-    when: 'A rate limit was reached; Retry-After says when to come back.',
+    when: 'A rate limit was reached; Retry-After says when to retry.',
   },
   quota_exceeded: {
     status: 429,
     text: 'Quota exceeded',
-    when: 'The owner of the key has stored as much as the operator allows in a day; Retry-After says when to come back.',
+    when: 'The daily quota of the owner is used up; Retry-After says when to retry.',
   },
   internal: {
     status: 500,
     text: 'Internal error',
-    when: 'A fault of the service; its log has the cause under requestId.',
+    when: 'A bug in the service; its log has the cause under the requestId.',
   },
   mqtt_publish_failed: {
     status: 502,

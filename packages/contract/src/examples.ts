@@ -1,4 +1,4 @@
-// Requests that work as they stand, shown in the OpenAPI document and sent by the tests.
+// Requests that work as they are, shown in the OpenAPI document and sent by the tests.
 import type { NotificationRequest } from './types.ts';
 
 export interface RequestExample {
@@ -22,7 +22,7 @@ export const jsonExamples: Record<string, RequestExample> = {
     },
   },
   pipeline: {
-    summary: 'A CI job, with aliases and fields of its own',
+    summary: 'A CI job, with aliases and custom fields',
     value: {
       subject: 'Build 512 failed',
       description: 'Three tests failed on main.',
@@ -39,13 +39,13 @@ export const jsonExamples: Record<string, RequestExample> = {
     value: { title: 'Daily figures', data: { orders: 128, refunds: 2, revenue: '4 210.50 EUR' } },
   },
   quiet: {
-    summary: 'Stored, mailed and published to nobody',
+    summary: 'Stored only, not delivered over any channel',
     value: { title: 'For the record', sendPush: false, sendEmail: false, sendMqtt: false },
   },
 };
 
 export const formExample = {
-  summary: 'A form; objects travel as JSON text',
+  summary: 'A form; objects are JSON text',
   value: {
     title: 'New contact request',
     body: 'Ann would like a call.',

@@ -1,4 +1,4 @@
-// The machine-readable description of the API, built from the same constants that the service works with.
+// The machine-readable description of the API, built from the constants that the service uses.
 import { type ErrorCode, errors } from './errors.ts';
 import { formExample, jsonExamples, textExample } from './examples.ts';
 import {
@@ -27,10 +27,10 @@ export function openApiDocument(version: string): Json {
     info: {
       title: 'Tocsin public notify API',
       version,
-      summary: 'One POST rings push, email and MQTT.',
+      summary: 'One POST delivers to push, email and MQTT.',
       description:
-        'Accepts one notification per request, stores it encrypted, tells the owner over push, email and MQTT, and answers ' +
-        'with what really happened on each channel.',
+        'Accepts one notification per request, stores it encrypted, delivers it over push, email and MQTT, and reports the ' +
+        'result of each channel in the response.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The host that served this document' }],
@@ -63,14 +63,14 @@ function postOperation(): Json {
     operationId: 'notify',
     summary: 'Send a notification',
     description:
-      'Store first, then tell: a 200 with `stored` true means that the encrypted notification is on disk. Failures of single ' +
-      'channels are reported in the answer and do not fail the request, unless `strictDelivery` asks for it.',
+      'A notification is stored before it is delivered: a 200 with `stored` true means that it is on disk, encrypted. ' +
+      'Failures of single channels are reported in the response and do not fail the request, unless `strictDelivery` is true.',
     security: [{ bearer: [] }, { apiKeyHeader: [] }, { serviceKeyHeader: [] }],
     parameters: [
       {
         name: signatureHeaders.timestamp,
         in: 'header',
-        description: `Milliseconds since 1970, 13 digits, within ${signatureWindowMs / 60_000} minutes. Needed with ${signatureHeaders.signature}.`,
+        description: `Milliseconds since 1970, 13 digits, within ${signatureWindowMs / 60_000} minutes. Required with ${signatureHeaders.signature}.`,
         schema: { type: 'string', pattern: '^\\d{13}$' },
       },
       {
@@ -84,7 +84,8 @@ function postOperation(): Json {
         name: 'Idempotency-Key',
         in: 'header',
         description:
-          'Makes the request safe to repeat: the same request under the same key is done once and gets the first answer for 24 hours, whichever key of the owner it comes with.',
+          'Makes the request idempotent: repeating it within 24 hours returns the original response and processes nothing. ' +
+          'Scoped to the owner: all API keys of one owner share it.',
         schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
         example: '4f1b7a52-6f0b-4b0e-9a34-5d1c8a2f7e10',
       },
@@ -105,7 +106,7 @@ function postOperation(): Json {
     },
     responses: {
       '200': {
-        description: 'Processed; the fields say what happened on each channel.',
+        description: 'Processed; the fields report the result of each channel.',
         headers: {
           ...commonHeaders(),
           RateLimit: headerRef('RateLimit'),
@@ -122,7 +123,7 @@ function postOperation(): Json {
 function getOperation(): Json {
   return {
     operationId: 'describe',
-    summary: 'What this endpoint is and takes',
+    summary: 'Describe the endpoint',
     security: [],
     parameters: [
       {
@@ -154,7 +155,7 @@ function getOperation(): Json {
 function headOperation(): Json {
   return {
     operationId: 'probe',
-    summary: 'The headers of GET',
+    summary: 'Get the headers of GET',
     security: [],
     responses: { '200': { description: 'As GET, without a body.', headers: commonHeaders() } },
   };
@@ -168,19 +169,19 @@ function optionsOperation(): Json {
     security: [],
     responses: {
       '204': {
-        description: 'Any origin may call; the key decides.',
+        description: 'Any origin is allowed; the key decides.',
         headers: {
           ...commonHeaders(),
           'Access-Control-Allow-Methods': text('The methods a page may use.'),
           'Access-Control-Allow-Headers': text('The headers a page may send.'),
-          'Access-Control-Max-Age': text('How long a browser may remember this, in seconds.'),
+          'Access-Control-Max-Age': text('How long a browser may cache this, in seconds.'),
         },
       },
     },
   };
 }
 
-/** One response per status, with the codes that carry it. */
+/** One response per status, with the error codes that have it. */
 function errorResponses(codes: readonly ErrorCode[]): Json {
   const byStatus = Map.groupBy(codes, (code) => errors[code].status);
   return Object.fromEntries(
@@ -225,21 +226,21 @@ function headers(): Json {
   return {
     AllowOrigin: header('Every origin; no cookies are involved.', '*'),
     ExposeHeaders: header('The headers that a page may read.', 'X-Request-Id'),
-    RequestId: header('Names this request in the log of the service.', 'req_Zk3rXw9v1a'),
+    RequestId: header('Identifies this request in the log of the service.', 'req_Zk3rXw9v1a'),
     RetryAfter: header('Seconds to wait.', '30'),
-    IdempotencyReplayed: header('Only on an answer that was given before: the request was not done again.', 'true'),
+    IdempotencyReplayed: header('Only on a replayed response: the request was not processed again.', 'true'),
     RateLimit: header(
-      'What is left of the limit, where one is set: r requests, reset in t seconds.',
+      'The rest of the rate limit, if there is one: r requests, reset in t seconds.',
       '"key";r=99;t=60',
     ),
-    RateLimitPolicy: header('The limit, where one is set: q requests in w seconds.', '"key";q=100;w=60'),
+    RateLimitPolicy: header('The rate limit, if there is one: q requests in w seconds.', '"key";q=100;w=60'),
   };
 }
 
 function requestSchema(): Json {
   const text = (description: string, maxLength: number, fallback: string): Json => ({
     type: ['string', 'number', 'boolean', 'null'],
-    description: `${description} White space at the ends is dropped, then it is cut to ${maxLength} characters.`,
+    description: `${description} Trimmed, then truncated to ${maxLength} characters.`,
     default: fallback,
   });
   const toggle = (description: string, fallback?: boolean): Json => ({
@@ -250,56 +251,56 @@ function requestSchema(): Json {
   const metadata = (description: string): Json => ({ description, default: {} });
   const aliasFields = Object.entries(aliases).map(([alias, field]): [string, Json] => [
     alias,
-    { description: `Stands in for \`${field}\` where that is absent or blank; otherwise it is data.` },
+    { description: `Alias of \`${field}\`, used if that is absent or blank; otherwise it is data.` },
   ]);
   return {
     type: 'object',
     description:
-      'At least one of title, body, message, category, severity, a non-empty payload or a non-empty data is needed. Fields ' +
-      'that are not listed here are kept and merged into the data, over payload, which goes over data.',
+      'At least one of title, body, message, category, severity, a non-empty payload or a non-empty data is required. ' +
+      'Other fields are kept and merged into the data. They override payload, which overrides data.',
     maxProperties: limits.topLevelFields,
     properties: {
       title: text('The headline.', limits.titleCharacters, defaults.title),
       body: text('The text.', limits.bodyCharacters, defaults.body),
-      source: text('Where it comes from.', limits.sourceCharacters, defaults.source),
+      source: text('The sender.', limits.sourceCharacters, defaults.source),
       category: {
         type: ['string', 'number', 'boolean', 'null'],
-        description: `One of ${categories.join(', ')}, or a word that means one; anything else is ${defaults.category}. Also read from payload, then data.`,
+        description: `One of ${categories.join(', ')}, or a synonym; anything else is ${defaults.category}. Also read from payload, then data.`,
         default: defaults.category,
         examples: [...categories],
       },
       severity: {
         type: ['string', 'number', 'boolean', 'null'],
-        description: `One of ${severities.join(', ')}, or a word that means one; anything else is none. Also read from payload, then data.`,
+        description: `One of ${severities.join(', ')}, or a synonym; anything else is none. Also read from payload, then data.`,
         default: defaults.severity,
         examples: [...severities],
       },
-      sendPush: toggle('Whether to try push.', true),
-      sendEmail: toggle("Whether to send mail, for this request; the account's preference decides otherwise."),
+      sendPush: toggle('Whether to send push notifications.', true),
+      sendEmail: toggle("Whether to send email for this request. The default is the owner's preference."),
       sendMqtt: toggle('Whether to publish over MQTT.', true),
       strictDelivery: toggle('Whether a failed MQTT publish fails the request with 502.', false),
       deviceId: {
         type: ['string', 'number', 'boolean', 'null'],
-        description: 'Publish to this device alone; all active devices otherwise.',
+        description: 'Publish to this device only. The default is all active devices.',
       },
       mqttQos: {
-        description: 'MQTT quality of service; the digit may come as text.',
+        description: 'MQTT quality of service; also as text.',
         enum: [...qosLevels, ...qosLevels.map(String), '', null],
         default: defaults.mqttQos,
       },
       mqttConnection: {
         type: ['object', 'string', 'null'],
-        description: '`custom` publishes through the broker in `mqttConfig`, for this request.',
+        description: '`custom` publishes to the broker in `mqttConfig` for this request.',
         properties: { mode: { enum: [...connectionModes, null], default: connectionModes[0] } },
       },
       mqttConfig: {
         description:
-          'Needed with mode custom and ignored otherwise; never stored, never shown. A form sends it as JSON text.',
+          'Required with mode custom and ignored otherwise; never stored, never shown. In a form it is JSON text.',
         anyOf: [ref('MqttConfig'), { type: ['string', 'null'] }],
       },
-      payload: metadata('Metadata, merged over `data`. JSON text is read as the object it holds.'),
-      data: metadata('More metadata. JSON text is read as the object it holds.'),
-      message: { description: 'Stands in for `body` where that is absent, and stays in the data.' },
+      payload: metadata('Metadata, merged over `data`. JSON text is parsed.'),
+      data: metadata('More metadata. JSON text is parsed.'),
+      message: { description: 'Used as `body` if that is absent, and kept in the data.' },
       ...Object.fromEntries(aliasFields),
     },
     additionalProperties: true,
@@ -310,8 +311,8 @@ function mqttConfigSchema(): Json {
   return {
     type: 'object',
     description:
-      'A broker reached over WebSocket with TLS at a public address: `url`, or `host` with `port` and `path`. The spellings ' +
-      'brokerUrl, hostname, user, pass and websocketPath are understood too.',
+      'A broker reached over WebSocket with TLS at a public address: `url`, or `host` with `port` and `path`. The aliases ' +
+      'brokerUrl, hostname, user, pass and websocketPath are accepted too.',
     properties: {
       url: { type: 'string', examples: ['wss://broker.example.com:8884/mqtt'] },
       host: { type: 'string', examples: ['broker.example.com'] },
@@ -350,16 +351,16 @@ function reportProperties(): Record<string, Json> {
         dataKeys: { type: 'array', items: { type: 'string' }, description: 'The keys of the merged data.' },
       },
     },
-    pushSent: { type: 'boolean', description: 'At least one push token took it.' },
-    pushAttempted: { ...count, description: 'Push tokens that a provider was asked to deliver to.' },
+    pushSent: { type: 'boolean', description: 'At least one push target accepted it.' },
+    pushAttempted: { ...count, description: 'Number of push targets tried.' },
     pushEnabled: { type: 'boolean' },
     emailEnabled: { type: 'boolean', description: 'False also in the quiet hours of the owner.' },
-    emailSent: { type: 'boolean', description: 'The mail server accepted it.' },
+    emailSent: { type: 'boolean', description: 'The SMTP server accepted it.' },
     emailSkipReason: {
       enum: ['no_address', 'disabled_by_owner', 'disabled_by_request', 'not_configured', 'quiet_hours'],
       description:
         'Only when no email was attempted. `no_address`: the owner has no email address. `disabled_by_owner`: the owner ' +
-        'switched email off and the request did not set `sendEmail`. `not_configured`: the server has no mail server.',
+        'switched email off and the request did not set `sendEmail`. `not_configured`: the gateway has no SMTP server.',
     },
     mqttPublishedCount: {
       ...count,
@@ -371,16 +372,16 @@ function reportProperties(): Record<string, Json> {
     mqttSkipped: { type: 'boolean' },
     mqttSkipReason: {
       enum: ['no_active_devices', 'disabled_by_request', 'quiet_hours'],
-      description: 'Only when skipped. `quiet_hours`: the owner wants no MQTT now; it is in the inbox.',
+      description: 'Only when skipped. `quiet_hours`: MQTT is muted by the owner; the notification is in the inbox.',
     },
     mqttError: { type: ['string', 'null'], description: 'The first MQTT error.' },
     warnings: {
       type: 'array',
       uniqueItems: true,
       description:
-        '`quiet_hours`: the owner wants a channel silent now, so it was not used and will not be later; the notification is ' +
-        'in the inbox. With severity critical it rings all the same. `mqtt_no_subscriber`: a device has never connected; ' +
-        'the message waits in its queue.',
+        '`quiet_hours`: a channel is muted by the owner, so the notification is not delivered over it, also not later; it ' +
+        'is in the inbox. Severity critical ignores quiet hours. `mqtt_no_subscriber`: a device has never connected; the ' +
+        'message is queued.',
       items: {
         enum: [
           'mqtt_publish_failed_partial',
@@ -396,7 +397,7 @@ function reportProperties(): Record<string, Json> {
   };
 }
 
-/** Present in some answers only. */
+/** Present in some responses only. */
 const conditional = new Set(['storeReason', 'emailSkipReason', 'mqttSkipReason']);
 
 function successSchema(): Json {
@@ -420,7 +421,7 @@ function errorSchema(): Json {
   return {
     type: 'object',
     description:
-      'With `mqtt_publish_failed` it also carries the id and what happened on each channel: the notification stays stored.',
+      'With `mqtt_publish_failed` it also has the id and the result of each channel: the notification stays stored.',
     required: ['ok', 'error', 'code', 'requestId', 'timestamp'],
     additionalProperties: false,
     properties: {
