@@ -18,7 +18,9 @@ const finished = [
   'deploy',
   'docs',
   'package.json',
-  'wordpress/tocsin',
+  'packages/contract',
+  'packages/inbox/src',
+  'wordpress',
 ];
 
 /**
@@ -99,7 +101,7 @@ const released = [
   { text: /\/(?:api\/)?sign-in\/mail\b/, reason: 'released route of the console API' },
   { text: /\btest-mail\b/, reason: 'released route of the console API' },
   {
-    text: /\bmail: (?:boolean|true|false)\b|\.mail\b|'mail'|"mail"/,
+    text: /\bmail:|\.mail\b|'mail'|"mail"/,
     reason: 'released field or value of the console API',
   },
   { text: /\bmail(?:\.[a-z0-9-]+)+/, reason: 'host name, such as mail.example.com' },
@@ -108,6 +110,12 @@ const released = [
   { text: /\bgive_up_at\b/, reason: 'released column' },
   { text: /\bwpcf7_mail_(?:sent|failed)\b/, reason: 'hooks of Contact Form 7' },
   { text: /'mail_failed'/, reason: 'released id of a template of the WordPress companion' },
+  { text: /\btocsin-ring-hint\b/, reason: 'key in the local storage of browsers' },
+  {
+    text: /what becomes of them/,
+    in: 'packages/contract/fixtures/',
+    reason: 'the fixtures of the contract are kept byte for byte',
+  },
   { text: /\brung_at\b/, reason: 'key of a stored WordPress option' },
 ];
 
