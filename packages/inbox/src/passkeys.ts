@@ -1,6 +1,8 @@
 // Passkeys over the WebAuthn API, with the JSON conversion of the browser.
-import type { PasskeyEntry } from '@tocsin/contract/console';
-import { post } from './api/client.ts';
+
+import type { BodyOf, PasskeyEntry } from '@tocsin/contract/console';
+import { passkeyRoutes, signInRoutes } from '@tocsin/contract/console/routes';
+import { call } from './api/client.ts';
 
 /** Browsers support them on secure origins only, and older browsers not at all. */
 export function supportsPasskeys(): boolean {
@@ -26,17 +28,25 @@ export async function supportsPasskeyAutofill(): Promise<boolean> {
 }
 
 export async function signInWithPasskey(mediation: 'optional' | 'conditional', signal: AbortSignal): Promise<void> {
-  const options = await post<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const options = await call(signInRoutes.getPasskeySignInOptions);
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
+    options as unknown as PublicKeyCredentialRequestOptionsJSON,
+  );
   const credential = await navigator.credentials.get({ publicKey, mediation, signal });
-  await post('/sign-in/passkey', { credential: (credential as PublicKeyCredential).toJSON() });
+  await call(signInRoutes.signInWithPasskey, { body: { credential: toJson(credential) } });
 }
 
 export async function registerPasskey(name: string): Promise<PasskeyEntry> {
-  const options = await post<PublicKeyCredentialCreationOptionsJSON>('/passkeys/options');
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+  const options = await call(passkeyRoutes.getPasskeyOptions);
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
+    options as unknown as PublicKeyCredentialCreationOptionsJSON,
+  );
   const credential = await navigator.credentials.create({ publicKey });
-  return post<PasskeyEntry>('/passkeys', { name, credential: (credential as PublicKeyCredential).toJSON() });
+  return call(passkeyRoutes.addPasskey, { body: { name, credential: toJson(credential) } });
+}
+
+function toJson(credential: Credential | null): BodyOf<typeof passkeyRoutes.addPasskey>['credential'] {
+  return (credential as PublicKeyCredential).toJSON() as unknown as ReturnType<typeof toJson>;
 }
 
 /** The user closed the dialog of the browser, or the request was aborted: no error to show. */

@@ -1,7 +1,9 @@
 // Loads the session, and stores it so that the app also opens while the console cannot be reached.
+
 import type { SessionInfo } from '@tocsin/contract/console';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { ApiError, get, onSignedOut, post } from './api/client.ts';
+import { ApiError, call, onSignedOut } from './api/client.ts';
 import { deleteValue, loadValue, saveValue, sessionKey } from './offline/key-value-store.ts';
 import { clearLastItems } from './offline/last-items.ts';
 import { pushState, unsubscribe } from './push/push-subscription.ts';
@@ -19,7 +21,7 @@ export function useSessionLoader(): SessionLoader {
   const [loaded, setLoaded] = useState<Loaded>({ state: 'loading' });
   const reload = useCallback(async () => {
     try {
-      const session = await get<SessionInfo>('/session');
+      const session = await call(signInRoutes.getSession);
       await storeSession(session);
       setLoaded({ state: 'signed-in', session });
     } catch (error) {
@@ -31,7 +33,7 @@ export function useSessionLoader(): SessionLoader {
   }, []);
   const signOut = useCallback(async () => {
     await disablePush().catch(() => undefined);
-    await post('/sign-out');
+    await call(signInRoutes.signOut);
     await clearStoredData();
     setLoaded({ state: 'signed-out' });
   }, []);

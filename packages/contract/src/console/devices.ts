@@ -1,5 +1,5 @@
 // MQTT devices.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { array, flag, integer, nullable, object, oneOf, type TypeOf, text } from './schema.ts';
 import { testResult } from './test-result.ts';
 
@@ -40,16 +40,3 @@ export const deviceOperations = {
   deleteDevice: { status: 204 },
   testDevice: { response: testResult },
 } as const satisfies Record<string, Operation>;
-
-export const deviceRoutes = {
-  listDevices: 'GET /devices',
-  createDevice: 'POST /devices',
-  renewPassword: 'POST /devices/:id/password',
-  renameDevice: 'POST /devices/:id/rename',
-  pauseDevice: 'POST /devices/:id/pause',
-  resumeDevice: 'POST /devices/:id/resume',
-  activateDevice: 'POST /devices/:id/activate',
-  deactivateDevice: 'POST /devices/:id/deactivate',
-  deleteDevice: 'DELETE /devices/:id',
-  testDevice: 'POST /devices/:id/test',
-} as const satisfies RoutesOf<typeof deviceOperations>;

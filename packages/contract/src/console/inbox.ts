@@ -1,6 +1,6 @@
 // The notifications of an owner: list, search, live events, delivery status.
 import { categories, severities } from '../fields.ts';
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import {
   anyObject,
   array,
@@ -114,7 +114,6 @@ const limit = withDefault(integer({ minimum: 1, maximum: 100 }), 50);
 const isUnread = oneOf(['0', '1']);
 
 /** One or more of the words, separated by commas. */
-/* @__NO_SIDE_EFFECTS__ */
 function wordList(...words: readonly (readonly string[])[]): Schema<string> {
   const word = `(${words.flat().join('|')})`;
   return text({ maxLength: 100, pattern: `^${word}(,${word})*$` });
@@ -162,17 +161,3 @@ export const inboxOperations = {
    */
   streamEvents: { query: object({}, { position: union(text(), array(text())) }), stream: liveEvent },
 } as const satisfies Record<string, Operation>;
-
-export const inboxRoutes = {
-  listNotifications: 'GET /notifications',
-  countUnread: 'GET /notifications/unread',
-  searchNotifications: 'GET /notifications/search',
-  getNotification: 'GET /notifications/:id',
-  retryDeliveries: 'POST /notifications/:id/retry',
-  markRead: 'POST /notifications/read',
-  markAllRead: 'POST /notifications/read-all',
-  undoMarkAllRead: 'POST /notifications/read-all/undo',
-  deleteNotifications: 'POST /notifications/delete',
-  restoreNotifications: 'POST /notifications/restore',
-  streamEvents: 'GET /events',
-} as const satisfies RoutesOf<typeof inboxOperations>;

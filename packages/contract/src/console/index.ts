@@ -1,22 +1,34 @@
 // The API between the console and the inbox app: one table of routes, from which the console registers its handlers and the
 // app makes its requests. Times are milliseconds since 1970.
 //
-// A route is written in the file of its subject: its path in `…Routes`, its schemas in `…Operations`. The app imports the
-// former at run time and the latter as types only, so that no schema is part of its bundle.
+// Paths are in `routes.ts`; the schemas of each route are in the file of its subject, under the same name. Types of requests
+// and responses are derived from the schemas.
 //
 // Requests that change something must come from the console's own pages: the Origin header decides.
-import { apiDescriptionOperations, apiDescriptionRoutes } from './api-description.ts';
-import { deviceOperations, deviceRoutes } from './devices.ts';
-import { inboxOperations, inboxRoutes } from './inbox.ts';
-import { keyOperations, keyRoutes } from './keys.ts';
-import { ownerOperations, ownerRoutes } from './owners.ts';
-import { passkeyOperations, passkeyRoutes } from './passkeys.ts';
-import { pushTargetOperations, pushTargetRoutes } from './push-targets.ts';
+import { apiDescriptionOperations } from './api-description.ts';
+import { deviceOperations } from './devices.ts';
+import { inboxOperations } from './inbox.ts';
+import { keyOperations } from './keys.ts';
+import { ownerOperations } from './owners.ts';
+import { passkeyOperations } from './passkeys.ts';
+import { pushTargetOperations } from './push-targets.ts';
 import type { Operation, RouteText } from './route.ts';
+import {
+  apiDescriptionRoutes,
+  deviceRoutes,
+  inboxRoutes,
+  keyRoutes,
+  ownerRoutes,
+  passkeyRoutes,
+  pushTargetRoutes,
+  sessionRoutes,
+  settingsRoutes,
+  signInRoutes,
+} from './routes.ts';
 import type { TypeOf } from './schema.ts';
-import { sessionOperations, sessionRoutes } from './sessions.ts';
-import { settingsOperations, settingsRoutes } from './settings.ts';
-import { signInOperations, signInRoutes } from './sign-in.ts';
+import { sessionOperations } from './sessions.ts';
+import { settingsOperations } from './settings.ts';
+import { signInOperations } from './sign-in.ts';
 
 export type * from './devices.ts';
 export type * from './errors.ts';

@@ -1,7 +1,7 @@
 // API keys.
 import { keyLimits } from '../key-fields.ts';
 import { keyTypes, notifyKeyTypes } from '../keys.ts';
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import {
   array,
   flag,
@@ -52,9 +52,3 @@ export const keyOperations = {
   createKey: { body: newKey, status: 201, response: createdKey },
   revokeKey: { response: keyEntry },
 } as const satisfies Record<string, Operation>;
-
-export const keyRoutes = {
-  listKeys: 'GET /keys',
-  createKey: 'POST /keys',
-  revokeKey: 'DELETE /keys/:id',
-} as const satisfies RoutesOf<typeof keyOperations>;

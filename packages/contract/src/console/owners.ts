@@ -1,5 +1,5 @@
 // The owners of the service, for operators. No route returns the content of notifications or a way to sign in.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { array, integer, nullable, object, oneOf, type TypeOf, text } from './schema.ts';
 import { optionalEmail } from './settings.ts';
 import { ok } from './sign-in.ts';
@@ -32,9 +32,3 @@ export const ownerOperations = {
   /** Sends a sign-in link to the address of the owner. */
   inviteOwner: { access: 'operator', status: 202, response: ok },
 } as const satisfies Record<string, Operation>;
-
-export const ownerRoutes = {
-  listOwners: 'GET /operator/owners',
-  createOwner: 'POST /operator/owners',
-  inviteOwner: 'POST /operator/owners/:id/invite',
-} as const satisfies RoutesOf<typeof ownerOperations>;

@@ -1,5 +1,5 @@
 // The passkeys of an owner.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { anyObject, array, flag, integer, nullable, object, type TypeOf, text } from './schema.ts';
 import { credential } from './sign-in.ts';
 
@@ -21,10 +21,3 @@ export const passkeyOperations = {
   addPasskey: { body: object({ name: text({ line: 100 }), credential }), status: 201, response: passkeyEntry },
   deletePasskey: { status: 204 },
 } as const satisfies Record<string, Operation>;
-
-export const passkeyRoutes = {
-  listPasskeys: 'GET /passkeys',
-  getPasskeyOptions: 'POST /passkeys/options',
-  addPasskey: 'POST /passkeys',
-  deletePasskey: 'DELETE /passkeys/:id',
-} as const satisfies RoutesOf<typeof passkeyOperations>;

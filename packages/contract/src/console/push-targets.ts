@@ -1,5 +1,5 @@
 // Browsers and apps that receive push.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { array, integer, nullable, object, oneOf, optionalLine, type TypeOf, text } from './schema.ts';
 import { testResult } from './test-result.ts';
 
@@ -29,10 +29,3 @@ export const pushTargetOperations = {
   deletePushTarget: { status: 204 },
   testPushTarget: { response: testResult },
 } as const satisfies Record<string, Operation>;
-
-export const pushTargetRoutes = {
-  listPushTargets: 'GET /push-targets',
-  addPushTarget: 'POST /push-targets',
-  deletePushTarget: 'DELETE /push-targets/:id',
-  testPushTarget: 'POST /push-targets/:id/test',
-} as const satisfies RoutesOf<typeof pushTargetOperations>;

@@ -1,8 +1,5 @@
 // Builders of JSON Schema whose result also carries the TypeScript type that it describes. Two keywords go beyond the
 // standard, `line` and `check`; the validator of the console implements them.
-//
-// The builders are annotated as free of side effects: the app imports routes and types only, and its bundler drops the
-// schemas.
 import type { JsonObject } from '../types.ts';
 
 /** JSON Schema of `T`. The type parameter exists at compile time only. */
@@ -42,33 +39,27 @@ type ObjectOf<Required, Optional> = Simplify<
 >;
 type Limits = Omit<Schema, 'type' | '~type'>;
 
-/* @__NO_SIDE_EFFECTS__ */
 export function text(limits: Limits = {}): Schema<string> {
   return { type: 'string', ...limits };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function integer(limits: Limits = {}): Schema<number> {
   return { type: 'integer', ...limits };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function flag(): Schema<boolean> {
   return { type: 'boolean' };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function oneOf<const Value extends string>(values: readonly Value[]): Schema<Value> {
   return { type: 'string', enum: values };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function array<T>(items: Schema<T>, limits: Limits = {}): Schema<T[]> {
   return { type: 'array', items, ...limits };
 }
 
 /** A property that has a default may be absent from a request; the handler always finds it. */
-/* @__NO_SIDE_EFFECTS__ */
 export function object<Required extends Properties, Optional extends Properties = Record<never, never>>(
   required: Required,
   optional?: Optional,
@@ -81,17 +72,14 @@ export function object<Required extends Properties, Optional extends Properties 
 }
 
 /** Any JSON object. */
-/* @__NO_SIDE_EFFECTS__ */
 export function anyObject(): Schema<JsonObject> {
   return { type: 'object' };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function exact<T>(schema: Schema<T>): Schema<T> {
   return { ...schema, additionalProperties: false };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   const { type, enum: values, '~type': _, ...rest } = schema;
   return {
@@ -101,24 +89,20 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function withDefault<T>(schema: Schema<T>, value: T): Schema<T> {
   return { ...schema, default: value };
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function union<const Each extends readonly Schema[]>(...anyOf: Each): Schema<TypeOf<Each[number]>> {
   return { anyOf };
 }
 
 /** The value must also pass a rule that JSON Schema cannot express. */
-/* @__NO_SIDE_EFFECTS__ */
 export function checked<T>(schema: Schema<T>, check: CheckName): Schema<T> {
   return { ...schema, check };
 }
 
 /** One line of text that may be absent, null or blank; all three mean null. */
-/* @__NO_SIDE_EFFECTS__ */
 export function optionalLine(maxLength: number, limits: Limits = {}): Schema<string | null> {
   return withDefault(nullable(text({ line: maxLength, ...limits })), null);
 }

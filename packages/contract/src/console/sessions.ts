@@ -1,5 +1,5 @@
 // The browsers in which an owner is signed in.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { array, flag, integer, object, oneOf, type TypeOf, text } from './schema.ts';
 
 const sessionEntry = object({
@@ -19,9 +19,3 @@ export const sessionOperations = {
   deleteSession: { status: 204 },
   signOutOthers: { response: object({ count: integer() }) },
 } as const satisfies Record<string, Operation>;
-
-export const sessionRoutes = {
-  listSessions: 'GET /sessions',
-  deleteSession: 'DELETE /sessions/:id',
-  signOutOthers: 'POST /sessions/sign-out-others',
-} as const satisfies RoutesOf<typeof sessionOperations>;

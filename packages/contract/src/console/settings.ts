@@ -1,5 +1,5 @@
 // The preferences of an owner and the email address.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { checked, flag, integer, nullable, object, optionalLine, type TypeOf, text, withDefault } from './schema.ts';
 import { testResult } from './test-result.ts';
 
@@ -54,10 +54,3 @@ export const settingsOperations = {
   changeEmail: { body: object({ email: optionalEmail }), response: emailChange },
   sendTestEmail: { response: testResult },
 } as const satisfies Record<string, Operation>;
-
-export const settingsRoutes = {
-  getPreferences: 'GET /preferences',
-  updatePreferences: 'PUT /preferences',
-  changeEmail: 'POST /preferences/email',
-  sendTestEmail: 'POST /preferences/test-mail',
-} as const satisfies RoutesOf<typeof settingsOperations>;

@@ -1,5 +1,5 @@
 // Signing in and out, and the session of the signed-in owner.
-import type { Operation, RoutesOf } from './route.ts';
+import type { Operation } from './route.ts';
 import { anyObject, flag, integer, nullable, object, oneOf, type TypeOf, text } from './schema.ts';
 
 export const ok = object({ ok: flag() });
@@ -99,17 +99,3 @@ export const signInOperations = {
   createPhoneLink: { response: phoneLink },
   signOut: { status: 204 },
 } as const satisfies Record<string, Operation>;
-
-export const signInRoutes = {
-  getSignInOptions: 'GET /sign-in',
-  previewLink: 'POST /sign-in/link/look',
-  useLink: 'POST /sign-in/link',
-  requestLink: 'POST /sign-in/mail',
-  getPasskeySignInOptions: 'POST /sign-in/passkey/options',
-  signInWithPasskey: 'POST /sign-in/passkey',
-  beginOidc: 'GET /sign-in/oidc',
-  finishOidc: 'GET /sign-in/oidc/callback',
-  getSession: 'GET /session',
-  createPhoneLink: 'POST /phone-link',
-  signOut: 'POST /sign-out',
-} as const satisfies RoutesOf<typeof signInOperations>;

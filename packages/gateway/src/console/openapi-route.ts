@@ -1,6 +1,7 @@
 // The description of the public API for the app's page about it, which can be read before signing in.
+
 import { openApiDocument } from '@tocsin/contract';
-import { apiDescriptionRoutes } from '@tocsin/contract/console/api-description';
+import { apiDescriptionRoutes } from '@tocsin/contract/console/routes';
 import type { JsonObject } from '@tocsin/contract/types';
 import type { FastifyInstance } from 'fastify';
 import type { ConsoleApiDeps } from './deps.ts';

@@ -1,5 +1,14 @@
 // The client of the console's API.
-import type { ConsoleError, ConsoleErrorCode } from '@tocsin/contract/console';
+import type {
+  BodyOf,
+  ConsoleError,
+  ConsoleErrorCode,
+  ConsoleRoute,
+  Params,
+  QueryOf,
+  ResponseOf,
+} from '@tocsin/contract/console';
+import { type ParamNames, splitRoute, urlOf } from '@tocsin/contract/console/route';
 import { text } from '../text/index.ts';
 
 /** The console rejected the request or could not be reached. `message` is shown to users. */
@@ -15,7 +24,6 @@ export class ApiError extends Error {
   }
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 let notifySignedOut: () => void = () => undefined;
 
 /** `listener` is called when the console reports that the session has ended. */
@@ -30,34 +38,45 @@ export function onReachable(listener: (isReachable: boolean) => void): void {
   notifyReachable = listener;
 }
 
-export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return request<T>('GET', path, undefined, signal);
-}
+export type CallOptions<Route extends ConsoleRoute> = ([ParamNames<Route>] extends [never]
+  ? { params?: never }
+  : { params: Params<Route> }) &
+  (BodyOf<Route> extends undefined ? { body?: never } : { body: BodyOf<Route> }) &
+  (QueryOf<Route> extends undefined ? { query?: never } : { query: QueryOf<Route> }) & { signal?: AbortSignal };
 
-export function post<T = void>(path: string, body?: unknown): Promise<T> {
-  return request<T>('POST', path, body);
-}
+/** The options can be omitted for routes without parameters and body. */
+type CallArguments<Route extends ConsoleRoute> =
+  Partial<CallOptions<Route>> extends CallOptions<Route>
+    ? [options?: CallOptions<Route>]
+    : [options: CallOptions<Route>];
 
-export function put<T = void>(path: string, body: unknown): Promise<T> {
-  return request<T>('PUT', path, body);
-}
-
-export function remove<T = void>(path: string): Promise<T> {
-  return request<T>('DELETE', path);
-}
-
-async function request<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const response = await send(`/api${path}`, {
-    method,
-    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    ...(signal !== undefined && { signal }),
-  });
-  return (response.status === 204 ? undefined : await response.json()) as T;
+/** Sends a request and resolves with the body of the response; undefined if it has none. Rejects with `ApiError`. */
+export async function call<Route extends ConsoleRoute>(
+  route: Route,
+  ...options: CallArguments<Route>
+): Promise<ResponseOf<Route>> {
+  const response = await openStream(route, ...options);
+  return (response.status === 204 ? undefined : await response.json()) as ResponseOf<Route>;
 }
 
 /** For responses that are read as a stream. */
-export async function openStream(path: string, signal: AbortSignal): Promise<Response> {
-  return send(`/api${path}`, { signal });
+export async function openStream<Route extends ConsoleRoute>(
+  route: Route,
+  ...[options]: CallArguments<Route>
+): Promise<Response> {
+  const { params, query, body, signal } = (options ?? {}) as RequestParts;
+  return send(urlOf(route, params, query), {
+    method: splitRoute(route).method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+interface RequestParts {
+  params?: Record<string, string>;
+  query?: Record<string, string | number>;
+  body?: unknown;
+  signal?: AbortSignal;
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {

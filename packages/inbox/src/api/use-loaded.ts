@@ -1,6 +1,7 @@
 // Loads a resource of the console with the page, and again on request.
+import type { ConsoleRoute, ResponseOf } from '@tocsin/contract/console';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { get } from './client.ts';
+import { type CallOptions, call } from './client.ts';
 
 export interface Loaded<T> {
   /** undefined until it is loaded. */
@@ -10,17 +11,22 @@ export interface Loaded<T> {
   reload(): Promise<void>;
 }
 
-export function useLoaded<T>(path: string): Loaded<T> {
-  const [value, setValue] = useState<T | undefined>(undefined);
+/** Routes that need no parameters. */
+type LoadableRoute = {
+  [Route in ConsoleRoute & `GET ${string}`]: Partial<CallOptions<Route>> extends CallOptions<Route> ? Route : never;
+}[ConsoleRoute & `GET ${string}`];
+
+export function useLoaded<Route extends LoadableRoute>(route: Route): Loaded<ResponseOf<Route>> {
+  const [value, setValue] = useState<ResponseOf<Route> | undefined>(undefined);
   const [error, setError] = useState<unknown>(null);
   const reload = useCallback(async () => {
     try {
-      setValue(await get<T>(path));
+      setValue((await call<LoadableRoute>(route)) as ResponseOf<Route>);
       setError(null);
     } catch (problem) {
       setError(problem);
     }
-  }, [path]);
+  }, [route]);
   useEffect(() => {
     void reload();
   }, [reload]);

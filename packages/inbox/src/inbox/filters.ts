@@ -26,13 +26,19 @@ export function readFilters(query: string): Filters {
   };
 }
 
+/** The active filters as query parameters, of this page and of the console's search. */
+export function filterQuery({ q, severity, category, unread }: Filters) {
+  return {
+    ...(q !== '' && { q }),
+    ...(severity.length > 0 && { severity: severity.join(',') }),
+    ...(category.length > 0 && { category: category.join(',') }),
+    ...(unread && { unread: '1' as const }),
+  };
+}
+
 /** Returns the query string with its question mark, or '' without filters. */
-export function writeFilters({ q, severity, category, unread }: Filters): string {
-  const query = new URLSearchParams();
-  if (q !== '') query.set('q', q);
-  if (severity.length > 0) query.set('severity', severity.join(','));
-  if (category.length > 0) query.set('category', category.join(','));
-  if (unread) query.set('unread', '1');
+export function writeFilters(filters: Filters): string {
+  const query = new URLSearchParams(filterQuery(filters));
   return query.size === 0 ? '' : `?${query}`;
 }
 

@@ -1,6 +1,8 @@
 // Actions of the user on notifications. They are applied optimistically and rolled back if the request fails.
+
 import type { InboxEntry } from '@tocsin/contract/console';
-import { post } from '../api/client.ts';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
+import { call } from '../api/client.ts';
 import { addEntries, setRead, withoutEntries } from './feed.ts';
 import type { InboxState, StateCell } from './inbox-state.ts';
 
@@ -36,11 +38,11 @@ export function createInboxActions(state: StateCell, reload: () => void): InboxA
       state.change({ unread: { ...unread, count: Math.max(0, unread.count + by) } });
   };
 
-  const perform = async <T>(apply: () => void, rollBack: () => void, path: string, body: object): Promise<T> => {
+  const perform = async <T>(apply: () => void, rollBack: () => void, send: () => Promise<T>): Promise<T> => {
     version += 1;
     apply();
     try {
-      return await post<T>(path, body);
+      return await send();
     } catch (error) {
       rollBack();
       reload();
@@ -82,16 +84,14 @@ export function createInboxActions(state: StateCell, reload: () => void): InboxA
       await perform(
         () => show(entry),
         () => hide(entry),
-        '/notifications/restore',
-        { ids: [entry.id] },
+        () => call(inboxRoutes.restoreNotifications, { body: { ids: [entry.id] } }),
       );
       return true;
     }
-    const { isUndone } = await perform<{ isUndone: boolean }>(
+    const { isUndone } = await perform(
       () => setUnread(undoable),
       () => undefined,
-      '/notifications/read-all/undo',
-      { through: undoable.through },
+      () => call(inboxRoutes.undoMarkAllRead, { body: { through: undoable.through } }),
     );
     if (!isUndone) reload();
     return isUndone;
@@ -108,7 +108,7 @@ export function createInboxActions(state: StateCell, reload: () => void): InboxA
         setEntries(setRead(state.current.feed.entries, (entry) => entry.id === id, value));
         changeUnread(value ? -1 : 1);
       };
-      return perform(set(isRead), set(!isRead), '/notifications/read', { ids: [id], isRead });
+      return perform(set(isRead), set(!isRead), () => call(inboxRoutes.markRead, { body: { ids: [id], isRead } }));
     },
     async markAllRead() {
       const { feed, held, unread } = state.current;
@@ -120,8 +120,7 @@ export function createInboxActions(state: StateCell, reload: () => void): InboxA
           state.change({ held: setRead(held, () => true, true), unread: unread && { ...unread, count: 0 } });
         },
         () => state.change({ feed: { ...state.current.feed, entries: feed.entries }, held, unread }),
-        '/notifications/read-all',
-        { through },
+        () => call(inboxRoutes.markAllRead, { body: { through } }),
       );
       const shown = [...feed.entries, ...held].filter(({ isRead }) => !isRead);
       return remember({ kind: 'all-read', through, unread: new Set(shown.map(({ id }) => id)), count: unread });
@@ -130,8 +129,7 @@ export function createInboxActions(state: StateCell, reload: () => void): InboxA
       await perform(
         () => hide(entry),
         () => show(entry),
-        '/notifications/delete',
-        { ids: [entry.id] },
+        () => call(inboxRoutes.deleteNotifications, { body: { ids: [entry.id] } }),
       );
       return remember({ kind: 'deleted', entry });
     },

@@ -1,7 +1,8 @@
 // One inbox store for all pages, because the unread badge is visible on every page.
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { get } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { matchPath } from '../router.tsx';
 import { noFilters, readFilters } from './filters.ts';
 import { formatUnread, type InboxState } from './inbox-state.ts';
@@ -21,7 +22,7 @@ export function InboxProvider({ children }: { children: ComponentChildren }) {
       changed: store.changed,
       missed: store.refresh,
       // This request fails with signed_out, and the app then shows the sign-in page.
-      signedOut: () => void get('/session').catch(() => undefined),
+      signedOut: () => void call(signInRoutes.getSession).catch(() => undefined),
       connected(isConnected) {
         store.state.change({ isConnected });
         // Finds out whether only the stream is down or the whole console. If a proxy blocks streams, this keeps the list

@@ -1,10 +1,12 @@
 // Loads and searches notifications and keeps the list up to date.
-import type { InboxEntry, InboxListing, LiveEvent, UnreadCount } from '@tocsin/contract/console';
-import { ApiError, get, openStream } from '../api/client.ts';
+
+import type { InboxEntry, InboxListing, LiveEvent } from '@tocsin/contract/console';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
+import { ApiError, call, openStream } from '../api/client.ts';
 import { loadLastItems, saveLastItems } from '../offline/last-items.ts';
 import { text } from '../text/index.ts';
 import { addEntries, addPage, emptyFeed, refresh, withoutEntries } from './feed.ts';
-import { type Filters, needsSearch, writeFilters } from './filters.ts';
+import { type Filters, filterQuery, needsSearch, writeFilters } from './filters.ts';
 import { createInboxActions, type InboxActions } from './inbox-actions.ts';
 import { createStateCell, matchesFilters, type StateCell, withUnread } from './inbox-state.ts';
 import { applyLines, chunksOf, initialSearch, interruptSearch, readLines } from './search-stream.ts';
@@ -44,11 +46,10 @@ export function createInboxStore(): InboxStore {
   let arrivedDuringReload = new Set<string>();
   const actions = createInboxActions(state, () => scheduleRefresh());
 
-  const pagePath = (limit: number, before: string | null): string => {
-    const query = new URLSearchParams({ limit: String(limit) });
-    if (before !== null) query.set('before', before);
-    if (state.current.filters.unread) query.set('unread', '1');
-    return `/notifications?${query}`;
+  const loadPage = (limit: number, before: string | null, signal: AbortSignal): Promise<InboxListing> => {
+    const { unread } = state.current.filters;
+    const query = { limit, ...(before !== null && { before }), ...(unread && { unread: '1' as const }) };
+    return call(inboxRoutes.listNotifications, { query, signal });
   };
 
   /** Loads as many rows as are shown, and replaces them. */
@@ -57,9 +58,9 @@ export function createInboxStore(): InboxStore {
     const { version } = actions;
     arrivedDuringReload = new Set();
     const wanted = Math.min(state.current.feed.entries.length, maxRefreshedRows);
-    const page = await get<InboxListing>(pagePath(pageSize, null), signal);
+    const page = await loadPage(pageSize, null, signal);
     while (page.next !== null && page.notifications.length < wanted) {
-      const more = await get<InboxListing>(pagePath(100, page.next), signal);
+      const more = await loadPage(100, page.next, signal);
       page.notifications.push(...more.notifications);
       page.damaged += more.damaged;
       page.next = more.next;
@@ -93,7 +94,7 @@ export function createInboxStore(): InboxStore {
   const load = async (): Promise<void> => {
     try {
       // Search results stay; only the unread count is loaded again.
-      if (state.current.search !== null) change({ unread: await get<UnreadCount>('/notifications/unread') });
+      if (state.current.search !== null) change({ unread: await call(inboxRoutes.countUnread) });
       else await reload();
     } catch (error) {
       await handleFailure(error);
@@ -117,11 +118,14 @@ export function createInboxStore(): InboxStore {
     const { filters, search: earlier } = state.current;
     const before = earlier ?? initialSearch;
     change({ search: { ...before, phase: 'running' }, phase: 'ready' });
-    const query = new URLSearchParams(writeFilters(filters));
-    query.set('limit', String(pageSize));
-    if (before.next !== null) query.set('before', before.next);
+    const query = {
+      q: '',
+      ...filterQuery(filters),
+      limit: pageSize,
+      ...(before.next !== null && { before: before.next }),
+    };
     try {
-      const { body } = await openStream(`/notifications/search?${query}`, signal);
+      const { body } = await openStream(inboxRoutes.searchNotifications, { query, signal });
       for await (const lines of readLines(chunksOf(body ?? new ReadableStream()))) {
         const { feed, search: present } = state.current;
         const step = applyLines(present ?? before, before, lines);
@@ -157,7 +161,7 @@ export function createInboxStore(): InboxStore {
       const { signal } = stop;
       change({ isLoadingMore: true });
       try {
-        const page = await get<InboxListing>(pagePath(pageSize, feed.next), signal);
+        const page = await loadPage(pageSize, feed.next, signal);
         change({ feed: addPage(state.current.feed, page), unread: page.unread });
       } finally {
         if (!signal.aborted) change({ isLoadingMore: false });

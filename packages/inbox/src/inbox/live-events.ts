@@ -4,7 +4,10 @@
 //                                                  │ the browser stops reconnecting (readyState CLOSED)
 //                                                  ▼
 //                                    closed ──backoff, or online──▶ connecting (new stream, which may have missed events)
+
 import type { LiveEvent } from '@tocsin/contract/console';
+import { urlOf } from '@tocsin/contract/console/route';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
 
 type DataOf<Name extends LiveEvent['event']> = Extract<LiveEvent, { event: Name }>['data'];
 
@@ -31,7 +34,7 @@ export function subscribeToEvents(listener: LiveListener, position: string | nul
   const open = (from: string | null): void => {
     clearTimeout(timer);
     source?.close();
-    source = new EventSource(from === null ? '/api/events' : `/api/events?${new URLSearchParams({ position: from })}`);
+    source = new EventSource(urlOf(inboxRoutes.streamEvents, {}, from === null ? undefined : { position: from }));
     let hasGap = from === null;
     source.addEventListener('open', () => {
       backoffMs = minBackoffMs;

@@ -1,6 +1,7 @@
 // Whether the console is reachable, by the network state of the browser and the result of the last request.
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { get, onReachable } from '../api/client.ts';
+import { call, onReachable } from '../api/client.ts';
 import { Icon } from '../components/icon.tsx';
 import { text } from '../text/index.ts';
 
@@ -30,7 +31,7 @@ function useIsReachable(): boolean {
 
 function probe(): void {
   // The client reports the result to `onReachable`.
-  get('/session').catch(() => undefined);
+  call(signInRoutes.getSession).catch(() => undefined);
 }
 
 export function OfflineBanner() {

@@ -1,8 +1,8 @@
 // Enables and disables Web Push in this browser, with its settings and a test.
+import { pushTargetRoutes } from '@tocsin/contract/console/routes';
 import './push-panel.css';
-import type { TestResult } from '@tocsin/contract/console';
 import { useEffect, useState } from 'preact/hooks';
-import { post } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { Button } from '../components/button.tsx';
 import { Switch } from '../components/field.tsx';
 import { Icon } from '../components/icon.tsx';
@@ -90,7 +90,7 @@ function SubscribedDevice({ targetId, onUnsubscribe }: { targetId: string; onUns
 
   const sendTest = async (): Promise<void> => {
     try {
-      const { isSent, error } = await post<TestResult>(`/push-targets/${encodeURIComponent(targetId)}/test`);
+      const { isSent, error } = await call(pushTargetRoutes.testPushTarget, { params: { id: targetId } });
       showToast(isSent ? words.testSent : words.testFailed(error ?? ''));
     } catch (error) {
       showError(error);

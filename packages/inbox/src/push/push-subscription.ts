@@ -1,6 +1,8 @@
 // The Web Push subscription of this browser: its state, subscribing and unsubscribing.
-import type { NewWebPushTarget, PushTargetEntry } from '@tocsin/contract/console';
-import { get, post, remove } from '../api/client.ts';
+
+import type { PushTargetEntry } from '@tocsin/contract/console';
+import { pushTargetRoutes } from '@tocsin/contract/console/routes';
+import { call } from '../api/client.ts';
 import { text } from '../text/index.ts';
 import { describeBrowser } from './describe-browser.ts';
 
@@ -32,15 +34,14 @@ export async function subscribe(webPushKey: string): Promise<PushState> {
     throw new SubscribeFailed(text.push.denied);
   }
   const subscription = await createSubscription(webPushKey);
-  const { id } = await post<PushTargetEntry>('/push-targets', {
-    label: describeBrowser(navigator.userAgent),
-    subscription: subscription.toJSON(),
-  } as NewWebPushTarget);
+  const { id } = await call(pushTargetRoutes.addPushTarget, {
+    body: { label: describeBrowser(navigator.userAgent), subscription: subscription.toJSON() },
+  });
   return { kind: 'on', targetId: id };
 }
 
 export async function unsubscribe(targetId: string): Promise<PushState> {
-  await remove(`/push-targets/${encodeURIComponent(targetId)}`);
+  await call(pushTargetRoutes.deletePushTarget, { params: { id: targetId } });
   const registration = await navigator.serviceWorker.getRegistration();
   await (await registration?.pushManager.getSubscription())?.unsubscribe();
   return { kind: 'off' };
@@ -78,7 +79,7 @@ async function readyWorker(): Promise<ServiceWorkerRegistration> {
 
 async function findTarget({ endpoint }: PushSubscription): Promise<PushTargetEntry | undefined> {
   const digest = toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(endpoint)));
-  const { pushTargets } = await get<{ pushTargets: PushTargetEntry[] }>('/push-targets');
+  const { pushTargets } = await call(pushTargetRoutes.listPushTargets);
   return pushTargets.find(({ endpointDigest, disabledAt }) => endpointDigest === digest && disabledAt === null);
 }
 

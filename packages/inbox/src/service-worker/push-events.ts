@@ -1,5 +1,8 @@
 // Shows push messages as notifications, opens clicked ones, and renews the subscription.
+
 import type { NewWebPushTarget } from '@tocsin/contract/console';
+import { urlOf } from '@tocsin/contract/console/route';
+import { pushTargetRoutes } from '@tocsin/contract/console/routes';
 import { describeBrowser } from '../push/describe-browser.ts';
 import { loadDeviceSettings } from '../push/device-settings.ts';
 import type { OpenRequest } from '../push/open-request.ts';
@@ -44,7 +47,7 @@ export async function resubscribe(change: {
     subscription: subscription.toJSON() as NewWebPushTarget['subscription'],
   };
   // If the owner is signed out, this fails; after signing in, the settings show push as off on this device.
-  await fetch('/api/push-targets', {
+  await fetch(urlOf(pushTargetRoutes.addPushTarget), {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(target),

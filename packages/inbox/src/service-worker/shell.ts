@@ -1,4 +1,5 @@
 // Serves the app offline: its files are cached, and index.html is the fallback for every page that fails to load.
+import { apiPrefix } from '@tocsin/contract/console/route';
 import { worker } from './worker.ts';
 
 /** Injected by the build: the files of the app and a hash of their contents. */
@@ -36,7 +37,7 @@ export function responseTo(request: Request): Promise<Response> | null {
 
 /** Browsers navigate to API paths during OpenID Connect sign-in. */
 function isApi(pathname: string): boolean {
-  return pathname.startsWith('/api/');
+  return pathname.startsWith(`${apiPrefix}/`);
 }
 
 async function fetchPage(request: Request): Promise<Response> {

@@ -1,5 +1,7 @@
 // GET /api/events: the live events of an inbox.
-import { inboxRoutes, isNotificationId } from '@tocsin/contract/console/inbox';
+
+import { isNotificationId } from '@tocsin/contract/console/inbox';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';

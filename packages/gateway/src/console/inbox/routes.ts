@@ -1,7 +1,9 @@
 // The inbox of the signed-in owner: notifications, search and live events. Every read and write is limited to that owner, so
 // that ids of other owners are not found.
+
 import type { InboxEntry } from '@tocsin/contract/console';
-import { inboxRoutes, isNotificationId } from '@tocsin/contract/console/inbox';
+import { isNotificationId } from '@tocsin/contract/console/inbox';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal, notFound } from '../refusal.ts';

@@ -1,8 +1,9 @@
 // GET /api/notifications/search: streams matches as they are found.
+
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryOf, SearchLine } from '@tocsin/contract/console';
-import { inboxRoutes } from '@tocsin/contract/console/inbox';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { ConsoleApiDeps } from '../deps.ts';

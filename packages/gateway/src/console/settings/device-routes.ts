@@ -1,5 +1,5 @@
 import type { DeviceEntry } from '@tocsin/contract/console';
-import { deviceRoutes } from '@tocsin/contract/console/devices';
+import { deviceRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isPublishable } from '../../core/plan.ts';
 import type { StoredDevice } from '../../usecases/ports/index.ts';

@@ -1,4 +1,4 @@
-import { settingsRoutes } from '@tocsin/contract/console/settings';
+import { settingsRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';

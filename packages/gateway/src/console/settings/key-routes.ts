@@ -1,6 +1,6 @@
 import { canonicalDomains, formatRate, parseRate } from '@tocsin/contract';
 import type { KeyEntry } from '@tocsin/contract/console';
-import { keyRoutes } from '@tocsin/contract/console/keys';
+import { keyRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import type { ApiKey } from '../../usecases/ports/index.ts';
 import { createKey } from '../../usecases/registration.ts';

@@ -1,6 +1,7 @@
 // For operators: the owners of the service and their counts. Never the content of notifications, never a way to sign in.
+
 import type { OwnerOverview } from '@tocsin/contract/console';
-import { ownerRoutes } from '@tocsin/contract/console/owners';
+import { ownerRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import { linkLifetimes } from '../../usecases/one-time-links.ts';
 import { DecryptionFailed, EncryptionKeyMissing, type Owner, type OwnerTotals } from '../../usecases/ports/index.ts';

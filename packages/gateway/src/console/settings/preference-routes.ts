@@ -1,5 +1,5 @@
 import type { FieldProblem, Preferences } from '@tocsin/contract/console';
-import { settingsRoutes } from '@tocsin/contract/console/settings';
+import { settingsRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import { parseTimeZone } from '../../core/quiet-hours.ts';
 import type { Owner } from '../../usecases/ports/index.ts';

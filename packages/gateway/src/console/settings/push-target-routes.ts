@@ -1,5 +1,5 @@
 import type { PushTargetEntry } from '@tocsin/contract/console';
-import { pushTargetRoutes } from '@tocsin/contract/console/push-targets';
+import { pushTargetRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
 import type { StoredPushTarget } from '../../usecases/ports/index.ts';

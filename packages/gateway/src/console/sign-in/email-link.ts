@@ -1,5 +1,5 @@
 // Requests for a sign-in link by email. Response and response time do not depend on whether an owner has the address.
-import { signInRoutes } from '@tocsin/contract/console/sign-in';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { limitUnit } from '../../core/rate-limit-key.ts';

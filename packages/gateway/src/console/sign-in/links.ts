@@ -1,5 +1,5 @@
 // One-time links. Most sign in; a link that confirms an email address does only that, and only for a signed-in owner.
-import { signInRoutes } from '@tocsin/contract/console/sign-in';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';
 import { linkLifetimes, makeLink } from '../../usecases/one-time-links.ts';

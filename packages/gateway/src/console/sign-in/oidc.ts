@@ -1,7 +1,7 @@
 // Signing in with the operator's OpenID provider: the redirect to it, and its callback.
 
 import { urlOf } from '@tocsin/contract/console/route';
-import { signInRoutes } from '@tocsin/contract/console/sign-in';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { ConsoleApiDeps } from '../deps.ts';

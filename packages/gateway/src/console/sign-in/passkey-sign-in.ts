@@ -1,6 +1,7 @@
 // Signing in with a passkey. The browser offers its passkeys; the chosen one identifies the owner.
+
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
-import { signInRoutes } from '@tocsin/contract/console/sign-in';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import type { JsonObject } from '@tocsin/contract/types';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';

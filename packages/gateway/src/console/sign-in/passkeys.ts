@@ -1,7 +1,8 @@
 // The passkeys of the signed-in owner: added, listed and deleted.
+
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { PasskeyEntry } from '@tocsin/contract/console';
-import { passkeyRoutes } from '@tocsin/contract/console/passkeys';
+import { passkeyRoutes } from '@tocsin/contract/console/routes';
 import type { JsonObject } from '@tocsin/contract/types';
 import type { FastifyInstance } from 'fastify';
 import { digestOf } from '../../core/key-format.ts';

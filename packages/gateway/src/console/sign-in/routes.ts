@@ -1,6 +1,7 @@
 // Signing in and out, sessions and passkeys.
+
 import type { SignInOptions } from '@tocsin/contract/console';
-import { signInRoutes } from '@tocsin/contract/console/sign-in';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { needsVerifiedPasskey } from '../../usecases/user-verification.ts';
 import type { ConsoleApiDeps } from '../deps.ts';

@@ -1,5 +1,5 @@
 // The browsers in which an owner is signed in.
-import { sessionRoutes } from '@tocsin/contract/console/sessions';
+import { sessionRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import type { ConsoleApiDeps } from '../deps.ts';
 import { notFound } from '../refusal.ts';

@@ -1,6 +1,7 @@
 import type { DeviceEntry, DeviceWithSettings } from '@tocsin/contract/console';
+import { deviceRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { post, remove } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
@@ -23,10 +24,11 @@ const badges: Record<Status, { icon: IconName; badge: string }> = {
 
 /** The main action in each status. */
 const mainActions = {
-  active: { verb: 'pause', action: words.pause, done: words.paused },
-  paused: { verb: 'resume', action: words.resume, done: words.resumed },
-  inactive: { verb: 'activate', action: words.activate, done: words.activated },
+  active: { route: deviceRoutes.pauseDevice, action: words.pause, done: words.paused },
+  paused: { route: deviceRoutes.resumeDevice, action: words.resume, done: words.resumed },
+  inactive: { route: deviceRoutes.activateDevice, action: words.activate, done: words.activated },
 };
+type ActionRoute = (typeof mainActions)[Status]['route'] | typeof deviceRoutes.deactivateDevice;
 
 interface DeviceRowProps {
   device: DeviceEntry;
@@ -37,15 +39,15 @@ interface DeviceRowProps {
 export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
   const [openDialog, setOpenDialog] = useState<'rename' | 'password' | 'delete' | null>(null);
   const [isOpen, setOpen] = useState(false);
-  const path = `/devices/${device.id}`;
-  const test = useTest(`${path}/test`, words.deviceTest);
+  const params = { id: device.id };
+  const test = useTest(deviceRoutes.testDevice, device.id, words.deviceTest);
   const { name } = device;
   const status: Status = device.state === 'inactive' ? 'inactive' : device.paused ? 'paused' : 'active';
   const close = (): void => setOpenDialog(null);
 
-  const runAction = (verb: string, done: string) => async (): Promise<void> => {
+  const runAction = (route: ActionRoute, done: string) => async (): Promise<void> => {
     try {
-      await post(`${path}/${verb}`);
+      await call(route, { params });
       await onChange();
       test.show({ isGood: true, message: done });
     } catch (error) {
@@ -54,7 +56,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
   };
   const deleteDevice = async (): Promise<void> => {
     try {
-      await remove(path);
+      await call(deviceRoutes.deleteDevice, { params });
       showToast(words.deleted(name));
       await onChange();
     } catch (error) {
@@ -63,14 +65,14 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
     }
   };
   const rename = async (wanted: string): Promise<void> => {
-    const renamed = await post<DeviceEntry>(`${path}/rename`, { name: wanted });
+    const renamed = await call(deviceRoutes.renameDevice, { params, body: { name: wanted } });
     close();
     await onChange();
     test.show({ isGood: true, message: words.renamed(renamed.name) });
   };
   const renewPassword = async (): Promise<void> => {
     try {
-      const made = await post<DeviceWithSettings>(`${path}/password`);
+      const made = await call(deviceRoutes.renewPassword, { params });
       close();
       await onNewPassword(made);
     } catch (error) {
@@ -98,7 +100,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
           icon={status === 'active' ? 'pause' : 'play'}
           action={mainActions[status].action}
           name={name}
-          onClick={runAction(mainActions[status].verb, mainActions[status].done(name))}
+          onClick={runAction(mainActions[status].route, mainActions[status].done(name))}
         />
         <Button
           small
@@ -118,7 +120,7 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
               icon="close"
               action={words.deactivate}
               name={name}
-              onClick={runAction('deactivate', words.deactivated(name))}
+              onClick={runAction(deviceRoutes.deactivateDevice, words.deactivated(name))}
             />
           )}
           <RowButton icon="trash" action={words.delete} name={name} danger onClick={() => setOpenDialog('delete')} />

@@ -1,5 +1,5 @@
+import { pushTargetRoutes } from '@tocsin/contract/console/routes';
 import './devices.css';
-import type { PushTargetEntry } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { PageHead } from '../../components/page-head.tsx';
@@ -9,7 +9,7 @@ import { MqttDevices } from './mqtt-devices.tsx';
 import { PushTargets } from './push-targets.tsx';
 
 export function DevicesPage() {
-  const targets = useLoaded<{ pushTargets: PushTargetEntry[] }>('/push-targets');
+  const targets = useLoaded(pushTargetRoutes.listPushTargets);
   const [changes, setChanges] = useState(0);
   const reloadAll = async (): Promise<void> => {
     await targets.reload();

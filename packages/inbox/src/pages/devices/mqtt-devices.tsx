@@ -1,6 +1,7 @@
-import type { DeviceEntry, DeviceWithSettings } from '@tocsin/contract/console';
+import type { DeviceWithSettings } from '@tocsin/contract/console';
+import { deviceRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -13,7 +14,7 @@ import { NameDialog } from './name-dialog.tsx';
 const words = text.devices;
 
 export function MqttDevices() {
-  const { value, error, reload } = useLoaded<{ devices: DeviceEntry[] }>('/devices');
+  const { value, error, reload } = useLoaded(deviceRoutes.listDevices);
   const [isCreating, setCreating] = useState(false);
   const [shown, setShown] = useState<DeviceWithSettings | null>(null);
 
@@ -22,7 +23,7 @@ export function MqttDevices() {
     await reload();
   };
   const create = async (name: string): Promise<void> => {
-    const made = await post<DeviceWithSettings>('/devices', { name });
+    const made = await call(deviceRoutes.createDevice, { body: { name } });
     setCreating(false);
     await show(made);
   };

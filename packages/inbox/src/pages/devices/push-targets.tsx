@@ -1,6 +1,7 @@
 import type { PushTargetEntry } from '@tocsin/contract/console';
+import { pushTargetRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { remove } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import type { Loaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -41,7 +42,7 @@ export function PushTargets({ targets: { value, error, reload }, onChange }: Pus
 
 function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange: () => Promise<void> }) {
   const [isConfirming, setConfirming] = useState(false);
-  const test = useTest(`/push-targets/${target.id}/test`, words.pushTest);
+  const test = useTest(pushTargetRoutes.testPushTarget, target.id, words.pushTest);
   const name = target.label ?? words.pushUnnamed;
   const isDisabled = target.disabledAt !== null;
   /** A failed test may have disabled the target, so the list is loaded again. */
@@ -50,7 +51,7 @@ function PushTargetRow({ target, onChange }: { target: PushTargetEntry; onChange
   };
   const removeTarget = async (): Promise<void> => {
     try {
-      await remove(`/push-targets/${target.id}`);
+      await call(pushTargetRoutes.deletePushTarget, { params: { id: target.id } });
       showToast(words.removed(name));
       await onChange();
     } catch (error) {

@@ -1,3 +1,5 @@
+import { urlOf } from '@tocsin/contract/console/route';
+import { apiDescriptionRoutes } from '@tocsin/contract/console/routes';
 import './docs.css';
 import '../keys/keys.css';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -17,7 +19,8 @@ const words = text.docs;
 const order = ['post', 'get', 'head', 'options'];
 
 export function DocsPage() {
-  const { value: document, error, reload } = useLoaded<OpenApiDocument>('/openapi.json');
+  const { value, error, reload } = useLoaded(apiDescriptionRoutes.getOpenApi);
+  const document = value as OpenApiDocument | undefined;
   return (
     <div class="page docs">
       <PageHead title={words.title} lead={words.lead} />
@@ -51,7 +54,7 @@ function Documentation({ document }: { document: OpenApiDocument }) {
             {operation.summary}
           </a>
         ))}
-        <a href="/api/openapi.json" target="_blank" rel="noopener noreferrer">
+        <a href={urlOf(apiDescriptionRoutes.getOpenApi)} target="_blank" rel="noopener noreferrer">
           {words.rawDocument}
         </a>
       </nav>

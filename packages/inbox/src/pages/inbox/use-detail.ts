@@ -1,7 +1,9 @@
 // Loads one notification with its delivery status.
+
 import type { DeliveryEntry, InboxDetail } from '@tocsin/contract/console';
+import { inboxRoutes } from '@tocsin/contract/console/routes';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, get, post } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 
 export type DetailProblem = 'not-found' | 'offline' | 'failed';
 
@@ -24,7 +26,7 @@ export function useDetail(id: string, version: unknown, isOffline: boolean): Det
   const load = useCallback(
     async (signal?: AbortSignal): Promise<InboxDetail | null> => {
       try {
-        const loaded = await get<InboxDetail>(`/notifications/${encodeURIComponent(id)}`, signal);
+        const loaded = await call(inboxRoutes.getNotification, { params: { id }, signal });
         setDetail(loaded);
         setProblem(null);
         return loaded;
@@ -61,10 +63,7 @@ export function useDetail(id: string, version: unknown, isOffline: boolean): Det
 
   const retry = async (delivery: DeliveryEntry): Promise<number> => {
     const { channel, target } = delivery;
-    const { count } = await post<{ count: number }>(`/notifications/${encodeURIComponent(id)}/retry`, {
-      channel,
-      target,
-    });
+    const { count } = await call(inboxRoutes.retryDeliveries, { params: { id }, body: { channel, target } });
     retried.current = keyOf(delivery);
     await load();
     setPolls(0);

@@ -1,6 +1,6 @@
 // Converts the form for a new key to the request.
-import { parseAllowedDomain } from '@tocsin/contract/allowed-domain';
 import type { NewKey } from '@tocsin/contract/console';
+import { keyFieldProblem } from '@tocsin/contract/key-fields';
 
 export const expiryChoices = ['never', '30', '90', '365', 'date'] as const;
 export type ExpiryChoice = (typeof expiryChoices)[number];
@@ -47,7 +47,7 @@ export function readKeyForm(form: KeyForm, now: number): NewKey {
 
 /** The first entry that is not a domain; null if all are. */
 export function findInvalidDomain({ domains }: KeyForm): string | null {
-  return splitDomains(domains).find((domain) => parseAllowedDomain(domain) === undefined) ?? null;
+  return splitDomains(domains).find((domain) => keyFieldProblem.allowedDomain(domain) !== null) ?? null;
 }
 
 function splitDomains(typed: string): string[] {
@@ -57,7 +57,7 @@ function splitDomains(typed: string): string[] {
     .filter((domain) => domain !== '');
 }
 
-/** A missing or past date is sent unchanged, and the console rejects it. */
+/** A missing date becomes 0, which is in the past and therefore rejected. */
 function readExpiry({ expiry, expiresAt }: KeyForm, now: number): number | null {
   if (expiry === 'never') return null;
   if (expiry === 'date') return new Date(expiresAt).getTime() || 0;

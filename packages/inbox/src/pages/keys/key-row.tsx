@@ -1,6 +1,7 @@
 import type { KeyEntry } from '@tocsin/contract/console';
+import { keyRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { remove } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -17,7 +18,7 @@ export function KeyRow({ entry, onChange }: { entry: KeyEntry; onChange: () => P
   const isExpired = entry.expiresAt !== null && entry.expiresAt <= Date.now();
   const revoke = async (): Promise<void> => {
     try {
-      await remove(`/keys/${entry.id}`);
+      await call(keyRoutes.revokeKey, { params: { id: entry.id } });
       showToast(words.wasRevoked(name));
       await onChange();
     } catch (error) {

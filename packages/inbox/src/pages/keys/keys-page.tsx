@@ -1,3 +1,4 @@
+import { keyRoutes } from '@tocsin/contract/console/routes';
 import './keys.css';
 import type { CreatedKeyEntry, KeyEntry } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
@@ -14,7 +15,7 @@ import { NewKeyDialog } from './new-key-dialog.tsx';
 const words = text.keys;
 
 export function KeysPage() {
-  const { value, error, reload } = useLoaded<{ keys: KeyEntry[] }>('/keys');
+  const { value, error, reload } = useLoaded(keyRoutes.listKeys);
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedKeyEntry | null>(null);
   const show = async (made: CreatedKeyEntry): Promise<void> => {

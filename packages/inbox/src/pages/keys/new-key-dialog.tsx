@@ -1,6 +1,9 @@
 import type { CreatedKeyEntry } from '@tocsin/contract/console';
+import { keyRoutes } from '@tocsin/contract/console/routes';
+import { keyLimits, keyProblems } from '@tocsin/contract/key-fields';
+import { notifyKeyTypes } from '@tocsin/contract/keys';
 import { useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, Switch, TextArea, TextField } from '../../components/field.tsx';
@@ -10,7 +13,6 @@ import { text } from '../../text/index.ts';
 import { emptyKeyForm, expiryChoices, findInvalidDomain, type KeyForm, rateUnits, readKeyForm } from './key-form.ts';
 
 const words = text.keys;
-const types = ['public_client', 'internal_service'] as const;
 const fields = ['label', 'type', 'allowedDomains', 'expiresAt', 'requireSignature', 'rateLimit'];
 
 interface NewKeyDialogProps {
@@ -21,19 +23,21 @@ interface NewKeyDialogProps {
 export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
   const [form, setForm] = useState<KeyForm>(emptyKeyForm);
   const [error, setError] = useState<unknown>(null);
-  const [notADomain, setNotADomain] = useState<string | null>(null);
   const set = (change: Partial<KeyForm>): void => setForm((present) => ({ ...present, ...change }));
   const create = async (): Promise<void> => {
-    const invalid = findInvalidDomain(form);
-    setNotADomain(invalid);
-    if (invalid !== null) return setError(null);
+    const now = Date.now();
+    const key = readKeyForm(form, now);
+    const problems = keyProblems(key, { now });
+    if (problems.length > 0) return setError(new ApiError('invalid_body', text.common.failed, problems));
     try {
-      await onCreated(await post<CreatedKeyEntry>('/keys', readKeyForm(form, Date.now())));
+      await onCreated(await call(keyRoutes.createKey, { body: key }));
     } catch (problem) {
       setError(problem);
     }
   };
   const general = formProblem(error, fields);
+  const domainsProblem = fieldProblem(error, 'allowedDomains');
+  const invalidDomain = findInvalidDomain(form);
   return (
     <Dialog title={words.createTitle} onClose={onClose}>
       <Form submit={words.createAction} onSubmit={create}>
@@ -44,7 +48,7 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
           value={form.label}
           autoFocus
           autoComplete="off"
-          maxLength={100}
+          maxLength={keyLimits.labelCharacters}
           onInput={(label) => set({ label })}
         />
         <SelectField
@@ -52,20 +56,20 @@ export function NewKeyDialog({ onCreated, onClose }: NewKeyDialogProps) {
           hint={words.typeHints[form.type]}
           problem={fieldProblem(error, 'type')}
           value={form.type}
-          options={types.map((value) => ({ value, label: words.types[value] }))}
+          options={notifyKeyTypes.map((value) => ({ value, label: words.types[value] }))}
           onChange={(type) => set({ type })}
         />
         <TextArea
           label={words.allowedDomains}
           hint={words.allowedDomainsHint}
-          problem={notADomain === null ? fieldProblem(error, 'allowedDomains') : words.notADomain(notADomain)}
+          problem={domainsProblem && (invalidDomain === null ? domainsProblem : words.notADomain(invalidDomain))}
           value={form.domains}
           rows={2}
           autocomplete="off"
           spellcheck={false}
           onInput={(domains) => {
             set({ domains });
-            setNotADomain(null);
+            if (domainsProblem !== null) setError(null);
           }}
         />
         <SelectField

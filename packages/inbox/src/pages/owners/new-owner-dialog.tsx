@@ -1,6 +1,7 @@
 import type { OwnerOverview } from '@tocsin/contract/console';
+import { ownerRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
@@ -25,7 +26,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
   const { mail: hasSmtp } = useSession().service;
   const create = async (): Promise<void> => {
     try {
-      await onCreated(await post<OwnerOverview>('/operator/owners', { name, email: email.trim() || null }));
+      await onCreated(await call(ownerRoutes.createOwner, { body: { name, email: email.trim() || null } }));
     } catch (problem) {
       setError(problem);
       await onMaybeCreated();

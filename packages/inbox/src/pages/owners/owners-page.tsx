@@ -1,3 +1,4 @@
+import { ownerRoutes } from '@tocsin/contract/console/routes';
 import './owners.css';
 import type { OwnerOverview } from '@tocsin/contract/console';
 import { useState } from 'preact/hooks';
@@ -15,7 +16,7 @@ import { OwnersTable } from './owners-table.tsx';
 const words = text.operator;
 
 export function OwnersPage() {
-  const { value, error, reload } = useLoaded<{ owners: OwnerOverview[] }>('/operator/owners');
+  const { value, error, reload } = useLoaded(ownerRoutes.listOwners);
   const [isCreating, setCreating] = useState(false);
   const { service, needsVerifiedPasskey } = useSession();
   const announce = async ({ name, email }: OwnerOverview): Promise<void> => {

@@ -1,7 +1,8 @@
 import type { OwnerOverview } from '@tocsin/contract/console';
+import { ownerRoutes } from '@tocsin/contract/console/routes';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { Ago } from '../../components/time.tsx';
 import { showError, showToast } from '../../components/toast.tsx';
@@ -96,7 +97,7 @@ function Cell({ name, mark = '', children }: { name: string; mark?: string; chil
 function InviteButton({ owner, email }: { owner: OwnerOverview; email: string }) {
   const invite = async (): Promise<void> => {
     try {
-      await post(`/operator/owners/${owner.id}/invite`);
+      await call(ownerRoutes.inviteOwner, { params: { id: owner.id } });
       showToast(words.invited(email));
     } catch (error) {
       showError(error);

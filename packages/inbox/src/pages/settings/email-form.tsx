@@ -1,6 +1,6 @@
-import type { EmailChange } from '@tocsin/contract/console';
+import { settingsRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { TextField } from '../../components/field.tsx';
@@ -22,7 +22,7 @@ export function EmailForm() {
   const [pendingEmail, setPendingEmail] = useState<string | null>(null);
   useUnsaved(draft.isChanged && email !== pendingEmail);
   const save = async (): Promise<void> => {
-    const change = await post<EmailChange>('/preferences/email', { email: email === '' ? null : email });
+    const change = await call(settingsRoutes.changeEmail, { body: { email: email === '' ? null : email } });
     setPendingEmail(change.confirmation ? change.email : null);
     if (change.confirmation) return;
     showToast(text.settings.saved);

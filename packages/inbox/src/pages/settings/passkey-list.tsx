@@ -1,6 +1,7 @@
 import type { PasskeyEntry } from '@tocsin/contract/console';
+import { passkeyRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { ApiError, remove } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
@@ -21,7 +22,7 @@ const words = text.settings.passkeys;
 
 export function PasskeyList() {
   const { service, needsVerifiedPasskey, reload } = useSession();
-  const passkeys = useLoaded<{ passkeys: PasskeyEntry[] }>('/passkeys');
+  const passkeys = useLoaded(passkeyRoutes.listPasskeys);
   const [toDelete, setToDelete] = useState<PasskeyEntry | null>(null);
   const obstacle = passkeyObstacle(service.passkeys, location);
   if (obstacle !== null) return <Block title={words.title} intro={words[obstacle]} />;
@@ -60,7 +61,7 @@ export function PasskeyList() {
           action={text.common.delete}
           onClose={() => setToDelete(null)}
           onConfirm={async () => {
-            await remove(`/passkeys/${toDelete.id}`).catch(showError);
+            await call(passkeyRoutes.deletePasskey, { params: { id: toDelete.id } }).catch(showError);
             setToDelete(null);
             await passkeys.reload();
           }}

@@ -1,7 +1,9 @@
 // A QR code with a one-time link that signs a phone in. Created on demand, because the link grants access until it expires.
+
 import type { PhoneLink } from '@tocsin/contract/console';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useEffect, useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -16,7 +18,7 @@ const words = text.settings.phone;
 export function PhoneLinkPanel() {
   const { service } = useSession();
   const [link, setLink] = useState<PhoneLink | null>(null);
-  const create = (): Promise<void> => post<PhoneLink>('/phone-link').then(setLink, showError);
+  const create = (): Promise<void> => call(signInRoutes.createPhoneLink).then(setLink, showError);
   return (
     <>
       {isLoopback(service.consoleUrl) && <Notice kind="warning">{words.loopback(service.consoleUrl)}</Notice>}

@@ -1,5 +1,6 @@
 import type { SessionEntry } from '@tocsin/contract/console';
-import { post, remove } from '../../api/client.ts';
+import { sessionRoutes } from '@tocsin/contract/console/routes';
+import { call } from '../../api/client.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Button } from '../../components/button.tsx';
 import { Ago } from '../../components/time.tsx';
@@ -12,15 +13,15 @@ import { Block } from './section.tsx';
 const words = text.settings.sessions;
 
 export function SessionList() {
-  const sessions = useLoaded<{ sessions: SessionEntry[] }>('/sessions');
+  const sessions = useLoaded(sessionRoutes.listSessions);
   const entries = sessions.value?.sessions;
   const end = async (session: SessionEntry): Promise<void> => {
-    await remove(`/sessions/${session.id}`).catch(showError);
+    await call(sessionRoutes.deleteSession, { params: { id: session.id } }).catch(showError);
     await sessions.reload();
   };
   const endOthers = async (): Promise<void> => {
     try {
-      const { count } = await post<{ count: number }>('/sessions/sign-out-others');
+      const { count } = await call(sessionRoutes.signOutOthers);
       showToast(words.ended(count));
     } catch (error) {
       showError(error);

@@ -1,6 +1,7 @@
 import type { Preferences } from '@tocsin/contract/console';
+import { settingsRoutes } from '@tocsin/contract/console/routes';
 import { useCallback } from 'preact/hooks';
-import { get, put } from '../../api/client.ts';
+import { call } from '../../api/client.ts';
 import { type Loaded, useLoaded } from '../../api/use-loaded.ts';
 import { showToast } from '../../components/toast.tsx';
 import { text } from '../../text/index.ts';
@@ -8,13 +9,13 @@ import { text } from '../../text/index.ts';
 export type SavePreferences = (changes: Partial<Preferences>) => Promise<void>;
 
 export function usePreferences(): Loaded<Preferences> & { save: SavePreferences } {
-  const preferences = useLoaded<Preferences>('/preferences');
+  const preferences = useLoaded(settingsRoutes.getPreferences);
   const { reload } = preferences;
   const save = useCallback<SavePreferences>(
     async (changes) => {
       // Start from the current preferences, which may have been changed in another browser.
-      const current = await get<Preferences>('/preferences');
-      await put('/preferences', { ...current, ...changes });
+      const current = await call(settingsRoutes.getPreferences);
+      await call(settingsRoutes.updatePreferences, { body: { ...current, ...changes } });
       showToast(text.settings.saved);
       await reload();
     },

@@ -1,7 +1,9 @@
 // Confirms an email address with a one-time link. The link does not sign in: if it was sent to a wrong address, its
 // recipient must not get access to the inbox.
+
 import type { LinkPreview } from '@tocsin/contract/console';
-import { ApiError, post } from '../../api/client.ts';
+import { signInRoutes } from '@tocsin/contract/console/routes';
+import { ApiError, call } from '../../api/client.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { Button } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -21,7 +23,7 @@ interface ConfirmEmailProps {
 export function ConfirmEmail({ token, preview: { email, ownerName }, reload }: ConfirmEmailProps) {
   const { error, attempt } = useAttempt();
   const confirm = async (): Promise<void> => {
-    await post('/sign-in/link', { token });
+    await call(signInRoutes.useLink, { body: { token } });
     await reload();
     showToast(words.done(email ?? ''));
     navigate('/settings', { replace: true });

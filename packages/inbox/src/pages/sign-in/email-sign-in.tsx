@@ -1,5 +1,6 @@
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
-import { ApiError, post } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
@@ -19,7 +20,7 @@ export function EmailSignIn({ kind, onProblem }: EmailSignInProps) {
   const send = async (): Promise<void> => {
     onProblem(null);
     try {
-      await post('/sign-in/mail', { email });
+      await call(signInRoutes.requestLink, { body: { email } });
       setSentTo(email);
     } catch (error) {
       onProblem(error instanceof ApiError ? error.message : text.common.failed);

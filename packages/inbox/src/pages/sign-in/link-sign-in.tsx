@@ -1,7 +1,9 @@
 // Signs in with a one-time link. The preview does not use the link, because email scanners open links, too.
+
 import type { LinkPreview } from '@tocsin/contract/console';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { ApiError, post } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
 import { Button } from '../../components/button.tsx';
 import { Loading } from '../../components/loading.tsx';
@@ -25,7 +27,7 @@ export function LinkSignIn({ token, isSignedIn, onSignedIn, reload }: LinkSignIn
   const [preview, setPreview] = useState<LinkPreview | null>(null);
   const { error, attempt } = useAttempt();
   const loadPreview = useCallback(
-    () => attempt(async () => setPreview(await post<LinkPreview>('/sign-in/link/look', { token }))),
+    () => attempt(async () => setPreview(await call(signInRoutes.previewLink, { body: { token } }))),
     [attempt, token],
   );
   useEffect(() => {
@@ -55,7 +57,7 @@ export function LinkSignIn({ token, isSignedIn, onSignedIn, reload }: LinkSignIn
         kind="primary"
         onClick={() =>
           attempt(async () => {
-            await post('/sign-in/link', { token });
+            await call(signInRoutes.useLink, { body: { token } });
             await onSignedIn();
           })
         }

@@ -1,7 +1,10 @@
 // The sign-in methods that this service offers without a link.
+
 import type { SignInOptions } from '@tocsin/contract/console';
+import { urlOf } from '@tocsin/contract/console/route';
+import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, get } from '../../api/client.ts';
+import { ApiError, call } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -21,7 +24,7 @@ export function SignInMethods({ heading = words.heading, onSignedIn }: SignInMet
   const [options, setOptions] = useState<SignInOptions | null>(null);
   const [problem, setProblem] = useState(problemFromQuery);
   useEffect(() => {
-    get<SignInOptions>('/sign-in').then(setOptions, (error: unknown) =>
+    call(signInRoutes.getSignInOptions).then(setOptions, (error: unknown) =>
       setProblem(error instanceof ApiError ? error.message : text.common.failed),
     );
   }, []);
@@ -34,7 +37,7 @@ export function SignInMethods({ heading = words.heading, onSignedIn }: SignInMet
       {options === null && problem === null && <Loading />}
       {options?.oidc && (
         // A path of the API, which redirects to the provider.
-        <a class="button primary" href="/api/sign-in/oidc">
+        <a class="button primary" href={urlOf(signInRoutes.beginOidc)}>
           <Icon name="people" />
           {words.withProvider(options.oidc.name)}
         </a>
