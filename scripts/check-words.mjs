@@ -19,6 +19,9 @@ const finished = [
   'docs',
   'package.json',
   'packages/contract',
+  'packages/inbox/index.html',
+  'packages/inbox/public',
+  'packages/inbox/screenshots',
   'packages/inbox/src',
   'wordpress',
 ];

@@ -8,11 +8,11 @@ import { openInbox, type PageOptions, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
 suite('The detail page of a notification', () => {
-  const mail = new TestMailServer({});
-  after(() => mail.kill());
+  const smtp = new TestMailServer({});
+  after(() => smtp.kill());
   const site = openInbox(async () => {
-    await mail.start();
-    return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
+    await smtp.start();
+    return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
   });
 
   async function open(t: TestContext, title: string, options: PageOptions = {}): Promise<Page> {
@@ -152,7 +152,7 @@ suite('The detail page of a notification', () => {
   site.test('shows the delivery status of each target and retries on request', async (t) => {
     const ownerId = site.gateway.line.firstRun?.owner ?? '';
     await site.installation.json('owner', 'set', ownerId, '--email', 'ann@example.com', '--email-alerts', 'on');
-    mail.faults.rcpt = 451;
+    smtp.faults.rcpt = 451;
     await site.post({ title: 'Undelivered', body: 'x', sendEmail: true });
     const page = await open(t, 'Undelivered');
     const delivery = page.locator('.inbox-deliveries > li').filter({ hasText: 'Email · ann@example.com' });
@@ -167,10 +167,10 @@ suite('The detail page of a notification', () => {
     await page.reload();
     await delivery.filter({ hasText: /failed permanently after 9 retries: ./ }).waitFor();
     await expectAccessible(page);
-    delete mail.faults.rcpt;
+    delete smtp.faults.rcpt;
     await delivery.getByRole('button', { name: 'Retry: Email · ann@example.com' }).click();
     await delivery.filter({ hasText: /sent after \d+ retr/ }).waitFor();
-    assert.equal(mail.mails.length, 1);
+    assert.equal(smtp.mails.length, 1);
     assert.equal(await delivery.getByRole('button').count(), 0);
   });
 });

@@ -135,14 +135,14 @@ suite('The devices page', () => {
 
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Rename: Lamp' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('<b>Desk</b> lamp');
+    await page.getByRole('textbox', { name: 'Name' }).fill('<b>Bedside</b> lamp');
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
-    await item(page, '<b>Desk</b> lamp').waitFor();
-    await expectFocus(page, 'Rename: <b>Desk</b> lamp');
+    await item(page, '<b>Bedside</b> lamp').waitFor();
+    await expectFocus(page, 'Rename: <b>Bedside</b> lamp');
 
-    await page.getByRole('button', { name: 'Delete: <b>Desk</b> lamp' }).click();
+    await page.getByRole('button', { name: 'Delete: <b>Bedside</b> lamp' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await item(page, '<b>Desk</b> lamp').waitFor({ state: 'detached' });
+    await item(page, '<b>Bedside</b> lamp').waitFor({ state: 'detached' });
     await assert.rejects(connect(address, after), /Not authorized|Bad username or password/i);
   });
 

@@ -10,12 +10,12 @@ import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
 suite('The owners page', () => {
-  let mailServer: TestMailServer | undefined;
+  let smtp: TestMailServer | undefined;
   const inbox = openInbox(async () => {
-    mailServer = await startMailServer();
-    return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
+    smtp = await startMailServer();
+    return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
   });
-  after(() => mailServer?.kill());
+  after(() => smtp?.kill());
 
   inbox.test('asks an operator without a user-verifying passkey to add one, here and in the settings', async (t) => {
     const { id = '' } = await inbox.installation.json('owner', 'create', '--name', 'Dora');
@@ -53,12 +53,12 @@ suite('The owners page', () => {
     await add(page, 'Ann Example', 'ann@example.com');
     await page.getByText('Ann Example was added, and an invitation is on its way to ann@example.com').waitFor();
     assert.deepEqual(
-      mailServer?.mails.map(({ recipients }) => recipients),
+      smtp?.mails.map(({ recipients }) => recipients),
       [['ann@example.com']],
     );
     await page.getByRole('button', { name: 'Send sign-in link to Ann Example' }).click();
     await page.getByText('A sign-in link is on its way to ann@example.com').waitFor();
-    assert.equal(mailServer?.mails.length, 2);
+    assert.equal(smtp?.mails.length, 2);
 
     const ann = await ownerNamed('Ann Example');
     const { key = '' } = await inbox.installation.json('key', 'create', '--owner', ann.id);

@@ -82,22 +82,22 @@ suite('The first sign-in', () => {
 
 suite('Sign-in with a provider and by email', () => {
   let provider: TestOidcProvider;
-  let mail: TestMailServer;
+  let smtp: TestMailServer;
   const inbox = openInbox(async () => {
     provider = await TestOidcProvider.start({
       ann: { email: 'ann@example.org', email_verified: true, name: 'Ann' },
       eve: { email: 'eve@example.org', email_verified: true, name: 'Eve' },
     });
-    mail = await startMailServer();
+    smtp = await startMailServer();
     return {
       ...provider.settings,
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
       TOCSIN_EMAIL_FROM: 'tocsin@example.org',
     };
   });
   after(async () => {
     await provider?.stop();
-    await mail?.kill();
+    await smtp?.kill();
   });
 
   inbox.test('offers every method, on phones as well, and reports that the provider is down', async (t) => {
@@ -159,7 +159,7 @@ suite('Sign-in with a provider and by email', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
     // Ann also gets an email about the sign-in; the unknown address gets nothing.
-    assert.deepEqual([...new Set(mail.mails.flatMap(({ recipients }) => recipients))], ['ann@example.org']);
+    assert.deepEqual([...new Set(smtp.mails.flatMap(({ recipients }) => recipients))], ['ann@example.org']);
   });
 
   inbox.test('changes the email address only after its owner opened the confirmation link', async (t) => {
@@ -198,7 +198,7 @@ suite('Sign-in with a provider and by email', () => {
       `an email to ${address}`,
       5000,
       () =>
-        mail.mails.findLast(
+        smtp.mails.findLast(
           ({ recipients, raw }) => recipients.includes(address) && !/^Subject: New sign-in/m.test(raw),
         ),
       (found) => found !== undefined,

@@ -23,7 +23,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
   const [name, setName] = useState('');
   const [email, setEmail] = useState('');
   const [error, setError] = useState<unknown>(null);
-  const { mail: hasSmtp } = useSession().service;
+  const { service } = useSession();
   const create = async (): Promise<void> => {
     try {
       await onCreated(await call(ownerRoutes.createOwner, { body: { name, email: email.trim() || null } }));
@@ -49,7 +49,7 @@ export function NewOwnerDialog({ onCreated, onMaybeCreated, onClose }: NewOwnerD
         />
         <TextField
           label={words.email}
-          hint={hasSmtp ? words.emailHint : words.emailHintNoSmtp}
+          hint={service.mail ? words.emailHint : words.emailHintNoSmtp}
           problem={fieldProblem(error, 'email')}
           type="email"
           value={email}
