@@ -3,13 +3,10 @@
 //   node scripts/setup.mjs --test   also the system programs that the tests talk to, and WordPress
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { bundlesFolder, nameOfBundle } from '../packages/gateway/bin/bundle.js';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { isBuildCurrent, root } from './dist.mjs';
 import { fetchWordPress } from './fetch-wordpress.mjs';
-
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 // Program the tests need → the Debian package that brings it.
 const testPrograms = {
@@ -37,19 +34,8 @@ const testPrograms = {
   pgbouncer: 'pgbouncer',
 };
 
-// What the inbox app is built from.
-const inboxSources = [
-  'package-lock.json',
-  'packages/contract/src',
-  'packages/inbox/index.html',
-  'packages/inbox/public',
-  'packages/inbox/src',
-  'packages/inbox/vite.config.ts',
-];
-
 installPackages();
-buildInbox();
-bundleGateway();
+build();
 if (process.argv.includes('--test')) {
   installTestPrograms();
   fetchWordPress(say);
@@ -66,32 +52,12 @@ function installPackages() {
   writeFileSync(stamp, wanted);
 }
 
-/** The stamp lies in the build: whatever builds anew takes it away. */
-function buildInbox() {
-  const stamp = join(root, 'packages', 'inbox', 'dist', '.stamp');
-  const hash = createHash('sha256');
-  for (const file of inboxSources.flatMap(filesBelow)) hash.update(`${file}\0`).update(readFileSync(join(root, file)));
-  const wanted = hash.digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  say('building the inbox app …');
-  runOnOwnNode('node_modules/vite/bin/vite.js', 'build', 'packages/inbox', '--logLevel=warn');
-  writeFileSync(stamp, wanted);
-}
-
-function bundleGateway() {
-  if (existsSync(join(bundlesFolder, nameOfBundle()))) return;
-  say('bundling the gateway …');
-  runOnOwnNode('scripts/bundle-gateway.mjs');
-}
-
-function runOnOwnNode(...args) {
-  run('node', args, { PATH: join(root, 'node_modules', '.bin') + delimiter + process.env.PATH });
-}
-
-function filesBelow(path) {
-  if (!statSync(join(root, path)).isDirectory()) return [path];
-  const names = readdirSync(join(root, path)).sort();
-  return names.flatMap((name) => filesBelow(`${path}/${name}`));
+/** On the Node that npm installed: the tools need a newer one than this may be. */
+function build() {
+  if (isBuildCurrent()) return;
+  say('building the gateway and the inbox app …');
+  const path = join(root, 'node_modules', '.bin') + delimiter + process.env.PATH;
+  run('node', ['scripts/build.mjs'], { PATH: path });
 }
 
 function installTestPrograms() {

@@ -10,7 +10,8 @@ export interface WebAppOptions {
   folder?: string;
 }
 
-const builtFolder = fileURLToPath(new URL('../../../inbox/dist/', import.meta.url));
+/** Beside this file in the build; the sources have none. */
+const builtFolder = fileURLToPath(new URL('./web-app/', import.meta.url));
 
 /** Paths for programs, which get no page. */
 const notPages = /^\/(?:api|healthz|readyz|metrics|mqtt|assets)(?:\/|$)/;

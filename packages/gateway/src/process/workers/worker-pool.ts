@@ -3,7 +3,6 @@ import cluster, { type Worker } from 'node:cluster';
 import type { MqttPublisher } from '../../channels/mqtt/publisher.ts';
 import { Problem } from '../../core/problem.ts';
 import type { StoreFailure } from '../../core/store-failure.ts';
-import { launcher } from '../launcher.ts';
 import type { MetricSet } from './aggregate-metrics.ts';
 import { type FromHead, type FromWorker, isOfKind } from './messages.ts';
 import { openPublishDesk } from './publish-relay.ts';
@@ -70,8 +69,8 @@ export async function openCrew(options: CrewOptions): Promise<Crew> {
   // The workers take connections off the port themselves. Node's other way, in which the head takes them and hands them
   // over, never lets go of one that was on its way to a worker that died.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
+  // Workers run process.argv[1], the program of this process: bin/tocsin.js sets it to the build that it started.
   cluster.setupPrimary({
-    exec: launcher,
     args: ['serve', ...(options.isLogForPeople ? [] : ['--json'])],
     serialization: 'advanced',
     // stdout is the head's alone; whatever a worker may print goes beside its log.
