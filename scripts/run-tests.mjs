@@ -16,7 +16,12 @@ if (files.length === 0) {
 }
 const { status } = spawnSync(process.execPath, ['--test', '--test-concurrency=3', ...options, ...files.sort()], {
   stdio: 'inherit',
-  // Most of these many processes load the same sources.
-  env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'), ...process.env },
+  env: {
+    // Most of these many processes load the same sources.
+    NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
+    // `npm test` has just built: see packages/test-support/src/build.ts.
+    TOCSIN_TEST_BUILD: 'keep',
+    ...process.env,
+  },
 });
 process.exit(status ?? 1);

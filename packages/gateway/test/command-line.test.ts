@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
@@ -430,29 +429,5 @@ suite('The launcher', () => {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-  });
-
-  test('runs a bundle of exactly these sources, and after any change the sources', async (t) => {
-    const root = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
-    t.after(() => rm(root, { recursive: true, force: true }));
-    const gateway = join(root, 'packages', 'gateway');
-    await cp(dirname(launcher), join(gateway, 'bin'), { recursive: true });
-    await mkdir(join(gateway, 'src', 'cli'), { recursive: true });
-    await writeFile(join(root, 'package.json'), '{ "type": "module" }');
-    const source = join(gateway, 'src', 'cli', 'main.ts');
-    await writeFile(source, "console.log('sources');");
-    const start = async () => (await run(process.execPath, [join(gateway, 'bin', 'tocsin.js')])).stdout;
-    const { nameOfBundle } = (await import(pathToFileURL(join(gateway, 'bin', 'bundle.js')).href)) as {
-      nameOfBundle(): string;
-    };
-    assert.equal(await start(), 'sources\n');
-    const bundle = join(gateway, 'dist', nameOfBundle());
-    await mkdir(bundle, { recursive: true });
-    await writeFile(join(bundle, 'main.js'), "console.log('bundle');");
-    assert.equal(await start(), 'bundle\n');
-    // The same size, and older than the bundle, as from an archive.
-    await writeFile(source, "console.log('SOURCES');");
-    await utimes(source, 1, 1);
-    assert.equal(await start(), 'SOURCES\n');
   });
 });

@@ -58,8 +58,7 @@ const allowed: Record<string, string[]> = {
   http: ['core', 'usecases/ports', 'usecases'],
   console: ['core', 'usecases/ports', 'usecases', 'delivery', 'http', 'config'],
   'process/tls': ['core'],
-  'process/launcher.ts': [],
-  'process/workers': ['process/launcher.ts', 'core', 'channels'],
+  'process/workers': ['core', 'channels'],
   process: ['core'],
   'observability/traces': ['core', 'delivery', 'http'],
   observability: [

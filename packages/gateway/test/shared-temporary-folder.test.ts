@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { currentBuild } from '@tocsin/test-support/build.ts';
 import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
 import { canRun, type Obstacle, straceObstacle } from '@tocsin/test-support/requires.ts';
 import { readTrace } from '@tocsin/test-support/system-calls.ts';
@@ -64,6 +65,17 @@ test('Compiled code is kept in a private folder of the user, and none in the tem
   runCommand(machine);
   assert.ok(everythingIn(join(machine.home, '.cache/tocsin/compiled')).length > 0, 'the cache is in use');
   assert.deepEqual(everythingIn(machine.temporary), []);
+});
+
+test('Workers and threads keep compiled code in the same private folder, and none without one', async (t) => {
+  const machine = createMachine(t);
+  for (const home of [machine.home, '/nonexistent']) {
+    const installation = await Installation.create({ HOME: home, TMPDIR: machine.temporary, TOCSIN_WORKERS: '2' });
+    t.after(() => installation.remove());
+    assert.equal(await (await installation.serve()).stop(), 0);
+    assert.deepEqual(everythingIn(machine.temporary), [], home);
+  }
+  assert.deepEqual(readdirSync(join(machine.home, '.cache/tocsin')), ['compiled']);
 });
 
 test('A cache folder that another user planted in the temporary folder is not used', (t) => {
@@ -142,7 +154,10 @@ test('Neither the server nor a command opens a file in the temporary folder', as
       env: { PATH: process.env.PATH, ...installation.environment },
     });
     const traced = readTrace(readFileSync(file, 'utf8'));
-    assert.ok(traced.length > 100, stderr);
+    assert.ok(
+      traced.some(({ text }) => text.includes(join(currentBuild, 'main.js'))),
+      `the trace shows what the command opened: ${stderr}`,
+    );
     calls = [...calls, ...traced];
   }
   assert.deepEqual(

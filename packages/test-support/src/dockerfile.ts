@@ -1,7 +1,7 @@
 // Plays a Dockerfile in folders: copies what COPY copies, runs what RUN runs, starts what the image would start.
 // Stands in for a builder where there is none; the base image is the machine that this runs on.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 
@@ -164,8 +164,4 @@ function describe(stage: Stage, root: string): Omit<PlayedImage, 'remove'> {
     exec,
     run: (more, args = command) => exec([...entrypoint, ...args], more),
   };
-}
-
-export function filesIn(image: PlayedImage): string[] {
-  return globSync('**/*', { cwd: image.root });
 }

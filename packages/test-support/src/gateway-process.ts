@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import './build.ts';
 
 export const launcher = fileURLToPath(new URL('../../gateway/bin/tocsin.js', import.meta.url));
 

@@ -2,11 +2,11 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { currentBuild } from '@tocsin/test-support/build.ts';
 import { createConsole } from '../../../gateway/src/console/server.ts';
 import { addWebApp } from '../../../gateway/src/console/web-app.ts';
 
-const built = fileURLToPath(new URL('../../dist/', import.meta.url));
+const built = join(currentBuild, 'web-app');
 
 export interface VersionedSite {
   origin: string;
