@@ -1,4 +1,4 @@
-// The image, as the Dockerfile makes it: its steps are played in a folder, since builders are rare where tests run.
+// The image as the Dockerfile builds it. Its steps are run in a folder, because tests rarely have a container builder.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ suite('The image', () => {
     return { TOCSIN_PORT: `${api}`, TOCSIN_CONSOLE_PORT: `${console}`, TOCSIN_MQTT_PORT: `${mqtt}` };
   }
 
-  test('starts as somebody who is not root, takes a notification, says that it is well, and stops with 0', async (t) => {
+  test('starts as an unprivileged user, accepts a notification, is healthy, and stops with 0', async (t) => {
     if (!canRun(t, obstacle)) return;
     const ports = await freePorts();
     const child = image.run(ports);
@@ -72,10 +72,10 @@ suite('The image', () => {
 
     child.kill(image.stopSignal as NodeJS.Signals);
     assert.equal(await exitCode(child), 0);
-    assert.equal(await exitCode(image.exec(image.healthcheck, ports)), 1, 'and is not well any more');
+    assert.equal(await exitCode(image.exec(image.healthcheck, ports)), 1, 'and is then unhealthy');
   });
 
-  test('keeps everything in its volume, which nobody else can read', async (t) => {
+  test('keeps everything in its volume, which no other user can read', async (t) => {
     if (!canRun(t, obstacle)) return;
     const [volume = ''] = image.volumes;
     const folder = join(image.root, volume);
