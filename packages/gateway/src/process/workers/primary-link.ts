@@ -27,8 +27,9 @@ export function linkToHead(): HeadLink {
     else if (isOfKind<FromHead, 'areYouAlive'>(message, 'areYouAlive')) void post({ kind: 'alive' });
     else if (isOfKind<FromHead, 'stop'>(message, 'stop')) stopAsked.resolve();
   });
-  // What Node itself sends, such as the question for the port, fails like this when the head ends at that moment.
-  process.on('error', () => stopAsked.resolve());
+  // A message of Node itself, such as the request for the port, fails like this if the head ends at that moment. Node emits
+  // it on the worker too, and throws if that has no listener.
+  cluster.worker?.on('error', () => stopAsked.resolve());
   cluster.worker?.once('disconnect', () => {
     // Otherwise Node would end this process at once, in the middle of its requests.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
