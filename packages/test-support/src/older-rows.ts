@@ -5,7 +5,7 @@ import { encrypt } from '../../gateway/src/store/vault/cipher.ts';
 import { Keyring } from '../../gateway/src/store/vault/keyring.ts';
 import { masterKeySource } from '../../gateway/src/store/vault/master-key.ts';
 import { MasterKeyring } from '../../gateway/src/store/vault/master-keyring.ts';
-import { versionedTables } from '../../gateway/src/store/vault/row-versions.ts';
+import { versionedTables } from '../../gateway/src/store/vault/version-tree.ts';
 
 /** Makes the rows of a store as a version wrote them that gave rows no versions; of some tables only, if they are given. */
 export async function withoutRowVersions(

@@ -17,7 +17,8 @@ import type { Tables } from '../schema/tables.ts';
 import { decryptMasterVersioned, decryptOrReport, encryptVersioned, rejectRefused } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { MasterKeyring } from '../vault/master-keyring.ts';
-import { childName, nodesAbove, type RowVersions, type Versioned } from '../vault/row-versions.ts';
+import type { RowVersions } from '../vault/row-versions.ts';
+import { childName, nodesAbove, type Versioned } from '../vault/version-tree.ts';
 import { lockOwner } from './lock-owner.ts';
 
 type KeyRow = Tables['api_keys'];

@@ -5,7 +5,8 @@ import type { OneTimeLink, OneTimeLinkRepository } from '../../usecases/ports/si
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import { childName, type RowVersions } from '../vault/row-versions.ts';
+import type { RowVersions } from '../vault/row-versions.ts';
+import { childName } from '../vault/version-tree.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
 type EncryptedLink = Pick<OneTimeLink, 'tokenDigest' | 'purpose' | 'method' | 'email' | 'expiresAt'>;

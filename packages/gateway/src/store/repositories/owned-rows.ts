@@ -6,14 +6,8 @@ import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { decryptVersioned, encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import {
-  childName,
-  keyOf,
-  type NodesAbove,
-  nodesAbove,
-  type RowVersions,
-  type Versioned,
-} from '../vault/row-versions.ts';
+import type { RowVersions } from '../vault/row-versions.ts';
+import { childName, keyOf, type NodesAbove, nodesAbove, type Versioned } from '../vault/version-tree.ts';
 import { lockOwner } from './lock-owner.ts';
 
 type OwnedTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';

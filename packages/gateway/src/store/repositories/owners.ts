@@ -11,7 +11,8 @@ import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { decryptVersioned, encryptVersioned, rejectRefused } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import { childName, nodesAbove, type RowQueries, type RowVersions, type Versioned } from '../vault/row-versions.ts';
+import type { RowQueries, RowVersions } from '../vault/row-versions.ts';
+import { childName, nodesAbove, type Versioned } from '../vault/version-tree.ts';
 import { createOwnerTotals } from './owner-totals.ts';
 import { deleteNotifications, deleteOfOwner } from './purge.ts';
 

@@ -4,7 +4,8 @@ import { ConstraintViolated, type Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import { childName, type RowVersions } from '../vault/row-versions.ts';
+import type { RowVersions } from '../vault/row-versions.ts';
+import { childName } from '../vault/version-tree.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
 type EncryptedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {

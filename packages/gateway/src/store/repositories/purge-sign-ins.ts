@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../schema/database.ts';
-import { childName, RowsRolledBack, type RowVersions } from '../vault/row-versions.ts';
+import { RowsRolledBack, type RowVersions } from '../vault/row-versions.ts';
+import { childName } from '../vault/version-tree.ts';
 
 /** Deletes sessions and links that expired by `now`, owner by owner, together with their versions. */
 export async function purgeSignIns(

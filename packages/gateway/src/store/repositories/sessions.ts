@@ -5,7 +5,8 @@ import type { Session, SessionRepository } from '../../usecases/ports/sign-in.ts
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { Keyring } from '../vault/keyring.ts';
-import { childName, type RowVersions } from '../vault/row-versions.ts';
+import type { RowVersions } from '../vault/row-versions.ts';
+import { childName } from '../vault/version-tree.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
 type EncryptedSession = Pick<Session, 'tokenDigest' | 'method' | 'userAgent' | 'address'>;

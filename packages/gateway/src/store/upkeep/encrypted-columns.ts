@@ -12,8 +12,8 @@ import type { CipherContext } from '../vault/cipher.ts';
 import { contextOf } from '../vault/encrypted-rows.ts';
 import { dataKeyContext } from '../vault/keyring.ts';
 import { isRetiredKeyRow } from '../vault/retired-keys.ts';
-import { nodeContext } from '../vault/row-versions.ts';
 import { secretContext } from '../vault/secrets.ts';
+import { nodeContext } from '../vault/version-node-rows.ts';
 
 export type KeyValue = string | number;
 export type Row = Record<string, unknown>;

@@ -7,19 +7,16 @@ import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/ind
 import { ConstraintViolated, type Database } from '../schema/database.ts';
 import { encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
+import { headRolledBack, RowsRolledBack, type RowVersions, rolledBack } from '../vault/row-versions.ts';
 import {
   type AdoptionState,
   childName,
-  headRolledBack,
   keyOf,
-  RowsRolledBack,
-  type RowVersions,
-  rolledBack,
   rowName,
   type VersionedTable,
   type VersionNode,
   versionedTables,
-} from '../vault/row-versions.ts';
+} from '../vault/version-tree.ts';
 import { encryptedColumns, rowsOf } from './encrypted-columns.ts';
 
 /** A running server takes rows over at this interval, and whenever it is asked near the end of the time. */

@@ -5,7 +5,7 @@ import type { Tables } from '../schema/tables.ts';
 import { type CipherContext, encrypt } from './cipher.ts';
 import type { Keyring } from './keyring.ts';
 import type { MasterKeyring } from './master-keyring.ts';
-import type { Versioned, VersionedTable } from './row-versions.ts';
+import type { Versioned, VersionedTable } from './version-tree.ts';
 
 type EncryptedTable = { [T in keyof Tables]: Tables[T] extends { sealed: Uint8Array } ? T : never }[keyof Tables];
 
