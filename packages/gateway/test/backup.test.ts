@@ -108,7 +108,7 @@ test('A backup is for its owner alone, holds no plaintext and no key, and never 
   assert.ok(!bytes.includes(Buffer.from(readFileSync(masterKeyOf(installation), 'utf8').trim(), 'base64url')));
   const second = await installation.run(['backup', file]);
   assert.equal(second.exitCode, 1);
-  assert.match(second.stderr, /exists already/);
+  assert.match(second.stderr, /already exists/);
   assert.deepEqual(readFileSync(file), bytes);
 });
 
@@ -177,7 +177,7 @@ suite('A restore refuses, and touches nothing,', () => {
     'a backup that was cut off': { spoil: (file) => truncateSync(file, statSync(file).size - 5000), says: /damaged/ },
     'a backup with a changed byte in a sealed value': {
       spoil: (file) => flipByte(file, sealedValueIn(file)),
-      says: /notifications is not as it was written/,
+      says: /the digest of notifications is wrong/,
     },
     'a backup from a newer version': {
       spoil: (file) => execute(file, "INSERT INTO schema_migrations VALUES ('9999_from_the_future', 0)"),
@@ -185,19 +185,19 @@ suite('A restore refuses, and touches nothing,', () => {
     },
     'a backup that says nothing of itself': {
       spoil: (file) => execute(file, "UPDATE tocsin_backup SET manifest = 'null'"),
-      says: /does not say what it holds/,
+      says: /its manifest is invalid/,
     },
     'a backup that does not say which tables it holds': {
       spoil: (file) => execute(file, `UPDATE tocsin_backup SET manifest = '{"format":1,"version":"1","createdAt":0}'`),
-      says: /does not say what it holds/,
+      says: /its manifest is invalid/,
     },
     'a backup of no time': {
       spoil: (file) => execute(file, "UPDATE tocsin_backup SET manifest = json_set(manifest, '$.createdAt', 1e300)"),
-      says: /does not say what it holds/,
+      says: /its manifest is invalid/,
     },
     'a backup with a view that never ends in place of a table': {
       spoil: (file) => execute(file, `DROP TABLE idempotency; CREATE VIEW idempotency AS ${endless}`),
-      says: /idempotency is no table/,
+      says: /idempotency is not a table/,
     },
     'a backup with a number that is too large': {
       spoil: (file) => execute(file, 'UPDATE notifications SET created_at = 9223372036854775807'),
@@ -205,7 +205,7 @@ suite('A restore refuses, and touches nothing,', () => {
     },
     'a backup with a row too few': {
       spoil: (file) => execute(file, 'DELETE FROM api_keys'),
-      says: /api_keys is not as it was written/,
+      says: /the digest of api_keys is wrong/,
     },
   };
   let original: { installation: Installation; file: string };
@@ -237,7 +237,7 @@ suite('A restore refuses, and touches nothing,', () => {
     const elsewhere = await emptyInstallation(t, installation);
     const wrong = await elsewhere.run(['restore', file], { TOCSIN_MASTER_KEY: randomBytes(32).toString('base64') });
     assert.equal(wrong.exitCode, 1);
-    assert.match(wrong.stderr, /was sealed with another master key than .*before a rotation/);
+    assert.match(wrong.stderr, /was encrypted with a master key that is not in .*before a rotation/);
     const none = await Installation.create();
     t.after(() => none.remove());
     const missing = await none.run(['restore', file]);
@@ -254,7 +254,7 @@ suite('A restore refuses, and touches nothing,', () => {
     const before = rowsOfFile(databaseOf(installation));
     const refused = await installation.run(['restore', file]);
     assert.equal(refused.exitCode, 1);
-    assert.match(refused.stderr, /holds data already/);
+    assert.match(refused.stderr, /already contains data/);
     assert.deepEqual(rowsOfFile(databaseOf(installation)), before);
     const { kept } = await installation.json<{ kept: string }>('restore', file, '--replace');
     assert.deepEqual(rowsOfFile(kept), before);
@@ -286,7 +286,7 @@ test('A database that is too damaged to be opened is moved aside with --replace'
   const damaged = randomBytes(8192);
   writeFileSync(databaseOf(installation), damaged);
   const refused = await installation.run(['restore', file]);
-  assert.match(refused.stderr, /With --replace it is moved aside/);
+  assert.match(refused.stderr, /Use --replace to move it aside/);
   const { kept } = await installation.json<{ kept: string }>('restore', file, '--replace');
   assert.deepEqual(readFileSync(kept), damaged);
   assert.deepEqual(rowsOfFile(databaseOf(installation)), expected);

@@ -46,7 +46,7 @@ describe('Rotating the master key of a store:', () => {
     assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600);
     await assertWholeUnder(dataDir, 2, keys);
     await rm(join(dataDir, 'master.key'));
-    await assert.rejects(openWith(dataDir, oldKey), /not the one this database was sealed with/);
+    await assert.rejects(openWith(dataDir, oldKey), /not the one this database was encrypted with/);
     await (await openWith(dataDir, newKey)).close();
     // Once more, so that versions are counted and not toggled.
     await writeFile(join(dataDir, 'master.key'), newKey);
@@ -138,7 +138,7 @@ describe('Rotating the master key of a store:', () => {
     const [one, other] = [await open(t, dataDir), await open(t, dataDir)];
     const [first, second] = await Promise.allSettled([one.masterKeys.rotate(), other.masterKeys.rotate()]);
     assert.equal(first.status, 'fulfilled');
-    assert.match(String((second as PromiseRejectedResult).reason), /Another rotation is under way/);
+    assert.match(String((second as PromiseRejectedResult).reason), /Another rotation is running/);
     await assertWholeUnder(dataDir, 2, keys);
   });
 
@@ -204,7 +204,7 @@ describe('Rotating the master key of a store:', () => {
     assert.match(kept, /master\.key\.old-\d{4}-\d\d-\d\d$/);
     const refused = await installation.run(['restore', backup, '--replace']);
     assert.equal(refused.exitCode, 1);
-    const [, command = ''] = /add it behind the present one with '([^']+)'/.exec(refused.stderr) ?? [];
+    const [, command = ''] = /append it to the current one with '([^']+)'/.exec(refused.stderr) ?? [];
     assert.equal(command, `cat ${kept} >> ${join(installation.dataDir, 'master.key')}`);
     assert.equal(spawnSync('sh', ['-c', command]).status, 0);
     await installation.json('restore', backup, '--replace');
@@ -258,9 +258,9 @@ describe('Rotating the master key of a store:', () => {
     await symlink(keyFile, link);
     const before = await snapshot(dataDir);
     const says: [string, RegExp][] = [
-      [keyFile, /is where the master key itself is kept/],
-      [link, /is where the master key itself is kept/],
-      [`${keyFile}.draft`, /is where the master key itself is kept/],
+      [keyFile, /is the master key file itself/],
+      [link, /is the master key file itself/],
+      [`${keyFile}.draft`, /is the master key file itself/],
       [dataDir, /cannot be written to .*: it is a folder/],
       [join(dataDir, 'nowhere', 'old.key'), /cannot be written to .*: there is no such file or folder/],
     ];
@@ -282,7 +282,7 @@ describe('Rotating the master key of a store:', () => {
     await writeFile(keyFile, oldKey + newKey);
     const before = await snapshot(dataDir);
     const refused = withStore(dataDir, (store) => store.masterKeys.rotate());
-    await assert.rejects(refused, /replaced by a rotation before.*Put the newest key first\. Nothing was changed/s);
+    await assert.rejects(refused, /has been retired by a rotation.*Put the newest key first\. Nothing was changed/s);
     assert.deepEqual(await snapshot(dataDir), before);
     const { nextKeyGiven, spareKeys } = await withStore(dataDir, (store) => store.masterKeys.status());
     assert.deepEqual({ nextKeyGiven, spareKeys }, { nextKeyGiven: false, spareKeys: 1 });
@@ -320,12 +320,12 @@ describe('Keys that the operator gives:', () => {
     const rotated = await installation.run(['master-key', 'rotate', '--json'], both);
     assert.equal(rotated.exitCode, 0, rotated.stderr);
     assert.equal(JSON.parse(rotated.stdout).version, 2);
-    assert.match(rotated.stderr, /Take all keys but the first out of TOCSIN_MASTER_KEY/);
+    assert.match(rotated.stderr, /Remove all keys except the first from TOCSIN_MASTER_KEY/);
     assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
     assert.equal(await gateway.stop(), 0);
     const refused = await installation.run(['owner', 'list']);
     assert.equal(refused.exitCode, 1);
-    assert.match(refused.stderr, /not the one this database was sealed with/);
+    assert.match(refused.stderr, /not the one this database was encrypted with/);
     const listed = await installation.run(['inbox', 'list'], { TOCSIN_MASTER_KEY: newKey });
     assert.match(listed.stdout, /after/);
     for (const secret of [oldKey, newKey])
@@ -349,7 +349,7 @@ describe('Keys that the operator gives:', () => {
     const before = await snapshot(installation.dataDir);
     const wrong = await installation.run(['master-key', 'rotate'], { TOCSIN_MASTER_KEY: newKey });
     assert.equal(wrong.exitCode, 1);
-    assert.match(wrong.stderr, /not the one this database was sealed with/);
+    assert.match(wrong.stderr, /not the one this database was encrypted with/);
     assert.deepEqual(await snapshot(installation.dataDir), before);
   });
 
@@ -388,7 +388,7 @@ describe('Keys that the operator gives:', () => {
     });
     const rotated = await installation.run(['master-key', 'rotate']);
     assert.equal(rotated.exitCode, 0, rotated.stderr);
-    assert.match(rotated.stderr, /Take all keys but the first out of .*master\.key/);
+    assert.match(rotated.stderr, /Remove all keys except the first from .*master\.key/);
     await writeFile(file, newKey);
     assert.equal((await installation.run(['doctor'])).stdout.includes('FAILED'), false);
   });
@@ -457,7 +457,7 @@ describe('On PostgreSQL:', () => {
       assert.ok(await fresh.owners.find(id));
       await fresh.keys.list(id);
     }
-    await assert.rejects(openNode([oldKey]), /not the one this database was sealed with/);
+    await assert.rejects(openNode([oldKey]), /not the one this database was encrypted with/);
     // It had the old key alone: nothing is sealed with it any more, and it says what it lacks.
     const late = createOwner(first, makers, { name: 'Late', email: null, emailAlerts: false });
     await assert.rejects(late, { name: 'StoreUnavailable' });

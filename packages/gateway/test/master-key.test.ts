@@ -43,7 +43,7 @@ describe('The master key:', () => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     const result = await serveAndGiveUp(installation, { TOCSIN_MASTER_KEY: otherKey });
-    assertRefusal(result, /not the one this database was sealed with.*Check TOCSIN_MASTER_KEY/s);
+    assertRefusal(result, /not the one this database was encrypted with.*Check TOCSIN_MASTER_KEY/s);
     assert.deepEqual(await titles(installation), ['stored'], 'with the right key all is as it was');
   });
 

@@ -97,7 +97,7 @@ for (const [name, open] of Object.entries(backends)) {
       const gateway = await installation.serve();
       assert.equal((await notify({ api: gateway.api, key }, { title: 'after a rollback' })).body.stored, true);
       assert.match(gateway.log, new RegExp(`${newerLine}`));
-      assert.match(gateway.log, /brought up to date by Tocsin 9\.8\.7/);
+      assert.match(gateway.log, /migrated by Tocsin 9\.8\.7/);
       const { findings } = JSON.parse((await installation.run(['doctor', '--json'])).stdout) as Findings;
       const warning = findings.find(({ message }) => message.includes('9.8.7'));
       assert.deepEqual([warning?.check, warning?.state], ['store', 'warning']);

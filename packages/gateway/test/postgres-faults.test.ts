@@ -333,12 +333,12 @@ suite('A PostgreSQL server', () => {
     {
       title: 'the password is wrong',
       url: async () => server.urlOf('postgres', 'S3cretOfOurs'),
-      wanted: /does not let user "tocsin" in: password authentication failed/,
+      wanted: /rejected user "tocsin": password authentication failed/,
     },
     {
       title: 'no password is given',
       url: async () => server.urlOf('postgres', ''),
-      wanted: /asks for a password, and none is given: put it into TOCSIN_DATABASE_URL or PGPASSWORD/,
+      wanted: /requires a password: set it in TOCSIN_DATABASE_URL or PGPASSWORD/,
     },
     {
       title: 'the database does not exist',
@@ -370,12 +370,12 @@ suite('A PostgreSQL server', () => {
     {
       title: 'TLS is wanted but not there',
       url: async () => `${server.urlOf('postgres')}?sslmode=require`,
-      wanted: /127\.0\.0\.1:\d+ has no TLS, which the URL asks for.*sslmode/,
+      wanted: /127\.0\.0\.1:\d+ does not support TLS, which the URL requires.*sslmode/,
     },
     {
       title: 'a certificate file is missing',
       url: async () => `${server.urlOf('postgres')}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem`,
-      wanted: /The URL of the database cannot be used: .*\/nowhere\/ca\.pem/,
+      wanted: /The URL of the database is invalid: .*\/nowhere\/ca\.pem/,
     },
   ]) {
     test(`says what to do where ${title}, and never the password`, async (t) => {

@@ -142,7 +142,7 @@ suite('PostgreSQL', () => {
       assert.equal(result.exitCode, 1);
       assert.match(
         result.stdout + result.stderr,
-        /is a standby, which takes no writes\. Set TOCSIN_DATABASE_URL to the primary/,
+        /is a standby, which is read-only\. Set TOCSIN_DATABASE_URL to the primary/,
       );
     }
     await installation.json('backup', join(installation.dataDir, 'backup.db'));

@@ -357,7 +357,7 @@ for (const [name, create] of Object.entries(backends)) {
       await withStore(async (store, refused) => {
         assert.equal(await store.keys.find('digest 1'), null);
         assert.match(refused.join('\n'), /doctor --trust-rows/);
-        assert.match((await store.maintenance.findRolledBackRows()).join('\n'), /versions of rows were removed/);
+        assert.match((await store.maintenance.findRolledBackRows()).join('\n'), /row versions were removed/);
       });
     });
 

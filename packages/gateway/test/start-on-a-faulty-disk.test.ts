@@ -129,7 +129,7 @@ test('A first start on a full disk is refused with what to do', async (t) => {
   const installation = await installOnSmallDisk(t);
   if (installation === null) return;
   const ballast = fillDisk(installation);
-  assertAdvice(await serveAndGiveUp(installation), /is full\. Free some space; nothing has to be restored\./);
+  assertAdvice(await serveAndGiveUp(installation), /is full\. Free some space; no restore is needed\./);
   rmSync(ballast);
   const gateway = await installation.serve();
   assert.ok(gateway.line.firstRun);
@@ -141,10 +141,7 @@ test('A data directory that is mounted read-only is called that', async (t) => {
   if (installation === null) return;
   await (await installation.serve()).stop();
   assert.equal(spawnSync('mount', ['-o', 'remount,ro', installation.dataDir]).status, 0);
-  assertAdvice(
-    await serveAndGiveUp(installation),
-    /is on a file system that is mounted read-only\. Mount it for writing/,
-  );
+  assertAdvice(await serveAndGiveUp(installation), /is on a read-only file system\. Remount it read-write/);
   assert.equal(spawnSync('mount', ['-o', 'remount,rw', installation.dataDir]).status, 0);
 });
 
@@ -157,7 +154,7 @@ test('Files of another user are a matter of permissions', async (t) => {
   const asNobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
   assertAdvice(
     await serveAndGiveUp(installation, {}, asNobody),
-    /This user may not write to .*or give them to this one \(chown\)/,
+    /Permission denied: this user cannot write to .*or change their owner \(chown\)/,
   );
 });
 

@@ -1,4 +1,4 @@
-// Moves the embedded store into a PostgreSQL database. Can be repeated: the second time only what changed is written.
+// Copies the SQLite store into a PostgreSQL database. Can be repeated: the second time only changed rows are written.
 import { join } from 'node:path';
 import { refuseUnknownSchema } from './copy/backup.ts';
 import { copyIntoPostgres } from './copy/copy-into-postgres.ts';
@@ -17,7 +17,7 @@ export async function migrateStore(
   replace: boolean,
   onProgress: (progress: Progress) => void,
 ): Promise<CopiedTable[]> {
-  // Brings the schema up to date, and proves that the key is the right one.
+  // Applies migrations and checks the master key.
   await (await openStore({ dataDir, masterKey }, 'existing')).close();
   const database = createSqliteDatabase(join(dataDir, databaseFileName));
   await nameInstallation(database).finally(() => database.close());

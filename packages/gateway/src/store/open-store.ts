@@ -1,4 +1,4 @@
-// Opens the store: the database brought up to date, the master key found and proved right, the nouns put together.
+// Opens the store: migrates the database, checks the master key, and creates the repositories.
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Problem } from '../core/problem.ts';
@@ -46,7 +46,7 @@ import { MasterKeyring } from './vault/master-keyring.ts';
 import { RowVersions } from './vault/row-versions.ts';
 import { createSecretRepository } from './vault/secrets.ts';
 
-/** With `existing` a folder without a database is a mistake, most often made by standing in the wrong folder. */
+/** With `existing` a missing database is an error, most often caused by the wrong working directory. */
 export async function openStore(
   {
     dataDir,
@@ -65,7 +65,7 @@ export async function openStore(
   const database =
     databaseUrl === null
       ? openSqlite(dataDir, mode, masterKey === null, onBatch)
-      : // Its driver is loaded only where it is needed.
+      : // The driver is loaded only if it is needed.
         await (await import('./postgres/database.ts')).openPostgresDatabase(databaseUrl, mode, onBatch);
   const keyFile = join(dataDir, masterKeyFileName);
   try {
@@ -90,7 +90,7 @@ export async function openStore(
       async () => typeof (await versions.readHead()) === 'object',
     );
     const store = assemble(database, keyring, versions);
-    // A database that cannot be written is found out now, not with the first notification.
+    // Finds a database that cannot be written now, not with the first notification.
     if (mode === 'create') await orWhileFull(database, onFull, store.check);
     return store;
   } catch (error) {
@@ -105,25 +105,25 @@ export async function openStore(
 }
 
 /**
- * On a full disk a server that is started serves what it can: it reads, reports that nothing is stored, and recovers by
- * itself. Others are told what is wrong.
+ * On a full disk a server starts anyway: it reads, reports that nothing is stored, and recovers by itself. Commands fail
+ * instead.
  */
 async function orWhileFull(
   database: Database,
   onFull: StoreOptions['onFull'],
   work: () => Promise<void>,
-  isGoodEnough = async (): Promise<boolean> => true,
+  isUsable = async (): Promise<boolean> => true,
 ): Promise<void> {
   try {
     await work();
   } catch (error) {
     const isFull = error instanceof StoreUnavailable && onFull !== undefined && database.explain(error).isFull;
-    if (!isFull || !(await isGoodEnough())) throw error;
+    if (!isFull || !(await isUsable())) throw error;
     onFull();
   }
 }
 
-/** Of a database file; false for a new one. */
+/** Whether all migrations are applied to a database file; false for a new one. */
 async function isUpToDate({ build, dialect, read }: Database): Promise<boolean> {
   const tables = await read(sql`select 1 from sqlite_schema where name = 'schema_migrations'`.compile(build));
   if (tables.length === 0) return false;
@@ -185,7 +185,7 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions): 
       adoptRows: createAdoptionUpkeep(database, keyring, versions),
     },
     check: async () => {
-      // A write that changes nothing a cache would notice, and a read of what was written.
+      // A write that does not change the generation, so that no cache is invalidated, and a read.
       await database.write([database.build.updateTable('changes').set({ id: 1 }).where('id', '=', 1).compile()]);
       await database.read(database.build.selectFrom('changes').select('generation').compile());
       await keyring.master.check();

@@ -1,4 +1,4 @@
-// Whether the master key at hand is the one that a backup was sealed with.
+// Checks whether the configured master key is the one that a backup was encrypted with.
 import { readFileSync } from 'node:fs';
 import type { SQLInputValue } from 'node:sqlite';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,11 +10,11 @@ import type { MasterKeySource } from '../vault/master-key.ts';
 import { MasterKeyring } from '../vault/master-keyring.ts';
 import { oldKeyFiles } from '../vault/old-keys.ts';
 
-/** Rejects with what is wrong with the key; makes none. */
+/** Rejects with a Problem if the key is wrong or missing; never creates one. */
 export async function proveKeyOfBackup(file: string, source: MasterKeySource): Promise<void> {
   const db = new DatabaseSync(file, { readOnly: true });
   const noProof = (): never => {
-    throw new Problem(`The backup ${file} holds nothing that would prove its master key.`);
+    throw new Problem(`The backup ${file} has no proof of its master key.`);
   };
   const database = {
     ...createSqliteDatabase(file),
@@ -25,26 +25,26 @@ export async function proveKeyOfBackup(file: string, source: MasterKeySource): P
   try {
     await MasterKeyring.open(database, { ...source, create: noProof }, () => undefined);
   } catch (error) {
-    // Where there is no key at all, the keyring says what to do.
+    // If there is no key at all, the error of the keyring says what to do.
     if (!(error instanceof Problem) || source.read().length === 0) throw error;
-    const kept = await findKeptKey(source, (candidate) => MasterKeyring.open(database, candidate, () => undefined));
-    if (kept !== null) {
+    const saved = await findSavedKey(source, (candidate) => MasterKeyring.open(database, candidate, () => undefined));
+    if (saved !== null) {
       throw new Problem(
-        `The backup ${file} is from before a rotation of the master key. Its key is in ${kept}: add it behind the present ` +
-          `one with 'cat ${kept} >> ${source.name}', and run this again; 'tocsin master-key rotate' ends its use afterwards.`,
+        `The backup ${file} was made before a rotation of the master key. Its key is in ${saved}: append it to the current ` +
+          `one with 'cat ${saved} >> ${source.name}', and run this again; 'tocsin master-key rotate' retires it afterwards.`,
       );
     }
     throw new Problem(
-      `The backup ${file} was sealed with another master key than ${source.name} holds. If it is from before a rotation, ` +
-        `put the key of that time ${source.file === null ? 'behind the present one, after a comma' : 'on a line of its own behind the present one'}.`,
+      `The backup ${file} was encrypted with a master key that is not in ${source.name}. If it was made before a rotation, ` +
+        `add the old key ${source.file === null ? 'after the current one, separated by a comma' : 'on a line of its own after the current one'}.`,
     );
   } finally {
     db.close();
   }
 }
 
-/** The file beside the key file, written by an earlier rotation, that holds the key; null if none does. */
-async function findKeptKey(
+/** The file with the key that an earlier rotation saved beside the key file; null if there is none. */
+async function findSavedKey(
   source: MasterKeySource,
   open: (candidate: MasterKeySource) => Promise<unknown>,
 ): Promise<string | null> {

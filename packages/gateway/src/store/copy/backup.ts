@@ -1,5 +1,5 @@
-// A backup is one SQLite file with our schema and the rows as they are, whatever store they come from, and a list of what
-// has to be in it. The master key is not in it.
+// A backup is one SQLite file with the schema and the encrypted rows of a store of either backend, and a manifest with
+// digests of its tables. It does not contain the master key.
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
@@ -13,13 +13,13 @@ import { copyRows, digestTable, type Progress, type RowSource, type Snapshot } f
 import type { TableDigest } from './transfer-digest.ts';
 import { createSchema, type Table, transferTables } from './transfer-tables.ts';
 
-/** 'Tcsn', in the header of the file, where file(1) and we look for it. */
+/** The application id 'Tcsn' in the header of the SQLite file, which file(1) shows. */
 const applicationId = 0x5463736e;
 const format = 1;
 
 export interface Manifest {
   format: number;
-  /** Of the program that wrote it. */
+  /** The version of Tocsin that wrote it. */
   version: string;
   createdAt: number;
   tables: TableDigest[];
@@ -36,7 +36,7 @@ export async function writeBackup(
   about: Pick<Manifest, 'version' | 'createdAt'>,
   onProgress: (progress: Progress) => void,
 ): Promise<{ manifest: Manifest; bytes: number }> {
-  refuseExisting(file);
+  assertNewFile(file);
   const draft = Draft.create(`${file}.part`);
   try {
     const carried = await createSchemaOf(draft.db, source);
@@ -46,7 +46,7 @@ export async function writeBackup(
     draft.db.exec(`CREATE TABLE tocsin_backup (manifest text NOT NULL); PRAGMA application_id = ${applicationId}`);
     draft.db.prepare('INSERT INTO tocsin_backup (manifest) VALUES (?)').run(JSON.stringify(manifest));
     draft.finish();
-    refuseExisting(file);
+    assertNewFile(file);
     putInPlace(draft.file, file);
     return { manifest, bytes: statSync(file).size };
   } catch (error) {
@@ -61,34 +61,33 @@ async function createSchemaOf(db: DatabaseSync, source: Snapshot): Promise<Table
   return transferTables(source.applied);
 }
 
-/** Opens a backup once every byte that counts has been looked at. */
+/** Opens a backup after a complete check. */
 export async function openBackup(file: string): Promise<Backup> {
   if (!fileExists(file)) throw new Problem(`There is no file ${file}.`);
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { readOnly: true });
-    // Whoever made the file up gets nothing run: neither functions in its schema nor cells that point elsewhere.
+    // The file may be forged: no functions from its schema, and no cells outside their page.
     db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON');
     const backup = await examine(db, file);
     const damaged = await damagedTables(backup);
     if (damaged.length > 0) {
       throw new Problem(
-        `The backup ${file} is damaged: ${damaged.join(', ')} ${damaged.length === 1 ? 'is' : 'are'} not as it was ` +
-          'written. Use another backup.',
+        `The backup ${file} is damaged: the digest of ${damaged.join(', ')} is wrong. Use another backup.`,
       );
     }
     return backup;
   } catch (error) {
     db?.close();
-    throw toProblem(error, `${file} is no Tocsin backup, or a damaged one`);
+    throw toProblem(error, `${file} is not a Tocsin backup, or is damaged`);
   }
 }
 
 async function examine(db: DatabaseSync, file: string): Promise<Backup> {
   if (db.prepare('PRAGMA application_id').get()?.application_id !== applicationId) {
-    throw new Problem(`${file} is no Tocsin backup; 'tocsin backup' writes them.`);
+    throw new Problem(`${file} is not a Tocsin backup; 'tocsin backup' creates one.`);
   }
-  refuseOtherThanTables(db, file);
+  assertOnlyTables(db, file);
   const problems = quickCheck(db);
   if (problems.length > 0) throw new Problem(`The backup ${file} is damaged: ${problems[0]}. Use another backup.`);
   const manifest = readManifest(String(db.prepare('SELECT manifest FROM tocsin_backup').get()?.manifest), file);
@@ -106,19 +105,21 @@ async function examine(db: DatabaseSync, file: string): Promise<Backup> {
   };
 }
 
-/** Reading a view or a virtual table would run what somebody wrote into the file, which may never end. */
-function refuseOtherThanTables(db: DatabaseSync, file: string): void {
+/** Reading a view or a virtual table of a forged file would run its SQL, which may never end. */
+function assertOnlyTables(db: DatabaseSync, file: string): void {
   const others = "SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage = 0 LIMIT 1";
   const found = db.prepare(others).get();
   if (found === undefined) return;
-  throw new Problem(`${file} is no Tocsin backup, or was changed: ${found.name} is no table. Use another backup.`);
+  throw new Problem(
+    `${file} is not a Tocsin backup, or was changed: ${found.name} is not a table. Use another backup.`,
+  );
 }
 
 function readManifest(text: string, file: string): Manifest {
   const manifest = JSON.parse(text) as Partial<Manifest> | null;
   if (typeof manifest?.format === 'number' && manifest.format > format) throw newer(`The backup ${file}`);
   if (!isManifest(manifest)) {
-    throw new Problem(`The backup ${file} is damaged: it does not say what it holds. Use another backup.`);
+    throw new Problem(`The backup ${file} is damaged: its manifest is invalid. Use another backup.`);
   }
   return manifest;
 }
@@ -142,8 +143,8 @@ async function damagedTables(backup: Backup & RowSource): Promise<string[]> {
   return damaged;
 }
 
-function refuseExisting(file: string): void {
-  if (existsSync(file)) throw new Problem(`${file} exists already and is left as it is. Name another file.`);
+function assertNewFile(file: string): void {
+  if (existsSync(file)) throw new Problem(`${file} already exists and was not changed. Name another file.`);
 }
 
 export function refuseUnknownSchema(applied: readonly string[], what: string): void {
@@ -154,12 +155,12 @@ function newer(what: string): Problem {
   return new Problem(`${what} was written by a newer version of Tocsin. Use that version, or a newer one.`);
 }
 
-/** What the databases and the disk say is for people; anything else is a fault of ours. */
+/** Turns errors of the database and the disk into Problems; any other error is a bug. */
 export function toProblem(error: unknown, what: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
-  // A range is left by a number that no store of ours writes.
-  const isForPeople = error instanceof StoreUnavailable || error instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE';
-  if (isForPeople || code === 'ERR_SQLITE_ERROR' || /^E[A-Z]+$/.test(code ?? '')) {
+  // A number out of range is in no row that Tocsin wrote.
+  const isExpected = error instanceof StoreUnavailable || error instanceof SyntaxError || code === 'ERR_OUT_OF_RANGE';
+  if (isExpected || code === 'ERR_SQLITE_ERROR' || /^E[A-Z]+$/.test(code ?? '')) {
     return new Problem(`${what}: ${message}`);
   }
   return error;

@@ -1,4 +1,4 @@
-// Copies a whole store into a PostgreSQL database, which is marked until the copy is whole.
+// Copies a whole store into a PostgreSQL database, which has a marker until the copy is complete.
 import { Problem } from '../../core/problem.ts';
 import { openPostgresDatabase } from '../postgres/database.ts';
 import { readCopyState, writeCopyState } from '../schema/copy-marker.ts';
@@ -14,14 +14,14 @@ import { transferTables } from './transfer-tables.ts';
 
 export interface CopyOptions {
   keys: MasterKeySource;
-  /** Also over rows that are no copy, if this installation wrote them or the same master key opens them. */
+  /** Overwrite existing rows, if they are of the same installation or encrypted with the same master key. */
   replace: boolean;
-  /** May be copied into again until somebody uses it. */
+  /** Copying again is allowed until the database is first used. */
   isRepeatable: boolean;
   onProgress: (progress: Progress) => void;
 }
 
-/** The source has to be of the newest schema. */
+/** The source must have the newest schema. */
 export async function copyIntoPostgres(
   source: RowSource,
   url: string,
@@ -32,16 +32,16 @@ export async function copyIntoPostgres(
     const database = await openPostgresDatabase(url, 'create');
     try {
       await database.migrate(migrations(database.build, database.dialect));
-      await refuseForeignData(database, source, keys, replace);
+      await assertSameInstallation(database, source, keys, replace);
       await writeCopyState(database, 'copying');
       const tables = transferTables();
       const copied = await copyRows(tables, source, rows, onProgress);
       await rows.analyze(tables);
-      // The first durable commit after the rows: with it they are durable, too.
+      // The first synchronous commit after the rows makes them durable, too.
       await writeCopyState(database, isRepeatable ? 'copied' : null);
       return copied;
     } catch (error) {
-      throw toProblem(error, 'The copy was cut off; run this again');
+      throw toProblem(error, 'The copy was interrupted; run this again');
     } finally {
       await database.close();
     }
@@ -50,7 +50,7 @@ export async function copyIntoPostgres(
   }
 }
 
-async function refuseForeignData(
+async function assertSameInstallation(
   database: Database,
   source: RowSource,
   keys: MasterKeySource,
@@ -59,23 +59,23 @@ async function refuseForeignData(
   const state = await readCopyState(database);
   const owners = await database.read(database.build.selectFrom('owners').select('id').limit(1).compile());
   if (owners.length === 0) return;
-  if (!(await isSameInstallation(source, database))) await refuseOtherKey(database, keys);
+  if (!(await isSameInstallation(source, database))) await assertSameKey(database, keys);
   if (state === null && !replace) {
     throw new Problem(
-      'This PostgreSQL database holds data already, and a server or a command may have added to it: it is left as it is. ' +
-        'Name an empty database, or lose what it holds with --replace.',
+      'This PostgreSQL database already contains data, which a server or a command may have changed since. Nothing was ' +
+        'changed. Name an empty database, or overwrite it with --replace.',
     );
   }
 }
 
-async function refuseOtherKey(database: Database, keys: MasterKeySource): Promise<void> {
+async function assertSameKey(database: Database, keys: MasterKeySource): Promise<void> {
   try {
     await MasterKeyring.open(database, keys, () => undefined);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     throw new Problem(
-      'This PostgreSQL database holds the data of another installation: the master key does not open it. It is left as ' +
-        `it is; name another database. If it is from before a rotation, put the key of that time behind the present one ` +
+      'This PostgreSQL database contains the data of another installation, encrypted with another master key. Nothing was ' +
+        `changed. Name another database. If the data is from before a rotation, add the old key after the current one ` +
         `in ${keys.name}.`,
     );
   }

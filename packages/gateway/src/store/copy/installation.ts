@@ -1,20 +1,20 @@
-// Which installation rows belong to, in the clear: a copy is known as one also after its master key was rotated.
+// The id of the installation, not encrypted, so that a copy is recognized also after a rotation of the master key.
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../schema/database.ts';
 import type { RowSource } from './transfer.ts';
 import { transferTables } from './transfer-tables.ts';
 
-/** A row of `meta`, carried along with the others. */
+/** A row of `meta`; it is copied with the others. */
 export const installationRow = 'installation';
 
-/** From now on there is one, whoever else makes it at the same moment. */
+/** Creates the id, unless there is one. */
 export async function nameInstallation(database: Database): Promise<void> {
   const row = { name: installationRow, value: Buffer.from(randomUUID()) };
   const insert = database.build.insertInto('meta').values(row);
   await database.write([insert.onConflict((conflict) => conflict.doNothing()).compile()]);
 }
 
-/** Whether both have a name, and the same. */
+/** Whether both have the same id. */
 export async function isSameInstallation(source: RowSource, { build, read }: Database): Promise<boolean> {
   const query = build.selectFrom('meta').select('value').where('name', '=', installationRow);
   const [row] = await read(query.compile());

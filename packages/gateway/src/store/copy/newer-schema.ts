@@ -1,5 +1,5 @@
-// A backup of a store whose schema a newer version has extended: with the tables and columns that this version does not
-// know, read off the store itself. The newer version restores it.
+// Backups of a store whose schema was extended by a newer version: tables and columns that this version does not know are
+// read from the store itself. The newer version can restore them.
 import type { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
@@ -14,7 +14,7 @@ export function isNewer(applied: readonly string[]): boolean {
   return applied.some((name) => !knownMigrations.includes(name));
 }
 
-/** Makes the schema of the source in an empty file, and says which tables it has. */
+/** Creates the schema of the source in an empty file; returns its tables. */
 export async function createNewerSchema(db: DatabaseSync, source: Snapshot): Promise<Table[]> {
   const tables = await describe(source);
   refuseUnreadable(await schemaFactOf(source, tables), knownMigrations, 'The store');
@@ -32,8 +32,8 @@ export async function createNewerSchema(db: DatabaseSync, source: Snapshot): Pro
       db.exec(`ALTER TABLE ${quote(name)} ADD COLUMN ${declare(column)}`);
     }
   }
-  const note = db.prepare('INSERT OR IGNORE INTO schema_migrations (name, applied_at) VALUES (?, ?)');
-  for (const step of source.applied) note.run(step, Date.now());
+  const insert = db.prepare('INSERT OR IGNORE INTO schema_migrations (name, applied_at) VALUES (?, ?)');
+  for (const step of source.applied) insert.run(step, Date.now());
   return tables;
 }
 
@@ -52,7 +52,7 @@ async function describe(source: Snapshot): Promise<Table[]> {
 async function schemaFactOf(source: Snapshot, tables: readonly Table[]): Promise<SchemaFact | null> {
   let fact: SchemaFact | null = null;
   for (const table of tables.filter(({ name }) => name === 'meta')) {
-    // To its end: a source reads one table at a time.
+    // To the end, since a source reads one table at a time.
     for await (const page of source.pages(table)) {
       const value = page.find(([name]) => name === 'schema')?.[1];
       if (value instanceof Uint8Array) fact = JSON.parse(Buffer.from(value).toString()) as SchemaFact;

@@ -1,4 +1,4 @@
-// One unchanging state of the store that the settings name, for a backup. It needs no master key, and changes nothing.
+// A snapshot of the configured store, for backups. It is read-only and needs no master key.
 import { join } from 'node:path';
 import { databaseFileName } from '../files/data-folder.ts';
 import type { StoreOptions } from '../schema/store-options.ts';

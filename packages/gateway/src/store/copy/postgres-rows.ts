@@ -1,4 +1,4 @@
-// The rows of a PostgreSQL store, for copying: read through cursors, so that no more than a page is in memory.
+// Rows of a PostgreSQL store, for copying: read through cursors, so that only one page is in memory.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, type QueryArrayConfig } from 'pg';
 import { Problem } from '../../core/problem.ts';
@@ -12,22 +12,22 @@ import {
   type ColumnKind,
   keyFirst,
   kindOf,
-  notCarried,
+  notCopied,
   type Row,
   type Table,
   type Value,
 } from './transfer-tables.ts';
 
-/** Not that of a server, so that servers can be told from copies. */
+/** Distinguishes copies from servers. */
 const applicationName = 'tocsin-copy';
-/** Any number besides that of the migrations: one process at a time copies into a database. */
+/** An advisory lock, other than that of migrations: one process at a time copies into a database. */
 const lockNumber = '128021977917807';
 
-const endedMs = 2000;
+const stoppedNodesMs = 2000;
 
 const arrayOf: Record<ColumnKind, string> = { text: 'text[]', integer: 'bigint[]', bytes: 'bytea[]' };
 
-/** Nobody else changes what it reads, however long it takes. */
+/** Reads a snapshot. */
 const beginReading = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
@@ -68,7 +68,7 @@ async function describeTables(client: Client): Promise<Table[]> {
   );
   const ofTables = Map.groupBy(columns, ({ table }) => table);
   return [...ofTables]
-    .filter(([name]) => !notCarried.includes(name))
+    .filter(([name]) => !notCopied.includes(name))
     .map(([name, described]) => {
       const typed = described.map(({ type, ...column }) => ({
         ...column,
@@ -78,7 +78,7 @@ async function describeTables(client: Client): Promise<Table[]> {
     });
 }
 
-/** Rows to copy into; refuses where servers run on them, since they would go on writing. */
+/** The target of a copy. Opening it fails while servers use the database, since they would keep writing. */
 export class PostgresRows implements RowTarget {
   readonly #reader: Client;
   readonly #writer: Client;
@@ -92,7 +92,7 @@ export class PostgresRows implements RowTarget {
     const writer = await connect(url, 'create');
     try {
       await assertNoRunningNodes(writer);
-      // What is written is durable with the last commit of the copy, which another connection makes in the usual way.
+      // The rows are durable with the last commit of the copy, a synchronous commit of another connection.
       await ask(writer, 'SET synchronous_commit = off');
       return new PostgresRows(await connect(url, 'create'), writer);
     } catch (error) {
@@ -125,7 +125,7 @@ export class PostgresRows implements RowTarget {
     await ask(this.#writer, 'UPDATE changes SET generation = $1', [value]);
   }
 
-  /** After many new rows the server's picture of a table is wrong until it looks again. */
+  /** Updates the statistics of the query planner after many inserts. */
   async analyze(tables: readonly Table[]): Promise<void> {
     for (const { name } of tables) await ask(this.#writer, `ANALYZE ${quote(name)}`);
   }
@@ -135,7 +135,7 @@ export class PostgresRows implements RowTarget {
   }
 }
 
-/** Whatever the server or the connection has to say against it comes as the store's own error. */
+/** Converts errors of the server and the connection to those of the store. */
 async function ask<R>(client: Client, query: string | QueryArrayConfig, values: unknown[] = []): Promise<R[]> {
   try {
     // Without values it may be several statements.
@@ -151,7 +151,7 @@ async function connect(url: string, mode: 'create' | 'read'): Promise<Client> {
   const config: ClientConfig = { ...clientConfig(url), application_name: applicationName };
   await examineServer(config, mode);
   const client = new Client(config);
-  // Whoever uses the connection is told through the query; an event without a listener would end the process.
+  // The error is also reported by the query; an error event without a listener would end the process.
   client.on('error', () => undefined);
   for (const type of numberTypes) client.setTypeParser(type, Number);
   await client.connect();
@@ -161,12 +161,12 @@ async function connect(url: string, mode: 'create' | 'read'): Promise<Client> {
 
 async function assertNoRunningNodes(client: Client): Promise<void> {
   const locks = await ask<{ mine: boolean }>(client, `SELECT pg_try_advisory_lock(${lockNumber}) AS mine`);
-  if (locks[0]?.mine !== true) throw new Problem('Another process is copying into this database at this moment.');
-  // A node that has just ended may still be listed.
-  const deadline = performance.now() + endedMs;
+  if (locks[0]?.mine !== true) throw new Problem('Another process is copying into this database.');
+  // A node that has just stopped may still be listed.
+  const deadline = performance.now() + stoppedNodesMs;
   while ((await countNodes(client)) > 0) {
     if (performance.now() > deadline) {
-      throw new Problem('Tocsin runs on this PostgreSQL database already. Stop every node that uses it first.');
+      throw new Problem('Tocsin nodes are using this PostgreSQL database. Stop all of them first.');
     }
     await delay(100);
   }
@@ -189,7 +189,7 @@ async function* readPages(client: Client, table: Table): AsyncGenerator<Row[]> {
   for (;;) {
     const rows = await fetching;
     if (rows.length === 0) break;
-    // The server works on the next page while this one is looked at.
+    // Prefetches the next page while this one is processed.
     fetching = fetchPage(client, nextPageRows(rows));
     fetching.catch(() => undefined);
     yield rows;

@@ -1,4 +1,4 @@
-// Names of tables and columns for SQL that is put together by hand. They come from a schema, never from a caller.
+// Quoted names of tables and columns for hand-written SQL. They come from the schema, never from a caller.
 import type { Column } from './transfer-tables.ts';
 
 export function quote(name: string): string {

@@ -1,4 +1,4 @@
-// Puts a backup back. Nothing is touched before the backup has been read to its end and the master key has opened it.
+// Restores a backup. Nothing is changed before the backup was read completely and its master key was checked.
 import { existsSync, linkSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ import { type CopiedTable, copyRows, type Progress, type RowSource } from './tra
 import { createSchema, knownMigrations } from './transfer-tables.ts';
 
 export interface RestoreOptions {
-  /** Also over a store that holds data. */
+  /** Replace a store that contains data. */
   replace: boolean;
   now: number;
 }
@@ -29,7 +29,7 @@ export interface RestoreOptions {
 export interface Restored {
   manifest: Manifest;
   tables: CopiedTable[];
-  /** Where the database went that was there before; null where there was none with owners. */
+  /** Where the previous database was moved to; null if there was none with owners. */
   kept: string | null;
 }
 
@@ -52,7 +52,7 @@ export async function restore(
   }
 }
 
-/** Builds the database beside its place and moves it there in one step. */
+/** Builds the database in a draft file and renames it. */
 async function restoreToFile(
   backup: Backup,
   file: string,
@@ -65,7 +65,7 @@ async function restoreToFile(
   try {
     makeFolder(dirname(file));
     lock = lockDataFolder(dirname(file), 'restore');
-    // Before the work, so that a mistake is told at once; what counts is the look at the end.
+    // Reports mistakes before the work; the check at the end counts.
     whileUnused(file, replace, () => null);
     draft = Draft.create(unfinishedRestore(file));
     const tables = await unpack(backup, draft, onProgress);
@@ -84,7 +84,7 @@ async function restoreToFile(
   }
 }
 
-/** A backup of an older version is brought up to date in a file of its own first. */
+/** Migrates a backup of an older version in a temporary file first. */
 async function withNewestSchema<T>(backup: Backup, use: (source: RowSource) => Promise<T>): Promise<T> {
   if (knownMigrations.every((name) => backup.applied.includes(name))) return use(backup);
   const folder = mkdtempSync(join(tmpdir(), 'tocsin-restore-'));
@@ -102,7 +102,7 @@ async function withNewestSchema<T>(backup: Backup, use: (source: RowSource) => P
   }
 }
 
-/** The rows as they were, then the steps that a newer version has added. */
+/** Copies the rows, then applies the migrations that the backup lacks. */
 async function unpack(backup: Backup, draft: Draft, onProgress: (progress: Progress) => void): Promise<CopiedTable[]> {
   createSchema(draft.db, backup.applied);
   const copied = await copyRows(backup.tables, backup, new SqliteRows(draft.db), onProgress);
@@ -111,29 +111,31 @@ async function unpack(backup: Backup, draft: Draft, onProgress: (progress: Progr
   return copied;
 }
 
-/** Holds the database for itself meanwhile; a server that runs on it, or any other process, has to be ended first. */
+/** Locks the database exclusively meanwhile; fails if a server or another process uses it. */
 function whileUnused<T>(file: string, replace: boolean, use: (isWorthKeeping: boolean) => T): T {
   if (!fileExists(file)) return use(false);
   const db = new DatabaseSync(file, { timeout: 0 });
   let isWorthKeeping: boolean;
   try {
-    isWorthKeeping = takeOver(db);
+    isWorthKeeping = lockExclusively(db);
   } catch (error) {
     db.close();
     if (isContention(error)) {
-      throw new Problem(`The database ${file} is in use. Stop the server, and whatever else has it open, first.`);
+      throw new Problem(
+        `The database ${file} is in use. Stop the server, and any other process that has it open, first.`,
+      );
     }
-    // One that is too damaged to be opened is a reason to restore; whoever says so may replace it.
+    // A database that is too damaged to be opened may be replaced.
     if (replace) return use(true);
     throw new Problem(
-      `The database ${file} cannot be opened (${(error as Error).message}). With --replace it is moved aside.`,
+      `The database ${file} cannot be opened (${(error as Error).message}). Use --replace to move it aside.`,
     );
   }
   try {
     if (isWorthKeeping && !replace) {
       throw new Problem(
-        `The database ${file} holds data already, and is left as it is. Restore into another TOCSIN_DATA_DIR, or have it ` +
-          'moved aside with --replace.',
+        `The database ${file} already contains data, and was not changed. Restore into another TOCSIN_DATA_DIR, or move it ` +
+          'aside with --replace.',
       );
     }
     return use(isWorthKeeping);
@@ -142,14 +144,14 @@ function whileUnused<T>(file: string, replace: boolean, use: (isWorthKeeping: bo
   }
 }
 
-/** Says whether there are owners. Leaving the write-ahead log is possible for the only process alone. */
-function takeOver(db: DatabaseSync): boolean {
+/** Returns whether there are owners. Only the sole user of a database can leave WAL mode. */
+function lockExclusively(db: DatabaseSync): boolean {
   db.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   const tables = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'owners'").all();
   return tables.length > 0 && db.prepare('SELECT 1 FROM owners LIMIT 1').all().length > 0;
 }
 
-/** A log that stays behind would be taken for one of the new database. */
+/** A remaining log file would be applied to the new database. */
 function setAside(file: string, keepAs: string, isWorthKeeping: boolean): void {
   for (const suffix of ['-wal', '-shm', '-journal']) {
     if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${keepAs}${suffix}`);

@@ -1,4 +1,4 @@
-// The rows of a SQLite file, for copying. In the thread of the caller: only commands copy, and they wait for it anyway.
+// Rows of a SQLite file, for copying. Runs in the thread of the caller, since only commands copy.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { names, quote } from './quoted-names.ts';
 import { type Changes, firstPageRows, nextPageRows, type RowTarget } from './transfer.ts';
@@ -7,7 +7,7 @@ import type { Column, Row, Table } from './transfer-tables.ts';
 export class SqliteRows implements RowTarget {
   readonly #db: DatabaseSync;
 
-  /** Whoever wants to read one unchanging state begins a transaction first. */
+  /** To read a snapshot, begin a transaction first. */
   constructor(db: DatabaseSync) {
     this.#db = db;
   }

@@ -1,4 +1,4 @@
-// One unchanging state of a SQLite store, read beside a server that goes on writing.
+// A snapshot of a SQLite store, read while a server is writing.
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
 import { fileExists } from '../files/data-folder.ts';
@@ -13,7 +13,7 @@ export function openSqliteSnapshot(file: string): Snapshot {
   }
   const db = new DatabaseSync(file, { timeout: 5000 });
   try {
-    // With the write-ahead log a reader sees the state of its first read until it ends, and hinders no writer.
+    // With a write-ahead log a transaction reads a snapshot, and does not block writers.
     db.exec('PRAGMA query_only = ON; BEGIN');
     const applied = appliedMigrations(db);
     const rows = new SqliteRows(db);

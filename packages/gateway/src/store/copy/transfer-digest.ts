@@ -1,4 +1,4 @@
-// A digest over all rows of a table in the order of its key: equal digests, equal tables, on whatever backend.
+// A digest over all rows of a table in the order of its key, which is equal for equal tables on both backends.
 import { createHash } from 'node:crypto';
 import type { Row, Table } from './transfer-tables.ts';
 
@@ -19,7 +19,7 @@ export class RowDigester {
 
   add(row: Row): void {
     this.#rows += 1;
-    // Every value is preceded by its length, so that no two rows read the same.
+    // Every value is preceded by its length, so that different rows have different encodings.
     let text = '';
     for (const value of row) {
       if (value === null) text += '-;';

@@ -1,23 +1,23 @@
-// What has to be carried over when a store moves, read off the schema that the migrations make: a new table or column is
-// carried over without anyone having to think of it.
+// The tables and columns to copy, read from the schema that the migrations create, so that new tables and columns are
+// copied without further code.
 import { DatabaseSync } from 'node:sqlite';
 import { migrations } from '../schema/migrations.ts';
 import { applyMigrations } from '../sqlite/apply-migrations.ts';
 import { build } from '../sqlite/database.ts';
 
 export type Value = string | number | Uint8Array | null;
-/** In the order of the columns of its table. */
+/** Values in the order of the table's columns. */
 export type Row = readonly Value[];
 
 export type ColumnKind = 'text' | 'integer' | 'bytes';
 
 export interface Table {
   name: string;
-  /** Those of the primary key, in its order; they are the first columns of a row. */
+  /** The columns of the primary key, in its order; they are the first columns of a row. */
   key: Column[];
-  /** Behind the key by name, so that a digest does not depend on the order in which they were added. */
+  /** The key first, the others by name, so that a digest does not depend on the order in which they were added. */
   columns: Column[];
-  /** Another index forbids equal values, so what is to go has to go before what is to come. */
+  /** There is another unique index, so rows must be deleted before others are inserted. */
   hasUniqueIndex: boolean;
 }
 
@@ -26,8 +26,8 @@ export interface Column {
   kind: ColumnKind;
 }
 
-/** `changes` is counted up where the rows arrive instead; the other is written by the migrations themselves. */
-export const notCarried: readonly string[] = ['changes', 'schema_migrations'];
+/** `changes` is incremented in the target instead; `schema_migrations` is written by the migrations. */
+export const notCopied: readonly string[] = ['changes', 'schema_migrations'];
 
 const kinds: Record<string, ColumnKind> = {
   text: 'text',
@@ -37,10 +37,10 @@ const kinds: Record<string, ColumnKind> = {
   bytea: 'bytes',
 };
 
-/** The names of all steps this version knows, oldest first. */
+/** The names of all migrations of this version, oldest first. */
 export const knownMigrations: readonly string[] = migrations(build, 'sqlite').map(({ name }) => name);
 
-/** The tables as they are after these steps. */
+/** The tables after these migrations. */
 export function transferTables(applied: readonly string[] = knownMigrations): Table[] {
   const db = new DatabaseSync(':memory:');
   try {
@@ -51,7 +51,7 @@ export function transferTables(applied: readonly string[] = knownMigrations): Ta
   }
 }
 
-/** The tables of a SQLite database as they are. */
+/** The tables of a SQLite database. */
 export function describeTables(db: DatabaseSync): Table[] {
   return db
     .prepare(
@@ -59,11 +59,11 @@ export function describeTables(db: DatabaseSync): Table[] {
     )
     .all()
     .map((row) => String(row.name))
-    .filter((name) => !notCarried.includes(name))
+    .filter((name) => !notCopied.includes(name))
     .map((name) => describe(db, name));
 }
 
-/** Applies those of the given steps that are not applied yet. */
+/** Applies those of the given migrations that are not applied yet. */
 export function createSchema(db: DatabaseSync, steps: readonly string[] = knownMigrations): void {
   applyMigrations(
     db,
@@ -83,7 +83,7 @@ function describe(db: DatabaseSync, name: string): Table {
   return { name, key, columns, hasUniqueIndex: indexes.length > 0 };
 }
 
-/** The columns come by name; a key position of 0 is none. */
+/** `described` is sorted by name; a key position of 0 is not part of the key. */
 export function keyFirst(
   table: string,
   described: readonly (Column & { keyPosition: number })[],
@@ -95,6 +95,6 @@ export function keyFirst(
 
 export function kindOf(column: string, declared: string): ColumnKind {
   const kind = kinds[declared.toLowerCase()];
-  if (kind === undefined) throw new Error(`${column} is ${declared}, which this cannot carry over.`);
+  if (kind === undefined) throw new Error(`${column} has the type ${declared}, which cannot be copied.`);
   return kind;
 }

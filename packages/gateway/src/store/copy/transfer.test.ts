@@ -26,8 +26,8 @@ async function readTable(rows: SqliteRows, table: Table): Promise<Row[]> {
 
 const ignore = (): void => undefined;
 
-suite('What is carried over', () => {
-  test('is every table that has rows of a person, with its key and columns', () => {
+suite('The tables to copy', () => {
+  test('are all tables with rows of owners, with their keys and columns', () => {
     const notifications = tableOf('notifications');
     assert.deepEqual(
       notifications.columns.map(({ name, kind }) => `${name} ${kind}`),
@@ -46,8 +46,8 @@ suite('What is carried over', () => {
 });
 
 suite('A copy', () => {
-  test('makes any table equal to any other, whatever was there, in one go', async () => {
-    // Letters that UTF-8 and UTF-16 sort differently are among them.
+  test('makes any table equal to any other in one pass, regardless of its rows', async () => {
+    // Includes letters that sort differently in UTF-8 and UTF-16.
     const name = fc.string({ unit: fc.constantFrom('a', 'b', '\uff5e', '\u{1f514}', '\u00e9'), maxLength: 3 });
     const row = fc.tuple(name, name, fc.nat(3), fc.uint8Array({ maxLength: 2 }));
     const someRows = fc.uniqueArray(row, { selector: ([owner, id]) => JSON.stringify([owner, id]), maxLength: 30 });
@@ -74,11 +74,11 @@ suite('A copy', () => {
     );
   });
 
-  test('goes through tables of many pages', async () => {
+  test('copies tables of many pages', async () => {
     const notifications = tableOf('notifications');
     const [source, target] = [openEmpty(), openEmpty()];
     const upserts = Array.from({ length: 3000 }, (_, index): Row => {
-      // Some are so long that a page holds few of them.
+      // Some rows are large, so that a page holds few of them.
       const sealed = Buffer.alloc(index % 100 === 0 ? 300_000 : 10, index);
       return [`own_${index % 3}`, String(index), index, sealed];
     });
@@ -93,7 +93,7 @@ suite('A copy', () => {
     assert.deepEqual([second?.rows, second?.added, second?.changed, second?.removed], [1500, 0, 1, 1500]);
   });
 
-  test('lets a row go before another takes what only one may have', async () => {
+  test('deletes a row before another with the same unique value is inserted', async () => {
     const keys = tableOf('api_keys');
     const [source, target] = [openEmpty(), openEmpty()];
     const insert = `INSERT INTO api_keys (owner_id, id, digest, irregular, created_at, sealed) VALUES ('own_1', ?, 'the digest', 0, 0, x'')`;
@@ -120,18 +120,18 @@ suite('A copy', () => {
     );
   });
 
-  test('is told to have failed where the target did not keep what it was given', async () => {
+  test('fails if the target did not store the rows as written', async () => {
     const owners = tableOf('owners');
     const [source, target] = [openEmpty(), openEmpty()];
     source.db.exec("INSERT INTO owners (id, created_at, sealed) VALUES ('own_1', 1, x'01'), ('own_2', 2, x'02')");
     target.db.exec('CREATE TRIGGER forgetful AFTER INSERT ON owners BEGIN UPDATE owners SET created_at = 9; END');
     await assert.rejects(
       copyRows([owners], source.rows, target.rows, ignore),
-      /owners has 2 rows instead of 2, or others/,
+      /The copy of owners differs from its source: 2 rows instead of 2, or different values/,
     );
   });
 
-  test('moves the generation past both', async () => {
+  test('advances the generation past that of both sides', async () => {
     const [source, target] = [openEmpty(), openEmpty()];
     await source.rows.setGeneration(7);
     await target.rows.setGeneration(12);

@@ -1,28 +1,28 @@
-// Carries the rows of one store over to another, as they are: sealed values stay sealed, since they are bound to their
-// table, owner, row and column and not to a database.
+// Copies the rows of one store to another. Encrypted values are copied as they are, since they are bound to table, owner, row
+// and column, not to a database.
 import { Problem } from '../../core/problem.ts';
 import { copyMarker } from '../schema/copy-marker.ts';
 import { RowDigester, type TableDigest } from './transfer-digest.ts';
 import type { Row, Table } from './transfer-tables.ts';
 
-/** Rows that nobody changes while they are read. */
+/** A snapshot of rows. */
 export interface RowSource {
-  /** Page by page, in the order of the key: text by its bytes, numbers by their size. */
+  /** Pages in the order of the key: text by its bytes, numbers by value. */
   pages(table: Table): AsyncIterable<Row[]>;
   generation(): Promise<number>;
 }
 
-/** A whole store at one moment. */
+/** A snapshot of a whole store. */
 export interface Snapshot extends RowSource {
-  /** The steps that made its schema. */
+  /** The applied migrations. */
   readonly applied: readonly string[];
-  /** Its tables as they are, those of steps that this version does not know among them. */
+  /** Its tables, including those of migrations that this version does not know. */
   describeTables(): Promise<Table[]>;
   close(): Promise<void>;
 }
 
 export interface RowTarget extends RowSource {
-  /** The deletions first. */
+  /** Deletes first. */
   apply(table: Table, changes: Changes): Promise<void>;
   setGeneration(value: number): Promise<void>;
 }
@@ -43,13 +43,13 @@ export interface Progress {
   rows: number;
 }
 
-/** Both bound what is in memory at once. */
+/** Both limit the memory that a page needs. */
 const maxPageRows = 500;
 const maxPageBytes = 4 * 1024 * 1024;
-/** Nothing is known about the length of the rows yet. */
+/** Small, since the size of the rows is not known yet. */
 export const firstPageRows = 50;
 
-/** Makes the target hold exactly the rows of the source, and reads them back to see that it does. */
+/** Makes the target equal to the source, and reads it back for verification. */
 export async function copyRows(
   tables: readonly Table[],
   source: RowSource,
@@ -63,14 +63,14 @@ export async function copyRows(
     copied.push({ ...whole, removed: first.removed + whole.removed });
   }
   for (const expected of copied) {
-    // Where nothing was written every row has just been compared.
+    // If nothing was written, every row has just been compared.
     if (expected.added + expected.changed + expected.removed === 0) continue;
     const table = tables.find(({ name }) => name === expected.name) as Table;
     const actual = await digestTable(table, target);
     if (actual.digest !== expected.digest) {
       throw new Problem(
-        `What was written does not read back as it was: ${table.name} has ${actual.rows} rows instead of ` +
-          `${expected.rows}, or others. Nothing else may write there meanwhile; run this again.`,
+        `The copy of ${table.name} differs from its source: ${actual.rows} rows instead of ${expected.rows}, or different ` +
+          'values. Make sure that nothing else writes to the target, and run this again.',
       );
     }
   }
@@ -80,11 +80,11 @@ export async function copyRows(
 
 export async function digestTable(table: Table, source: RowSource): Promise<TableDigest> {
   const digester = new RowDigester(table);
-  for await (const page of carriedPages(table, source)) for (const row of page) digester.add(row);
+  for await (const page of copiedPages(table, source)) for (const row of page) digester.add(row);
   return digester.end();
 }
 
-/** Walks both sides in the order of the key, and writes what is missing, different or too much. */
+/** Merges both sides in the order of the key: inserts missing rows, updates different ones, deletes extra ones. */
 async function mergeTable(
   table: Table,
   source: RowSource,
@@ -95,8 +95,8 @@ async function mergeTable(
   const digester = new RowDigester(table);
   const counts = { added: 0, changed: 0, removed: 0 };
   const batch = new Batch(table, target);
-  const from = await Reader.open(carriedPages(table, source), (rows) => onProgress?.({ table: table.name, rows }));
-  const to = await Reader.open(carriedPages(table, target));
+  const from = await Reader.open(copiedPages(table, source), (rows) => onProgress?.({ table: table.name, rows }));
+  const to = await Reader.open(copiedPages(table, target));
   try {
     while (from.row !== undefined || to.row !== undefined) {
       const order = compareKeys(table, from.row, to.row);
@@ -106,13 +106,13 @@ async function mergeTable(
       } else {
         const row = from.row as Row;
         digester.add(row);
-        const isThere = order === 0 && isSame(row, to.row as Row);
+        const isEqual = order === 0 && isSame(row, to.row as Row);
         if (order < 0) counts.added += 1;
-        else if (!isThere) counts.changed += 1;
-        if (!isThere && mode === 'all') batch.put(row);
+        else if (!isEqual) counts.changed += 1;
+        if (!isEqual && mode === 'all') batch.put(row);
       }
       if (batch.isFull) await batch.flush();
-      // Within a page there is nothing to wait for.
+      // Only a new page has to be awaited.
       const next = [order <= 0 ? from.advance() : undefined, order >= 0 ? to.advance() : undefined];
       if (next.some((page) => page !== undefined)) await Promise.all(next);
     }
@@ -150,7 +150,7 @@ class Batch {
     return upserts.length + deletes.length >= maxPageRows || this.#bytes >= maxPageBytes;
   }
 
-  /** Waits for the one before, so that this one is written while the next is gathered. */
+  /** Waits for the previous write only, so that this one runs while the next batch is collected. */
   async flush(): Promise<void> {
     await this.#writing;
     const changes = this.#changes;
@@ -158,7 +158,7 @@ class Batch {
     this.#changes = { upserts: [], deletes: [] };
     this.#bytes = 0;
     this.#writing = this.#target.apply(this.#table, changes);
-    // Whoever waits for it next hears of a failure.
+    // A failure is reported by the next flush.
     this.#writing.catch(() => undefined);
   }
 
@@ -168,7 +168,7 @@ class Batch {
   }
 }
 
-/** Looks at one row after another. */
+/** Iterates over the rows of pages. */
 class Reader {
   readonly #pages: AsyncIterator<Row[]>;
   readonly #onPage: ((rows: number) => void) | undefined;
@@ -187,7 +187,7 @@ class Reader {
     return reader;
   }
 
-  /** Undefined behind the last one. */
+  /** Undefined after the last row. */
   get row(): Row | undefined {
     return this.#page[this.#index];
   }
@@ -210,15 +210,15 @@ class Reader {
   }
 }
 
-/** The mark of a copy that is under way belongs to the place, not to the rows. */
-async function* carriedPages(table: Table, source: RowSource): AsyncIterable<Row[]> {
+/** Leaves out the copy marker, which belongs to the target. */
+async function* copiedPages(table: Table, source: RowSource): AsyncIterable<Row[]> {
   for await (const page of source.pages(table)) {
     const rows = table.name === 'meta' ? page.filter(([name]) => name !== copyMarker) : page;
     if (rows.length > 0) yield rows;
   }
 }
 
-/** How many rows the next page is to have, so that long ones come in smaller numbers. */
+/** The number of rows of the next page, fewer if rows are long. */
 export function nextPageRows(page: readonly Row[]): number {
   const bytes = page.reduce((sum, row) => sum + rowBytes(row), 0);
   return Math.max(1, Math.min(maxPageRows, Math.floor((maxPageBytes * page.length) / bytes)));
@@ -230,7 +230,7 @@ function rowBytes(row: Row): number {
   return bytes;
 }
 
-/** A side that has no more rows comes last. */
+/** A side that has ended is ordered last. */
 function compareKeys({ key }: Table, left: Row | undefined, right: Row | undefined): number {
   if (left === undefined) return 1;
   if (right === undefined) return -1;
@@ -244,7 +244,7 @@ function compareKeys({ key }: Table, left: Row | undefined, right: Row | undefin
 function compareValues(left: Row[number] | undefined, right: Row[number] | undefined): number {
   if (left === right) return 0;
   if (typeof left === 'number' && typeof right === 'number') return left - right;
-  // By bytes of UTF-8, as the databases do; JavaScript's own order is that of UTF-16.
+  // By UTF-8 bytes, as in the databases; JavaScript compares UTF-16 code units.
   return Buffer.compare(Buffer.from(String(left)), Buffer.from(String(right)));
 }
 

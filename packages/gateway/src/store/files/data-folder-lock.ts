@@ -1,8 +1,8 @@
-// One process at a time may serve from a data directory, or replace the database in it: two servers would each keep a
-// broker, and a device on one never gets what was sent to the other. Commands beside a server need no lock.
+// One process at a time may serve from a data directory, or replace the database in it: each of two servers would run a
+// broker, and a device connected to one would not get the messages of the other. Commands need no lock.
 //
-// The lock belongs to the operating system and ends with the process, also after kill -9 and however pids are counted in
-// containers; who holds it is written beside it, for messages only.
+// The lock is released by the operating system when the process ends, also after kill -9, and does not depend on pids, which
+// differ between containers. The holder is written to a file beside it, for messages only.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ interface Holder {
   since: string;
 }
 
-/** null where the lock file cannot be made: the disk is full, or the folder read-only. Throws if another process has it. */
+/** null if the lock file cannot be created, on a full or read-only disk. Throws if another process has the lock. */
 export function lockDataFolder(dataDir: string, purpose: Purpose): FileLock | null {
   const lock = lockFile(join(dataDir, lockFileName));
   const file = join(dataDir, holderFileName);
@@ -38,11 +38,11 @@ export function lockDataFolder(dataDir: string, purpose: Purpose): FileLock | nu
 
 function writeHolder(file: string, holder: Holder): void {
   try {
-    // Removed first: where there is no room for the new one, a wrong one must not stay.
+    // Removed first, so that no outdated file remains if there is no space for the new one.
     rmSync(file, { force: true });
     writeFileSync(file, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
   } catch {
-    // A full disk. The lock holds without it; only the message to the next server says less.
+    // A full disk. The lock works without the file; only messages are less specific.
   }
 }
 

@@ -1,4 +1,4 @@
-// The folder with the database: whether it is there, whether this user may look into it, and how it is made.
+// The data directory: existence, permissions and creation.
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describeFileError } from '../../core/file-error.ts';
@@ -7,7 +7,7 @@ import { Problem } from '../../core/problem.ts';
 export const databaseFileName = 'tocsin.db';
 export const masterKeyFileName = 'master.key';
 
-/** What this user may not see is not taken for missing. */
+/** Throws if the user may not read the file, which does not mean that it is missing. */
 export function fileExists(file: string): boolean {
   try {
     accessSync(file, constants.R_OK);
@@ -20,26 +20,26 @@ export function fileExists(file: string): boolean {
   }
 }
 
-/** With the folders above it, for this user alone. */
+/** Creates the folder and its parents, accessible to this user only. */
 export function makeFolder(folder: string): void {
   try {
     makeEach(folder);
   } catch (error) {
     throw new Problem(
       `The data directory ${folder} cannot be created: ${describeFileError(error)}. Set TOCSIN_DATA_DIR to a folder ` +
-        'that this user may write to.',
+        'that this user can write to.',
     );
   }
 }
 
-/** Not mkdir's own `recursive`: it goes round in circles where a folder such as /proc takes no others. */
+/** Not with the option `recursive` of mkdir, which loops forever below folders such as /proc. */
 function makeEach(folder: string): void {
   if (isFolder(folder)) return;
   if (dirname(folder) !== folder) makeEach(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process that starts at the same moment was first.
+    // A concurrently started process created it first.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isFolder(folder)) throw error;
   }
 }

@@ -11,7 +11,7 @@ function fileFor(t: TestContext): string {
   return join(folder, 'draft');
 }
 
-test('A draft that is being written is nobody else’s', (t) => {
+test('A draft that is being written cannot be used by another process', (t) => {
   const file = fileFor(t);
   const draft = Draft.create(file);
   draft.db.exec('CREATE TABLE some (thing text)');
@@ -21,7 +21,7 @@ test('A draft that is being written is nobody else’s', (t) => {
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-test('What a process that was cut off left behind makes way', (t) => {
+test('The draft of an interrupted process is replaced', (t) => {
   const file = fileFor(t);
   writeFileSync(file, 'SQLite format 3\0 and half of something');
   const draft = Draft.create(file);
@@ -30,7 +30,7 @@ test('What a process that was cut off left behind makes way', (t) => {
   assert.ok(!existsSync(file));
 });
 
-test('What no process of ours left behind stays', (t) => {
+test('A file that Tocsin did not write is kept', (t) => {
   const file = fileFor(t);
   writeFileSync(file, 'precious');
   assert.throws(() => Draft.create(file), /is in the way and was not written by Tocsin/);

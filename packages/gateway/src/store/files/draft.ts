@@ -1,4 +1,4 @@
-// A SQLite file in the making: for one process alone, and under its final name only once it is whole and on disk.
+// A SQLite file under construction: used by one process, and renamed to its final name once it is complete and on disk.
 import { closeSync, lstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,7 +16,7 @@ export class Draft {
     closeSync(openSync(file, 'wx', 0o600));
     this.db = new DatabaseSync(file);
     try {
-      // One that is cut off is thrown away, so nothing has to survive before the end; the lock tells others of this one.
+      // No durability, since an interrupted draft is discarded. The lock protects it from other processes.
       this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE');
       this.db.exec('BEGIN EXCLUSIVE; COMMIT');
     } catch (error) {
@@ -26,7 +26,7 @@ export class Draft {
     }
   }
 
-  /** Takes the place of one that was cut off; refuses where another process is at it now. */
+  /** Replaces a draft of an interrupted process; fails if another process is writing it. */
   static create(file: string): Draft {
     try {
       removeAbandoned(file);
@@ -42,22 +42,22 @@ export class Draft {
     rmSync(this.file, { force: true });
   }
 
-  /** Checks the file, closes it, and sees it onto the disk. */
+  /** Checks the file, closes it, and syncs it to disk. */
   finish(): void {
     const problems = quickCheck(this.db);
-    if (problems.length > 0) throw new Problem(`${this.file} was not written as it should be: ${problems[0]}`);
+    if (problems.length > 0) throw new Problem(`${this.file} was not written correctly: ${problems[0]}`);
     this.db.close();
     syncPath(this.file);
   }
 }
 
-/** Gives a finished file its name; whatever had it is replaced in one step. */
+/** Renames a finished file to its final name; replaces an existing file atomically. */
 export function putInPlace(from: string, to: string): void {
   renameSync(from, to);
   syncPath(dirname(to));
 }
 
-/** What SQLite finds wrong with a file; empty when it is sound. */
+/** Problems that SQLite finds in a file; empty if there are none. */
 export function quickCheck(db: DatabaseSync): string[] {
   return db
     .prepare('PRAGMA quick_check')
@@ -77,15 +77,15 @@ function removeAbandoned(file: string): void {
     db = new DatabaseSync(file, { timeout: 0 });
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    if (isContention(error)) throw new Problem(`Another process is writing ${file} at this moment.`);
-    // Anything else is wrong with what a process that was cut off left behind.
+    if (isContention(error)) throw new Problem(`Another process is writing ${file}.`);
+    // Any other error comes from the incomplete file of an interrupted process.
   } finally {
     db?.close();
   }
   rmSync(file);
 }
 
-/** As far as its first bytes tell. */
+/** Judged by its first bytes. */
 function isDatabase(file: string): boolean {
   const expected = 'SQLite format 3\0';
   const first = Buffer.alloc(expected.length);

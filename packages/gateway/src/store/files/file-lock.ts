@@ -1,4 +1,4 @@
-// A lock between processes that ends with its holder, however that ends: SQLite's own, on an empty file.
+// A lock between processes that is released when its holder ends, in whatever way: a SQLite lock on an empty file.
 import { DatabaseSync } from 'node:sqlite';
 import { isContention } from './sqlite-result-codes.ts';
 
@@ -6,7 +6,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** null where the file cannot be made. The file stays: taking it away would let two others hold two locks. */
+/** null if the file cannot be created. The file is never removed: otherwise two processes could hold locks on two files. */
 export function lockFile(file: string): FileLock | 'taken' | null {
   let db: DatabaseSync;
   try {
@@ -15,7 +15,7 @@ export function lockFile(file: string): FileLock | 'taken' | null {
     return null;
   }
   try {
-    // Without a journal on disk the lock can be had on a full disk, too; nothing is ever written here.
+    // Without a journal file the lock also works on a full disk; nothing is ever written here.
     db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return { release: () => db.close() };
   } catch (error) {

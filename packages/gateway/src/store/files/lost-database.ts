@@ -1,5 +1,5 @@
-// A data directory that once held a store and does not now: a volume that was not mounted, a database that was deleted or
-// emptied, a restore that was cut short. Starting a new store there would look like one that lost everything.
+// Detects a data directory whose store is missing: an unmounted volume, a deleted or truncated database, an interrupted
+// restore. Creating a new store there would look like the loss of all data.
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,7 @@ import { Problem } from '../../core/problem.ts';
 import type { Database } from '../schema/database.ts';
 import { busyTimeoutMs } from './sqlite-result-codes.ts';
 
-/** Where a restore builds the database, beside its place: while it is there the restore is not finished. */
+/** The draft of a restore: while it exists the restore is not finished. */
 export function unfinishedRestore(databaseFile: string): string {
   return `${databaseFile}.unfinished-restore`;
 }
@@ -18,21 +18,21 @@ export function refuseUnfinishedRestore(databaseFile: string): void {
   if (!existsSync(draft)) return;
   throw new Problem(
     `A restore into ${dirname(databaseFile)} is running or was interrupted. Wait for it, or run the same 'tocsin restore' ` +
-      `again. To do without it, delete ${draft}.`,
+      `again. To discard it, delete ${draft}.`,
   );
 }
 
-/** `keyFile`: the one that a first start makes beside the database. */
+/** `keyFile`: the key file that the first start creates beside the database. */
 export function refuseLostDatabase(databaseFile: string, keyFile: string): void {
   if (!existsSync(keyFile) || hasSchema(databaseFile)) return;
   const state = existsSync(databaseFile) ? 'is empty' : 'is missing';
   throw new Problem(
-    `The database ${databaseFile} ${state}, but ${keyFile} belongs to one. Is the right volume mounted? Put the database ` +
-      `back, or restore a backup: 'tocsin restore FILE'. ${howToStartNew(keyFile)}`,
+    `The database ${databaseFile} ${state}, but ${keyFile} belongs to one. Is the right volume mounted? Restore the ` +
+      `database file, or a backup: 'tocsin restore FILE'. ${howToStartNew(keyFile)}`,
   );
 }
 
-/** The same for a database that is elsewhere; to be called before it gets its tables. */
+/** The same for PostgreSQL; to be called before the migrations. */
 export async function refuseEmptyDatabase(database: Database, keyFile: string): Promise<void> {
   if (!existsSync(keyFile)) return;
   const [row] = await database.read(
@@ -40,17 +40,17 @@ export async function refuseEmptyDatabase(database: Database, keyFile: string): 
   );
   if (row?.exists === true) return;
   throw new Problem(
-    `The PostgreSQL database ${database.name} is empty, but ${keyFile} belongs to a store that holds data. Check ` +
+    `The PostgreSQL database ${database.name} is empty, but ${keyFile} belongs to a store with data. Check ` +
       "TOCSIN_DATABASE_URL. To move the data in this folder there, run 'tocsin migrate-store --to URL' without " +
       `TOCSIN_DATABASE_URL; to restore a backup, 'tocsin restore FILE'. ${howToStartNew(keyFile)}`,
   );
 }
 
 function howToStartNew(keyFile: string): string {
-  return `To start a new store, move ${basename(keyFile)} elsewhere, and keep it as long as there are backups that need it.`;
+  return `To start a new store, move ${basename(keyFile)} elsewhere, and keep it while there are backups that need it.`;
 }
 
-/** True also where it cannot be told: opening it says more. */
+/** True also if it cannot be determined: opening the database then reports the problem. */
 function hasSchema(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined || stats.size === 0) return false;

@@ -1,4 +1,4 @@
-// Result codes of SQLite, and how long a statement waits for the lock of another process.
+// Result codes of SQLite, and the busy timeout.
 
 export const busyTimeoutMs = 2000;
 
@@ -13,13 +13,13 @@ export const resultCodes = {
   range: 25,
 } as const;
 
-/** True when only another process is in the way; anything else that fails may have left the connection in doubt. */
+/** Whether another process has a lock. After any other error the state of the connection is uncertain. */
 export function isContention(error: unknown): boolean {
   const primary = primaryCode(error);
   return primary === resultCodes.busy || primary === resultCodes.locked;
 }
 
-/** The low byte of an extended code says what happened, the rest how. */
+/** The low byte of an extended result code is the primary result code. */
 export function primaryCode(error: unknown): number | undefined {
   const extended = (error as { errcode?: unknown }).errcode;
   return typeof extended === 'number' ? extended & 0xff : undefined;

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Sees a file onto the disk, or with a folder the names in it. */
+/** Syncs a file to disk, or the directory entries of a folder. */
 export function syncPath(path: string): void {
   const handle = openSync(path, 'r');
   try {

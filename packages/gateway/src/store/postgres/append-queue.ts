@@ -1,16 +1,17 @@
-// Gathers notifications while batches are being committed, so that one round trip and one sync serve many requests.
+// Group commit: collects notifications while batches are being committed, so that one round trip and one sync serve many
+// requests.
 import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { Appended, EncryptionKey, OnBatch, PlainNotification } from '../schema/database.ts';
 
 const maxBatch = 256;
-/** So many are sent off without waiting for more, so that server and event loop work at the same time. */
+/** A batch of this size is sent without waiting for more, so that server and event loop work in parallel. */
 const eagerBatch = 32;
 const maxInFlight = 3;
-/** One batch stays short enough that nobody behind it waits for long. */
+/** Limits the size of a batch, so that requests behind it are not delayed. */
 const maxBatchCharacters = 8 * 1024 * 1024;
-/** What may wait in memory for a server that hangs; beyond it new requests are told at once. */
+/** Content queued in memory for a server that hangs; beyond it requests fail at once. */
 const maxWaitingCharacters = 256 * 1024 * 1024;
-/** What a waiting request holds besides its content. */
+/** Memory of a queued request besides its content. */
 const overheadCharacters = 1024;
 
 export interface RowToAppend {
@@ -18,16 +19,16 @@ export interface RowToAppend {
   key: EncryptionKey;
 }
 
-/** `orphan`: there is no such owner. */
+/** `orphan`: the owner does not exist. */
 export type Result = Appended | 'orphan';
 
-/** Appends them in one transaction; one result for each, in order. */
+/** Appends the rows in one transaction; returns one result for each, in order. */
 export type Commit = (rows: readonly RowToAppend[], deadlineAt: number) => Promise<Result[]>;
 
 export interface Deadlines {
-  /** From the call to its answer. */
+  /** From the call to its result. */
   wholeMs: number;
-  /** In the queue, so that time is left to commit. */
+  /** In the queue, so that time is left for the commit. */
   waitingMs: number;
 }
 
@@ -57,7 +58,7 @@ export class AppendQueue {
   append(row: PlainNotification, key: EncryptionKey): Promise<Appended> {
     const size = row.content.length + overheadCharacters;
     if (this.#waitingCharacters + size > maxWaitingCharacters) {
-      return Promise.reject(new StoreUnavailable('too much is waiting to be written'));
+      return Promise.reject(new StoreUnavailable('too many writes are queued'));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ row, key, since: performance.now(), size, resolve, reject });
@@ -71,7 +72,7 @@ export class AppendQueue {
   #schedule(): void {
     if (this.#isScheduled || this.#inFlight > 0) return;
     this.#isScheduled = true;
-    // After this turn of the event loop: requests that arrived together are committed together.
+    // After this turn of the event loop, so that requests that arrived together are committed together.
     setImmediate(() => {
       this.#isScheduled = false;
       if (this.#inFlight === 0 && this.#waiting.length > 0) void this.#commitNext();
@@ -83,27 +84,28 @@ export class AppendQueue {
     for (const job of batch) this.#waitingCharacters -= job.size;
     this.#inFlight += 1;
     const startedAt = performance.now();
-    const answer = await this.#attempt(batch);
+    const settle = await this.#attempt(batch);
     this.#onBatch?.(batch.length, performance.now() - startedAt);
     this.#inFlight -= 1;
-    // The next batch goes to the server while the callers of this one are answered.
+    // The next batch is sent before the callers of this one continue.
     if (this.#waiting.length > 0) void this.#commitNext();
     else this.#stopWatchdog();
-    answer();
+    settle();
   }
 
+  /** Returns a function that settles the jobs. */
   async #attempt(batch: readonly Job[]): Promise<() => void> {
     const deadlineAt = (batch[0]?.since ?? 0) + this.#deadlines.wholeMs;
     try {
       const results = await this.#commit(batch, deadlineAt);
-      return () => settle(batch, results);
+      return () => settleAll(batch, results);
     } catch (error) {
-      // What fails for the sake of one row must not fail its neighbours.
+      // An error of one row must not fail the others: each is retried alone.
       if (batch.length > 1 && !(error instanceof StoreUnavailable)) {
-        const answers: (() => void)[] = [];
-        for (const job of batch) answers.push(await this.#attempt([job]));
+        const settles: (() => void)[] = [];
+        for (const job of batch) settles.push(await this.#attempt([job]));
         return () => {
-          for (const answer of answers) answer();
+          for (const settle of settles) settle();
         };
       }
       return () => {
@@ -117,7 +119,7 @@ export class AppendQueue {
     this.#watchdog = undefined;
   }
 
-  /** Jobs wait in the order of their arrival. */
+  /** Jobs are in the order of their arrival. */
   #expire(): void {
     const now = performance.now();
     const { waitingMs } = this.#deadlines;
@@ -125,7 +127,7 @@ export class AppendQueue {
     const late = this.#waiting.splice(0, firstInTime === -1 ? this.#waiting.length : firstInTime);
     for (const job of late) {
       this.#waitingCharacters -= job.size;
-      job.reject(new StoreUnavailable(`the database did not take it within ${waitingMs} ms`));
+      job.reject(new StoreUnavailable(`the write was not started within ${waitingMs} ms`));
     }
     const [oldest] = this.#waiting;
     this.#watchdog = oldest && setTimeout(() => this.#expire(), oldest.since + waitingMs - now + 1);
@@ -136,16 +138,16 @@ function batchLength(jobs: readonly Job[]): number {
   let characters = 0;
   for (const [index, { size }] of jobs.entries()) {
     characters += size;
-    // The first always goes, however long it is.
+    // The first job is always included, regardless of its size.
     if (index === maxBatch || (characters > maxBatchCharacters && index > 0)) return index;
   }
   return jobs.length;
 }
 
-function settle(batch: readonly Job[], results: readonly Result[]): void {
+function settleAll(batch: readonly Job[], results: readonly Result[]): void {
   for (const [index, job] of batch.entries()) {
     const result = results[index];
-    if (result === undefined) job.reject(new Error('the database left a row unanswered'));
+    if (result === undefined) job.reject(new Error('the database returned no result for a row'));
     else if (result === 'orphan') job.reject(new EncryptionKeyMissing('the owner was deleted'));
     else job.resolve(result);
   }

@@ -1,13 +1,13 @@
-// The fast lane: a whole batch of notifications, with their dispatches and idempotency keys, in one statement.
+// The fast path: inserts a batch of notifications, with their dispatches and idempotency keys, in one statement.
 import type { PoolClient } from 'pg';
 import type { PlainNotification } from '../schema/database.ts';
 import { encrypt } from '../vault/cipher.ts';
 import type { Result, RowToAppend } from './append-queue.ts';
 
 /**
- * One statement is one transaction and one round trip. An owner's row is locked against deletion, so that nothing is left
- * behind by a deletion that happens meanwhile. Idempotency keys are taken in their own order: batches that want the same
- * ones wait for each other instead of blocking each other. Gives back what was not stored.
+ * One statement is one transaction and one round trip. The rows of the owners are locked against deletion, so that a
+ * concurrent deletion leaves no orphaned rows. Idempotency keys are claimed in sorted order, to avoid deadlocks between
+ * batches with the same keys. Returns the notifications that were not stored.
  */
 const appendSql = `
 WITH batch AS MATERIALIZED (
@@ -43,7 +43,7 @@ export async function appendRows(client: PoolClient, all: readonly RowToAppend[]
     const name = idempotencyName(row);
     if (name !== null && !firstOfKey.has(name)) firstOfKey.set(name, row.id);
   }
-  // A statement cannot take the same key twice; who comes second in a batch has lost already.
+  // A statement cannot claim a key twice; the second request with a key in a batch is a duplicate.
   const isFirst = ({ row }: RowToAppend): boolean => {
     const name = idempotencyName(row);
     return name === null || firstOfKey.get(name) === row.id;

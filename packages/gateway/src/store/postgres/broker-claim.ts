@@ -1,12 +1,12 @@
-// Only one node on a database may run the embedded broker: a device that is connected to one node does not get what
-// another accepts. Each node that runs one asks for the same lock, on a connection of its own; whoever does not get it says
-// so, and asks again until the other node has stopped.
+// Only one node on a database may run the embedded broker: a device that is connected to one node does not get notifications
+// that another node accepts. Each node with a broker tries to get the same advisory lock on a connection of its own. A node
+// that does not get it reports that, and tries again until the other node has stopped.
 import { Client, type ClientConfig } from 'pg';
 
-/** "tcsb" in ASCII; with the schema, since one database may hold several installations. */
-const askForLock = 'SELECT pg_try_advisory_lock(1952674658, hashtext(current_schema())) AS mine';
+/** "tcsb" in ASCII, and the schema, since one database may contain several installations. */
+const tryLock = 'SELECT pg_try_advisory_lock(1952674658, hashtext(current_schema())) AS mine';
 
-const askAgainMs = 3000;
+const retryMs = 3000;
 const queryMs = 2000;
 
 export class BrokerClaim {
@@ -17,11 +17,11 @@ export class BrokerClaim {
   #isShared = false;
   #isClosed = false;
 
-  /** `onShared` hears when another node has the claim, and when that is over. */
+  /** `onShared` is called when another node has the lock, and when this node gets it. */
   constructor(config: ClientConfig, onShared: (isShared: boolean) => void) {
     this.#config = { ...config, query_timeout: queryMs };
     this.#onShared = onShared;
-    void this.#ask();
+    void this.#tryLock();
   }
 
   close(): void {
@@ -30,23 +30,23 @@ export class BrokerClaim {
     this.#client?.connection.stream.destroy();
   }
 
-  async #ask(): Promise<void> {
+  async #tryLock(): Promise<void> {
     try {
       const client = await this.#connected();
-      const { rows } = await client.query<{ mine: boolean }>(askForLock);
+      const { rows } = await client.query<{ mine: boolean }>(tryLock);
       if (this.#isClosed) return;
       const isMine = rows[0]?.mine === true;
       if (this.#isShared === isMine) {
         this.#isShared = !isMine;
         this.#onShared(this.#isShared);
       }
-      // The lock stays with the connection, and is asked for again when that is lost.
+      // The lock is held by the connection; if the connection is lost, it is requested again.
       if (isMine) return;
     } catch {
-      // A database that cannot be reached is found out, and told of, by whoever needs it.
+      // An unreachable database is reported by the operations that need it.
       this.#client?.connection.stream.destroy();
     }
-    this.#askLater();
+    this.#retryLater();
   }
 
   async #connected(): Promise<Client> {
@@ -57,15 +57,15 @@ export class BrokerClaim {
       if (this.#client !== client) return;
       this.#client = null;
       client.connection.stream.destroy();
-      this.#askLater();
+      this.#retryLater();
     };
     client.on('error', lose).on('end', lose);
     await client.connect();
     return client;
   }
 
-  #askLater(): void {
+  #retryLater(): void {
     clearTimeout(this.#timer);
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#ask(), askAgainMs);
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#tryLock(), retryMs);
   }
 }

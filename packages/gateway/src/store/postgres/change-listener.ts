@@ -1,4 +1,4 @@
-// Hears of changes that any process made, through NOTIFY, on a connection of its own that is made again when it is lost.
+// Listens for changes by any process (LISTEN/NOTIFY) on a connection of its own, and reconnects when it is lost.
 import { Client, type ClientConfig } from 'pg';
 
 /** A trigger on the table `changes` notifies here. */
@@ -38,14 +38,14 @@ export class ChangeListener {
       await client.connect();
       await client.query(`LISTEN ${changeChannel}`);
       this.#delayMs = firstDelayMs;
-      // What happened while nobody listened was missed.
+      // Notifications before LISTEN were missed.
       this.#onChange();
     } catch {
       this.#lose(client);
     }
   }
 
-  /** Nobody is told: whoever relies on this looks for changes now and then without being asked to. */
+  /** No error is reported: the directory polls anyway. */
   #lose(client: Client): void {
     if (this.#client !== client) return;
     this.#client = null;

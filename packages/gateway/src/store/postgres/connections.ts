@@ -1,4 +1,4 @@
-// Connections to PostgreSQL: a pool, and a deadline on whatever is done with one of them.
+// A connection pool for PostgreSQL, with a deadline for every operation.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
@@ -8,19 +8,19 @@ import { ConstraintViolated } from '../schema/database.ts';
 import { isWorthRepeating, toStoreError } from './errors.ts';
 
 const poolSize = 10;
-/** To make a connection. */
+/** Timeout for connecting. */
 const connectMs = 2000;
-/** Whoever asks has an answer by then, whatever the server does. */
+/** Every operation ends within this time, regardless of the server. */
 export const deadlineMs = 5000;
-/** Callers that wait for a free connection; beyond it the next are told at once. */
+/** Callers waiting for a free connection; beyond it calls fail at once. */
 const maxWaiting = 5000;
 const closeMs = 1000;
 const idleMs = 60_000;
 const keepAliveMs = 10_000;
 
 /**
- * A commit returns after it is on disk, whatever the server's default is; a stronger default, such as one that waits for
- * standbys, stays.
+ * A commit returns after it is on disk, regardless of the server's default; a stronger default, such as one that waits for
+ * standbys, is kept.
  */
 const sessionSettings = `SELECT set_config('statement_timeout', '${deadlineMs}', false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
@@ -29,32 +29,32 @@ const sessionSettings = `SELECT set_config('statement_timeout', '${deadlineMs}',
 /** Type ids of the server for bigint and numeric: times and counts, far below 2^53. */
 export const numberTypes = [20, 1700];
 
-/** Read once: a certificate file that is away for a moment while the service runs must not matter. */
+/** Read once at the start, so that a certificate file that is missing later has no effect. */
 export function clientConfig(url: string): ClientConfig {
   const withMode = new URL(url);
-  // `sslmode` means what it means to every other PostgreSQL client.
+  // `sslmode` has the meaning that libpq defines.
   if (!withMode.searchParams.has('uselibpqcompat')) withMode.searchParams.set('uselibpqcompat', 'true');
   try {
     const { host, port, database, user, password, ssl } = new Client(withMode.href);
     return {
       ...{ host, port, database, user, password, ssl },
       options: withMode.searchParams.get('options') ?? undefined,
-      // By this name restore and migrate-store find out that nodes are running.
+      // `restore` and `migrate-store` detect running nodes by this name.
       application_name: 'tocsin',
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
     };
   } catch (error) {
-    // The driver leaves the URL out of its messages.
-    throw new Problem(`The URL of the database cannot be used: ${(error as Error).message}`);
+    // The messages of the driver do not contain the URL.
+    throw new Problem(`The URL of the database is invalid: ${(error as Error).message}`);
   }
 }
 
-/** The pool has but one setting for how long to wait for it and how long to wait for the server. */
+/** Separates the timeout for connecting from that for a free connection, for which the pool has one setting. */
 class PooledClient extends Client {
   constructor(config?: ClientConfig) {
-    // The pool hides the password from whoever prints or copies its settings.
+    // The pool makes the password a non-enumerable property, which a spread does not copy.
     super({ ...config, password: config?.password, connectionTimeoutMillis: connectMs });
   }
 }
@@ -65,7 +65,7 @@ export class Connections {
   readonly #prepared = new WeakMap<PoolClient, Promise<unknown>>();
 
   constructor(config: ClientConfig) {
-    // Statements of one transaction are sent without waiting for each other's answers.
+    // Pipelining: the statements of a transaction are sent without waiting for results.
     this.#pool = new Pool({
       ...config,
       Client: PooledClient,
@@ -74,15 +74,15 @@ export class Connections {
       max: poolSize,
       idleTimeoutMillis: idleMs,
     });
-    // An idle connection that breaks is replaced when one is needed; who needs it then learns of what is wrong.
+    // A broken idle connection is replaced when one is needed, and errors are reported then.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => this.#prepare(client));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
   }
 
   /**
-   * Runs `work`, which must not let anything go on after it is settled, and once more where the server undid it for a
-   * passing reason. Rejects in time with what `toStoreError` makes of the failure.
+   * Runs `work`, which must not use the client after it has settled, and retries it once after a transient rollback.
+   * Rejects within the deadline with an error of `toStoreError`.
    */
   async use<T>(work: (client: PoolClient) => Promise<T>, deadlineAt = performance.now() + deadlineMs): Promise<T> {
     try {
@@ -98,18 +98,19 @@ export class Connections {
     if (this.#pool.ending) return;
     const ended = [...this.#clients].map((client) => once(client, 'end'));
     await Promise.race([Promise.allSettled([this.#pool.end(), ...ended]), delay(closeMs, undefined, { ref: false })]);
-    // A server that hangs does not hang the stop.
+    // A server that hangs must not delay the shutdown.
     for (const client of this.#clients) client.connection.stream.destroy();
   }
 
   async #attempt<T>(work: (client: PoolClient) => Promise<T>, deadlineAt: number): Promise<T> {
     if (this.#pool.ending) throw new StoreUnavailable('the store is closed');
-    if (this.#pool.waitingCount >= maxWaiting) throw new StoreUnavailable('too many are waiting for the database');
+    if (this.#pool.waitingCount >= maxWaiting)
+      throw new StoreUnavailable('too many operations are waiting for a database connection');
     const client = await this.#acquire(deadlineAt);
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      // What was sent may still be done; the answer would come to somebody else.
+      // The connection cannot be reused: its result is still to come, and the statement may still be executed.
       client.connection.stream.destroy();
     }, deadlineAt - performance.now());
     try {
@@ -124,7 +125,7 @@ export class Connections {
     }
   }
 
-  /** One that comes too late goes back to the pool. */
+  /** A connection that becomes free too late is returned to the pool. */
   #acquire(deadlineAt: number): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
       let isLate = false;
@@ -143,7 +144,7 @@ export class Connections {
 
   #prepare(client: PoolClient): void {
     this.#clients.add(client);
-    // Whoever uses the connection is told through the query; an event without a listener would end the process.
+    // The error is also reported by the query; an error event without a listener would end the process.
     client.on('error', () => undefined);
     for (const type of numberTypes) client.setTypeParser(type, Number);
     const preparing = client.query(sessionSettings);

@@ -1,4 +1,4 @@
-// PostgreSQL as a backend of the store, for one node or many.
+// PostgreSQL as a backend of the store, for one or several nodes.
 import {
   type CompiledQuery,
   DummyDriver,
@@ -19,9 +19,9 @@ import { migrate } from './migrate.ts';
 import { examineServer } from './open.ts';
 import { verify } from './verify.ts';
 
-/** Part of the deadline that a notification may wait for its batch to be sent. */
+/** The part of the deadline that a notification may wait in the queue. */
 const appendWaitMs = 4000;
-/** Statements that the server keeps prepared, per connection. */
+/** Maximum number of prepared statements per connection. */
 const maxNames = 256;
 
 const build = new Kysely<Tables>({
@@ -34,9 +34,9 @@ const build = new Kysely<Tables>({
 });
 
 const advice =
-  'The user in TOCSIN_DATABASE_URL has to own the database, or to be allowed to create tables in its schema.';
+  'The user in TOCSIN_DATABASE_URL must own the database, or have the privilege to create tables in its schema.';
 
-/** Rejects with a Problem where there is no database that can be used. */
+/** Rejects with a Problem if the database cannot be used. */
 export async function openPostgresDatabase(
   url: string,
   mode: 'create' | 'existing',
@@ -89,21 +89,21 @@ export async function openPostgresDatabase(
 
 type Run = (client: PoolClient, query: CompiledQuery) => Promise<ServerResult<Record<string, unknown>>>;
 
-/** One statement is a transaction by itself; more are sent together, once the transaction has begun for certain. */
+/** A single statement is its own transaction; several are pipelined after BEGIN has succeeded. */
 async function runAll(client: PoolClient, queries: readonly CompiledQuery[], run: Run) {
   const [only] = queries;
   if (only !== undefined && queries.length === 1) return [await run(client, only)];
   await client.query('BEGIN');
   const running = queries.map((query) => run(client, query));
   const [results, committed] = await Promise.all([Promise.allSettled(running), client.query('COMMIT')]);
-  // The first is the cause; those behind it failed because the transaction had.
+  // The first error is the cause; later statements failed because the transaction was aborted.
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   if (committed.command !== 'COMMIT') throw new Error(`the transaction ended with ${committed.command}`);
   return Promise.all(running);
 }
 
-/** Statements by name: the server parses and plans them once for each connection. */
+/** Names of prepared statements, which the server parses and plans once per connection. */
 class StatementNames {
   readonly #names = new Map<string, string>();
 

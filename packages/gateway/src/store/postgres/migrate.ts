@@ -1,13 +1,13 @@
-// Brings the schema up to date, from however many nodes at once, while older ones serve.
+// Applies migrations, also if several nodes start at once, while older nodes are running.
 import { Client, type ClientConfig } from 'pg';
 import type { Migration } from '../schema/database.ts';
 import { toStoreError } from './errors.ts';
 
-/** Any number that no other program on this database takes: "tocsin" in ASCII. */
+/** Key of the advisory lock: "tocsin" in ASCII. */
 const lockNumber = '128021977917806';
-/** Another node may be at it. */
+/** Another node may be applying the migrations. */
 const waitForOthersMs = 60_000;
-/** A step that waits for a table makes everybody behind it wait, too. */
+/** Short, since a migration that waits for a table lock blocks all later statements on the table. */
 const waitForTableMs = 3000;
 
 export async function migrate(config: ClientConfig, migrations: readonly Migration[]): Promise<void> {

@@ -1,4 +1,4 @@
-// The first look at a server: whether it can be used at all, and if not, what to do about it.
+// Checks whether a server can be used, and explains what to do if not.
 import { randomUUID } from 'node:crypto';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 import { Problem } from '../../core/problem.ts';
@@ -12,11 +12,11 @@ interface Server {
   hasSchema: boolean;
   isStandby: boolean;
   isReadOnly: boolean;
-  /** A pool in front of the server gives one session to several clients. */
+  /** A pooler in front of the server shares a session between clients. */
   isSharedSession: boolean;
 }
 
-/** Resolves with what to call the database. `read`: one that is only read from, in one session, may be a standby. */
+/** Returns the name of the database for messages. With `read`, which uses one session, it may be a standby. */
 export async function examineServer(config: ClientConfig, mode: 'create' | 'existing' | 'read'): Promise<string> {
   const { version, encoding, hasSchema, ...server } = await askServer(config, mode !== 'read');
   const name = `"${config.database}" at ${config.host}:${config.port}`;
@@ -27,7 +27,7 @@ export async function examineServer(config: ClientConfig, mode: 'create' | 'exis
   if (mode !== 'read') refuseUnwritable(where, server);
   if (encoding !== 'UTF8') {
     throw new Problem(
-      `${where} has the encoding ${encoding}; Tocsin needs UTF8. Create it anew: ` +
+      `${where} has the encoding ${encoding}; Tocsin needs UTF8. Create it again: ` +
         `${createdb(config)} --encoding UTF8 --template template0`,
     );
   }
@@ -42,17 +42,17 @@ export async function examineServer(config: ClientConfig, mode: 'create' | 'exis
 function refuseUnwritable(where: string, server: Pick<Server, 'isStandby' | 'isReadOnly' | 'isSharedSession'>): void {
   if (server.isStandby) {
     throw new Problem(
-      `${where} is a standby, which takes no writes. Set TOCSIN_DATABASE_URL to the primary, or promote the standby first.`,
+      `${where} is a standby, which is read-only. Set TOCSIN_DATABASE_URL to the primary, or promote the standby first.`,
     );
   }
   if (server.isReadOnly) {
     throw new Problem(
-      `${where} takes no writes: default_transaction_read_only is on, for the server, the database or the user. Switch it off.`,
+      `${where} is read-only: default_transaction_read_only is on for the server, the database or the user. Turn it off.`,
     );
   }
   if (server.isSharedSession) {
     throw new Problem(
-      `${where} is behind a pooler that gives a session to several clients, such as PgBouncer with pool_mode = transaction. ` +
+      `${where} is behind a pooler that shares sessions between clients, such as PgBouncer with pool_mode = transaction. ` +
         'Tocsin needs sessions of its own: set pool_mode = session, or connect to PostgreSQL directly.',
     );
   }
@@ -76,13 +76,13 @@ async function askServer(config: ClientConfig, isForWriting: boolean): Promise<S
   }
 }
 
-/** Whether other connections see what this one, which stays open, has set for its session alone. */
+/** Whether other connections see a setting of this session, while this connection is open. */
 async function isSharedSession(client: Client, config: ClientConfig): Promise<boolean> {
   const mark = randomUUID();
   await client.query("SELECT set_config('tocsin.mark', $1, false)", [mark]);
-  // On a busy pool another session may happen to be free: more than one look.
-  const looks = await Promise.all([1, 2].map(() => readMark(config)));
-  return looks.includes(mark);
+  // Two attempts, since a busy pool may assign another session.
+  const marks = await Promise.all([1, 2].map(() => readMark(config)));
+  return marks.includes(mark);
 }
 
 async function readMark(config: ClientConfig): Promise<string | null> {
@@ -93,7 +93,7 @@ async function readMark(config: ClientConfig): Promise<string | null> {
     const { rows } = await client.query<{ mark: string | null }>("SELECT current_setting('tocsin.mark', true) AS mark");
     return rows[0]?.mark ?? null;
   } catch {
-    // A server that has no connection to spare is none that shares one.
+    // A server without a free connection does not share sessions.
     return null;
   } finally {
     client.connection.stream.destroy();
@@ -106,24 +106,24 @@ function toProblem(error: unknown, config: ClientConfig): Problem {
   const { message } = toStoreError(error);
   const code = error instanceof DatabaseError ? (error.code ?? '') : '';
   if (!password && (code === '28P01' || message.includes('password must be a'))) {
-    return new Problem(
-      `${server} asks for a password, and none is given: put it into TOCSIN_DATABASE_URL or PGPASSWORD.`,
-    );
+    return new Problem(`${server} requires a password: set it in TOCSIN_DATABASE_URL or PGPASSWORD.`);
   }
   if (message.includes('does not support SSL')) {
-    return new Problem(`${server} has no TLS, which the URL asks for: switch it on there, or leave sslmode out.`);
+    return new Problem(
+      `${server} does not support TLS, which the URL requires: enable TLS on the server, or remove sslmode.`,
+    );
   }
   if (code.startsWith('28')) {
     return new Problem(
-      `${server} does not let user "${user}" in: ${message}. Check user and password in TOCSIN_DATABASE_URL.`,
+      `${server} rejected user "${user}": ${message}. Check user and password in TOCSIN_DATABASE_URL.`,
     );
   }
   if (code === '3D000') {
     return new Problem(`${server} has no database "${database}". Create it: ${createdb(config)}`);
   }
-  if (code !== '') return new Problem(`${server} refuses: ${message} (${code}).`);
+  if (code !== '') return new Problem(`${server} reports: ${message} (${code}).`);
   return new Problem(
-    `${server} cannot be reached: ${message}. Check that it runs and that TOCSIN_DATABASE_URL names its host and port.`,
+    `${server} cannot be reached: ${message}. Check that it is running and that TOCSIN_DATABASE_URL has its host and port.`,
   );
 }
 

@@ -28,7 +28,7 @@ const tables: Record<keyof Tables, true> = {
   row_versions: true,
 };
 
-/** Tables that are missing, indexes that the server calls unusable, and pages that it found damaged. */
+/** Missing tables, invalid indexes, and damaged pages that the server has reported. */
 export async function verify(client: PoolClient): Promise<string[]> {
   const missing = await client.query<{ name: string }>(
     'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NULL',
@@ -39,7 +39,7 @@ export async function verify(client: PoolClient): Promise<string[]> {
      WHERE NOT (indisvalid AND indisready) AND indrelid IN (SELECT to_regclass(quote_ident(t)) FROM unnest($1::text[]) AS t)`,
     [Object.keys(tables)],
   );
-  // Counted since the statistics were last reset; null where the server keeps no checksums.
+  // Counted since the last reset of the statistics; null without data checksums.
   const pages = await client.query<{ count: number | null }>(
     'SELECT checksum_failures AS count FROM pg_stat_database WHERE datname = current_database()',
   );

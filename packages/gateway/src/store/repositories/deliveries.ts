@@ -35,7 +35,7 @@ export function createDeliveryRepository(
             .updateTable('deliveries')
             .set({ state, attempts, next_at, not_before, ended_at, sealed })
             .where(isDelivery(deliveries[index] as Delivery))
-            // What an owner dropped meanwhile, or what ended elsewhere, stays so.
+            // Not if it was dropped, sent or became dead meanwhile.
             .where('next_at', 'is not', null)
             .compile(),
         ),
@@ -72,7 +72,7 @@ export function createDeliveryRepository(
         build
           .selectFrom('deliveries')
           .select((eb) => eb.fn.countAll<number>().as('count'))
-          // As in the index, which a parameter would not match.
+          // A literal, since a parameter would not match the partial index.
           .where('state', '=', sql.lit('dead'))
           .compile(),
       );
@@ -117,7 +117,7 @@ export function createDeliveryRepository(
     },
 
     async drop(deliveries) {
-      // A queue that is empty now is cleared away by whoever holds it next.
+      // The next holder of a queue that has become empty deletes it.
       return count(
         await database.write(
           deliveries.map((delivery) => build.deleteFrom('deliveries').where(isDelivery(delivery)).compile()),

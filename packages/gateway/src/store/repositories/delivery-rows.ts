@@ -50,16 +50,16 @@ export function createDeliveryRows(keyring: Keyring): DeliveryRows {
       expiresAt: row.expires_at,
       endedAt: row.ended_at,
     };
-    return { ...delivery, error: await openError(delivery, row.sealed) };
+    return { ...delivery, error: await decryptError(delivery, row.sealed) };
   }
 
-  /** One that was altered hides no more than itself: what waits is still sent. */
-  async function openError(delivery: Parameters<typeof contextOf>[0], sealed: Uint8Array): Promise<string> {
+  /** An error that cannot be decrypted does not prevent the retry. */
+  async function decryptError(delivery: Parameters<typeof contextOf>[0], sealed: Uint8Array): Promise<string> {
     try {
-      const opened = await keyring.decrypt(contextOf(delivery), sealed);
-      return (JSON.parse(opened.toString('utf8')) as { error: string }).error;
+      const decrypted = await keyring.decrypt(contextOf(delivery), sealed);
+      return (JSON.parse(decrypted.toString('utf8')) as { error: string }).error;
     } catch (error) {
-      if (error instanceof DecryptionFailed) return 'The last error does not open: its row was altered';
+      if (error instanceof DecryptionFailed) return 'The last error cannot be decrypted: its row was altered';
       throw error;
     }
   }
@@ -80,7 +80,7 @@ function contextOf({ ownerId, notificationId, channel, target }: DeliveryKey): C
   return deliveryContext(ownerId, [notificationId, channel, target]);
 }
 
-/** `key`: the rest of the primary key, in its order. */
+/** `key`: the primary key without the owner, in the order of its columns. */
 export function deliveryContext(ownerId: string, key: readonly string[]): CipherContext {
   return { table: 'deliveries', ownerId, rowId: key.join('/'), column: 'sealed' };
 }

@@ -8,13 +8,13 @@ import { decryptAll, decryptValue, encryptValue } from '../vault/encrypted-rows.
 import type { Keyring } from '../vault/keyring.ts';
 import { isOneOf } from './one-of.ts';
 
-/** Noted per transaction, so that no request waits for long. */
+/** Devices updated per transaction; small, so that requests are not delayed. */
 const touchBatch = 500;
 
 export function createDeviceRepository(database: Database, keyring: Keyring): DeviceRepository {
   const { build, dialect } = database;
 
-  async function open(row: Tables['devices']): Promise<StoredDevice> {
+  async function decrypt(row: Tables['devices']): Promise<StoredDevice> {
     const { name } = await decryptValue<{ name: string }>(keyring, 'devices', row);
     return {
       id: row.id,
@@ -53,13 +53,13 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
 
     async find(id) {
       const [row] = await database.read(build.selectFrom('devices').selectAll().where('id', '=', id).compile());
-      return row === undefined ? null : { device: await open(row), secretDigest: row.secret_digest };
+      return row === undefined ? null : { device: await decrypt(row), secretDigest: row.secret_digest };
     },
 
     async list(ownerId, onDamaged) {
       const query = build.selectFrom('devices').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());
-      return decryptAll(rows, open, onDamaged);
+      return decryptAll(rows, decrypt, onDamaged);
     },
 
     async change(id, { state, paused, name }) {
@@ -81,7 +81,7 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
         bumpGeneration(database),
       ]);
       const row = changed?.rows[0] as Tables['devices'] | undefined;
-      return row === undefined ? null : open(row);
+      return row === undefined ? null : decrypt(row);
     },
 
     async changeSecret(id, secretDigest) {

@@ -1,4 +1,4 @@
-// Whom each notification was to be told to at its first attempt, until it is known how that went.
+// The targets of each notification at its first attempt, and the results.
 import { type CompiledQuery, sql } from 'kysely';
 import { latestLeaseEnd } from '../../core/lease.ts';
 import type { Dispatch, DispatchRepository, DispatchResults, DispatchToSettle } from '../../usecases/ports/index.ts';
@@ -14,10 +14,10 @@ export function createDispatchRepository(
   const { build, dialect } = database;
   const skipLocked = skipLockedOn(dialect);
 
-  /** Most end alike: those of an owner with the same results are one statement, however many they are. */
+  /** Most dispatches have the same results: those of one owner with equal results are settled by one statement. */
   function settle(settled: readonly DispatchToSettle[]): CompiledQuery[] {
-    const alike = Map.groupBy(settled, ({ ownerId, results }) => `${ownerId}\n${JSON.stringify(results)}`);
-    return [...alike].map(([group, each]) => {
+    const byResults = Map.groupBy(settled, ({ ownerId, results }) => `${ownerId}\n${JSON.stringify(results)}`);
+    return [...byResults].map(([group, each]) => {
       const [ownerId, results] = group.split('\n');
       const ids = each.map(({ notificationId }) => notificationId);
       const isOne =
@@ -35,9 +35,9 @@ export function createDispatchRepository(
 
     async claim(now, leaseUntil, limit, which = 'orphaned') {
       const isLeaseOver = sql`(lease_until <= ${now} or lease_until > ${latestLeaseEnd(now)})`;
-      // The first half is for the index, which has the unsettled ones only.
+      // `is not null` selects the partial index of unsettled dispatches.
       const isOrphaned = sql<boolean>`lease_until is not null ${which === 'all' ? sql`` : sql`and ${isLeaseOver}`}`;
-      // Asked first by reading: most of the time there is nothing, and a look is cheaper than a transaction.
+      // A read first, since most of the time there is nothing to claim, and a read is cheaper than a transaction.
       const orphaned = build.selectFrom('dispatches').select('owner_id').where(isOrphaned);
       if ((await database.read(orphaned.limit(1).compile())).length === 0) return [];
       const [claimed] = await database.write([

@@ -11,12 +11,16 @@ import type { Keyring } from '../vault/keyring.ts';
 export function createIdempotencyRepository(database: Database, keyring: Keyring): IdempotencyRepository {
   const { build } = database;
 
-  /** One that does not open is as one that was never given: what became of the request is still known. */
-  async function open(ownerId: string, keyDigest: string, sealed: Uint8Array | null): Promise<StoredResponse | null> {
+  /** Treats a response that cannot be decrypted as missing: the outcome of the request is still known from its dispatch. */
+  async function decrypt(
+    ownerId: string,
+    keyDigest: string,
+    sealed: Uint8Array | null,
+  ): Promise<StoredResponse | null> {
     if (sealed === null) return null;
     try {
-      const opened = await keyring.decrypt(idempotencyContext(ownerId, keyDigest), sealed);
-      return JSON.parse(opened.toString('utf8')) as StoredResponse;
+      const decrypted = await keyring.decrypt(idempotencyContext(ownerId, keyDigest), sealed);
+      return JSON.parse(decrypted.toString('utf8')) as StoredResponse;
     } catch (error) {
       if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return null;
       throw error;
@@ -36,14 +40,14 @@ export function createIdempotencyRepository(database: Database, keyring: Keyring
       );
       if (row === undefined) return null;
       const { fingerprint, notification_id: notificationId, lease_until: leaseUntil } = row;
-      return { fingerprint, notificationId, leaseUntil, answer: await open(ownerId, keyDigest, row.sealed) };
+      return { fingerprint, notificationId, leaseUntil, answer: await decrypt(ownerId, keyDigest, row.sealed) };
     },
 
-    async saveResponse(ownerId, keyDigest, answer) {
+    async saveResponse(ownerId, keyDigest, response) {
       const sealed = encrypt(
         await keyring.current(ownerId),
         idempotencyContext(ownerId, keyDigest),
-        JSON.stringify(answer),
+        JSON.stringify(response),
       );
       await database.write([
         build

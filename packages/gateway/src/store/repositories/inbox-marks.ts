@@ -1,5 +1,5 @@
-// The marks on notifications: read, unread, deleted. Every change counts the generation of the inbox up, first of all: so
-// two changes of one inbox follow each other instead of waiting for each other's rows.
+// Marks on notifications: read, unread, deleted. Every change first increments the generation of the inbox, whose row lock
+// serializes concurrent changes of one inbox and so avoids deadlocks.
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { InboxRepository } from '../../usecases/ports/inbox.ts';
 import type { Database } from '../schema/database.ts';
@@ -16,13 +16,13 @@ type InboxMarks = Pick<
 export function createInboxMarks(database: Database): InboxMarks {
   const { build, dialect } = database;
 
-  function countUp(ownerId: string): CompiledQuery {
+  function incrementGeneration(ownerId: string): CompiledQuery {
     return sql`insert into inbox_states (owner_id, read_through, generation)
       select id, '', 1 ${lockOwner(dialect, ownerId)}
       on conflict (owner_id) do update set generation = inbox_states.generation + 1`.compile(build);
   }
 
-  /** Rows that say nothing any more. */
+  /** Deletes marks without any content. */
   const deleteEmptyMarks = (which: RawBuilder<unknown>): CompiledQuery =>
     sql`delete from inbox_marks where ${which}
       and deleted_at is null and is_read is null and undo_is_read is null`.compile(build);
@@ -35,7 +35,7 @@ export function createInboxMarks(database: Database): InboxMarks {
     async markRead(ownerId, ids, isRead) {
       if (ids.length === 0) return;
       await database.write([
-        countUp(ownerId),
+        incrementGeneration(ownerId),
         sql`insert into inbox_marks (owner_id, notification_id, is_read)
           select owner_id, id, ${sql.lit(isRead ? 1 : 0)} ${stored(ownerId, ids)}
           on conflict (owner_id, notification_id) do update set is_read = excluded.is_read`.compile(build),
@@ -43,10 +43,10 @@ export function createInboxMarks(database: Database): InboxMarks {
     },
 
     async markAllRead(ownerId, through) {
-      // An id that is not there moves nothing.
+      // An unknown id has no effect.
       const exists = sql<boolean>`exists (select 1 ${stored(ownerId, [through])})`;
       const older = sql<boolean>`owner_id = ${ownerId} and notification_id <= ${through} and ${exists}`;
-      // The same request twice is one: the second has nothing to mark, and must not replace what the first can undo.
+      // A repeated request has nothing to mark, and must not replace the undo state of the first one.
       const marksSome = sql<boolean>`${exists} and (
         exists (select 1 from inbox_states as s where s.owner_id = ${ownerId} and s.read_through < ${through})
         or exists (
@@ -55,8 +55,8 @@ export function createInboxMarks(database: Database): InboxMarks {
         )
       )`;
       await database.write([
-        countUp(ownerId),
-        // Only the last one can be undone.
+        incrementGeneration(ownerId),
+        // Only the last change can be undone.
         build
           .updateTable('inbox_marks')
           .set({ undo_is_read: null })
@@ -68,7 +68,7 @@ export function createInboxMarks(database: Database): InboxMarks {
         sql`update inbox_states set undo_read_through = read_through, undo_through = ${through},
             read_through = case when read_through < ${through} then ${through} else read_through end
           where owner_id = ${ownerId} and ${marksSome}`.compile(build),
-        // Where there was nothing to mark, these are read already, and an undo leaves them read.
+        // If there was nothing to mark, these are read already, and an undo leaves them read.
         sql`update inbox_marks set undo_is_read = is_read, is_read = null where ${older} and is_read is not null`.compile(
           build,
         ),
@@ -80,8 +80,8 @@ export function createInboxMarks(database: Database): InboxMarks {
         select 1 from inbox_states as s where s.owner_id = ${ownerId} and s.undo_through = ${through}
       )`;
       const [, , undone] = await database.write([
-        countUp(ownerId),
-        // A mark that was set since then stays.
+        incrementGeneration(ownerId),
+        // A mark that was set since then is kept.
         sql`update inbox_marks set is_read = coalesce(is_read, undo_is_read), undo_is_read = null
           where owner_id = ${ownerId} and undo_is_read is not null and ${isLast}`.compile(build),
         sql`update inbox_states set read_through = undo_read_through, undo_read_through = null, undo_through = null
@@ -93,7 +93,7 @@ export function createInboxMarks(database: Database): InboxMarks {
     async delete(ownerId, ids, at) {
       if (ids.length === 0) return 0;
       const [, deleted] = await database.write([
-        countUp(ownerId),
+        incrementGeneration(ownerId),
         sql`insert into inbox_marks (owner_id, notification_id, deleted_at)
           select owner_id, id, cast(${at} as bigint) ${stored(ownerId, ids)}
           on conflict (owner_id, notification_id) do update set deleted_at = excluded.deleted_at
@@ -106,7 +106,7 @@ export function createInboxMarks(database: Database): InboxMarks {
       if (ids.length === 0) return 0;
       const isOf = ofOwner(ownerId, ids);
       const [, restored] = await database.write([
-        countUp(ownerId),
+        incrementGeneration(ownerId),
         build
           .updateTable('inbox_marks')
           .set({ deleted_at: null })
@@ -119,18 +119,18 @@ export function createInboxMarks(database: Database): InboxMarks {
     },
 
     async purgeDeleted(before, signal) {
-      // Within the transaction, 0 stands for what goes: whoever restores one of them waits, and then finds nothing.
-      const doomed = sql`select owner_id, notification_id from inbox_marks where deleted_at = ${sql.lit(0)}`;
-      const deleteDoomed = (table: string, column: string): CompiledQuery =>
-        sql`delete from ${sql.table(table)} where (owner_id, ${sql.ref(column)}) in (${doomed})`.compile(build);
+      // Within the transaction, 0 marks the rows to purge: a concurrent restore waits for the lock, and then finds none.
+      const purged = sql`select owner_id, notification_id from inbox_marks where deleted_at = ${sql.lit(0)}`;
+      const deletePurged = (table: string, column: string): CompiledQuery =>
+        sql`delete from ${sql.table(table)} where (owner_id, ${sql.ref(column)}) in (${purged})`.compile(build);
       const batch = [
         sql`update inbox_marks set deleted_at = ${sql.lit(0)} where (owner_id, notification_id) in (
           select owner_id, notification_id from inbox_marks where deleted_at < ${before}
           order by deleted_at limit ${purgeBatch} ${skipLockedOn(dialect)}
         )`.compile(build),
-        deleteDoomed('deliveries', 'notification_id'),
-        deleteDoomed('dispatches', 'notification_id'),
-        deleteDoomed('notifications', 'id'),
+        deletePurged('deliveries', 'notification_id'),
+        deletePurged('dispatches', 'notification_id'),
+        deletePurged('notifications', 'id'),
         build.deleteFrom('inbox_marks').where('deleted_at', '=', sql.lit(0)).compile(),
       ];
       let total = 0;

@@ -1,6 +1,6 @@
-// What an owner has read and deleted. A notification is read up to where the owner has read, and marks say what differs,
-// so that reading everything is one row. Marks are looked up row by row from the key's own order, never joined: a plan that
-// gathers all of an owner's notifications first would be slow where there are a million.
+// The inbox of an owner. Notifications up to `read_through` are read, and marks record the exceptions, so that "mark all
+// read" changes one row. Marks are looked up by correlated subqueries in the order of the primary key, never joined: a plan
+// that first collects all notifications of an owner would be slow with a million of them.
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import type { InboxItem, InboxPage, InboxQuery, InboxRepository, SearchedPage } from '../../usecases/ports/inbox.ts';
@@ -17,13 +17,13 @@ import { createYielder } from './yielder.ts';
 
 type Row = Tables['notifications'] & { is_read: number };
 
-/** The rows of a page, and the id of the last of them if there may be more. */
+/** The rows of a page, and the id of the last row if there may be more. */
 interface Rows {
   rows: Row[];
   last?: string;
 }
 
-/** Of one page, sealed: parsing it and writing it out again is work for the main thread. */
+/** Encrypted size of one page, which bounds the time to parse and serialize it on the main thread. */
 const mostPageBytes = 4 * 1024 * 1024;
 
 export function createInboxRepository(
@@ -33,11 +33,11 @@ export function createInboxRepository(
 ): InboxRepository {
   const { build, dialect } = database;
 
-  async function open({ is_read, ...row }: Row): Promise<InboxItem> {
+  async function decrypt({ is_read, ...row }: Row): Promise<InboxItem> {
     return { ...(await decryptNotification(keyring, row)), isRead: is_read === 1 };
   }
 
-  /** Those that are not deleted. */
+  /** Selects rows that are not deleted. */
   function select(ownerId: string, which: RawBuilder<unknown>, limit: number): Promise<Row[]> {
     return database.read(
       sql<Row>`select n.owner_id, n.id, n.created_at, n.sealed,
@@ -47,7 +47,7 @@ export function createInboxRepository(
     );
   }
 
-  /** Newest first: what came after the last look, then what was marked as unread before. */
+  /** Newest first: notifications after `read_through`, then older ones that were marked unread. */
   function unreadIds(ownerId: string, before: string | undefined, limit: number): RawBuilder<{ id: string }> {
     return sql`select id from (
         select n.id as id from notifications as n
@@ -99,7 +99,7 @@ export function createInboxRepository(
         skipped: [],
         next: last,
       };
-      const breath = createYielder();
+      const yieldIfDue = createYielder();
       for (const [index, outcome] of outcomes.entries()) {
         const { id, created_at: createdAt, is_read } = rows[index] as Row;
         if (outcome.kind === 'damaged' || outcome.kind === 'skipped') {
@@ -109,7 +109,7 @@ export function createInboxRepository(
         page.searched += 1;
         page.reachedAt = createdAt;
         if (outcome.kind === 'no-match') continue;
-        await breath();
+        await yieldIfDue();
         const content = JSON.parse(outcome.content) as NotificationContent;
         page.matches.push({ id, ownerId, createdAt, ...content, isRead: is_read === 1 });
       }
@@ -120,11 +120,11 @@ export function createInboxRepository(
     async list(ownerId, query) {
       const { rows, last } = await selectPage(ownerId, query);
       const page: InboxPage = { items: [], damaged: [], next: last };
-      const breath = createYielder();
+      const yieldIfDue = createYielder();
       for (const row of rows) {
-        await breath();
+        await yieldIfDue();
         try {
-          page.items.push(await open(row));
+          page.items.push(await decrypt(row));
         } catch (error) {
           // One damaged row must not hide the others.
           if (!(error instanceof DecryptionFailed)) throw error;
@@ -136,7 +136,7 @@ export function createInboxRepository(
 
     async find(ownerId, id) {
       const [row] = await select(ownerId, sql`n.id = ${id}`, 1);
-      return row === undefined ? null : open(row);
+      return row === undefined ? null : decrypt(row);
     },
 
     async countUnread(ownerId, atMost) {
@@ -173,7 +173,7 @@ export function createInboxRepository(
   };
 }
 
-/** Never less than one row, or a page would lead nowhere. */
+/** At least one row, or paging would not advance. */
 function withinBytes(page: Rows): Rows {
   const kept: Row[] = [];
   let bytes = 0;
@@ -193,14 +193,14 @@ function readThrough(ownerId: string): RawBuilder<string> {
   return sql`coalesce((select s.read_through from inbox_states as s where s.owner_id = ${ownerId}), '')`;
 }
 
-/** Of the notification `n`. */
+/** A column of the mark of the notification `n`. */
 function ofMark(value: RawBuilder<unknown>): RawBuilder<number | null> {
   return sql`(select ${value} from inbox_marks as m where m.owner_id = n.owner_id and m.notification_id = n.id)`;
 }
 
 /**
- * PostgreSQL guesses that hardly any row passes `= 0` or `is null` and then reads and sorts everything; of `<> 1` it
- * guesses that nearly all do, as is the case, and walks along the key until the page is full.
+ * PostgreSQL estimates that few rows satisfy `= 0` or `is null`, and then reads and sorts all of them. It estimates that most
+ * rows satisfy `<> 1`, which is true, and scans the primary key until the page is full.
  */
 function isNotMarked(how: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`coalesce(${ofMark(sql`case when ${how} then 1 else 0 end`)}, 0) <> 1`;

@@ -1,6 +1,6 @@
-// API keys. All that decides about a key is encrypted, the digest included: who can write the database but has no master
-// key cannot point a digest at another owner. An earlier state of a key, from before it was revoked, does decrypt; that it
-// is not the one in force is found by its version (`row-versions.ts`).
+// API keys. Everything that decides about a key is encrypted, its digest included, so write access to the database without
+// the master key cannot assign a digest to another owner. An earlier state of a key, from before it was revoked, can be
+// decrypted; it is refused because of its version (`row-versions.ts`).
 import { timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import {
@@ -27,7 +27,7 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
   const { build, dialect } = database;
   const select = build.selectFrom('api_keys').selectAll().select(nodesAbove('api_keys'));
 
-  const open = (row: KeyRow): Promise<Versioned<ApiKey>> => decryptKey(keyring.master, row);
+  const decrypt = (row: KeyRow): Promise<Versioned<ApiKey>> => decryptKey(keyring.master, row);
 
   function encryptKey(master: EncryptionKey, key: ApiKey, version: number): Buffer {
     return encryptVersioned(master, 'api_keys', key.ownerId, key.id, key, version);
@@ -51,22 +51,23 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
         if (!(error instanceof ConstraintViolated)) throw error;
         const owner = build.selectFrom('owners').select('id').where('id', '=', key.ownerId).compile();
         if ((await database.read(owner)).length === 0) throw new EncryptionKeyMissing('the owner was deleted');
-        throw new KeyExists('a key with this value is there already', { cause: error });
+        throw new KeyExists('there is a key with this value already', { cause: error });
       }
     },
 
     async list(ownerId, onDamaged) {
       const query = select.where('owner_id', '=', ownerId).orderBy('created_at').orderBy('id').compile();
       const onRefused = onDamaged ?? rejectRefused('api_keys');
-      return versions.list('api_keys', () => database.read(query), decryptOrReport(open, onDamaged), onRefused);
+      return versions.list('api_keys', () => database.read(query), decryptOrReport(decrypt, onDamaged), onRefused);
     },
 
     async find(digest) {
       const query = select.where('digest', '=', digest).compile();
       try {
-        return await versions.find('api_keys', async () => (await database.read(query))[0], open);
+        return await versions.find('api_keys', async () => (await database.read(query))[0], decrypt);
       } catch (error) {
-        if (error instanceof DecryptionFailed) throw new StoreUnavailable(`a key cannot be checked: ${error.message}`);
+        if (error instanceof DecryptionFailed)
+          throw new StoreUnavailable(`an API key cannot be verified: ${error.message}`);
         throw error;
       }
     },
@@ -79,7 +80,7 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
       await versions.write(found.owner_id, async (version) => {
         const [row] = await database.read(query);
         if (row === undefined) return null;
-        const { value: key } = await open(row);
+        const { value: key } = await decrypt(row);
         // The first revocation keeps its time.
         const next: ApiKey = { ...key, revokedAt: key.revokedAt ?? at };
         revoked = next;
@@ -106,9 +107,9 @@ export function createKeyRepository(database: Database, keyring: Keyring, versio
 }
 
 export async function decryptKey(master: MasterKeyring, row: KeyRow): Promise<Versioned<ApiKey>> {
-  const opened = await decryptMasterVersioned<ApiKey>(master, 'api_keys', row);
-  const { digest } = opened.value;
+  const decrypted = await decryptMasterVersioned<ApiKey>(master, 'api_keys', row);
+  const { digest } = decrypted.value;
   const isSame = digest.length === row.digest.length && timingSafeEqual(Buffer.from(digest), Buffer.from(row.digest));
   if (!isSame) throw new DecryptionFailed(`the digest of key ${row.id} was altered`);
-  return opened;
+  return decrypted;
 }

@@ -1,4 +1,4 @@
-// Requests per key, counted for every process on the database.
+// Requests per key, counted across all processes on the database.
 import { type CompiledQuery, sql } from 'kysely';
 import { type LimitRepository, quotaIds, type RateLimitState, type RequestCount } from '../../usecases/ports/limits.ts';
 import type { Database } from '../schema/database.ts';
@@ -12,8 +12,8 @@ export function createLimitRepository({
 }: Pick<Database, 'build' | 'dialect' | 'read' | 'write'>): LimitRepository {
   const now = databaseClock[dialect];
   const isOver = sql<boolean>`request_counts.resets_at <= ${now}`;
-  // One that ends further ahead than a window lasts was begun by a clock that ran ahead: what was used stays used, for
-  // one window from now.
+  // A window that ends later than one window length from now was started by a clock running ahead. Its count is kept, and it
+  // ends one window length from now.
   const endsTooLate = sql<boolean>`request_counts.resets_at > ${now} + request_counts.window_ms`;
 
   const countOne = ({ ownerId, keyId, windowMs, count }: RequestCount): CompiledQuery =>
@@ -37,16 +37,16 @@ export function createLimitRepository({
 
   return {
     async count(requests) {
-      // All processes lock the rows in the same order, so that none waits for another that waits for it.
+      // All processes lock the rows in the same order, to avoid deadlocks.
       const order = [...requests.keys()].sort((a, b) => compare(requests[a], requests[b]));
       const results = await write(order.map((index) => countOne(requests[index] as RequestCount)));
-      const standings: RateLimitState[] = [];
-      for (const [place, index] of order.entries()) {
-        const [row] = (results[place]?.rows ?? []) as { used: number | string; ms_left: number | string }[];
-        if (row === undefined) throw new Error('The database left a count unanswered.');
-        standings[index] = { used: Number(row.used), msLeft: Number(row.ms_left) };
+      const states: RateLimitState[] = [];
+      for (const [position, index] of order.entries()) {
+        const [row] = (results[position]?.rows ?? []) as { used: number | string; ms_left: number | string }[];
+        if (row === undefined) throw new Error('The database returned no result for a count.');
+        states[index] = { used: Number(row.used), msLeft: Number(row.ms_left) };
       }
-      return standings;
+      return states;
     },
 
     async readQuotaUse(ownerId) {

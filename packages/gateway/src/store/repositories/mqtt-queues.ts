@@ -15,7 +15,7 @@ import type { DeliveryInserts } from './insert-deliveries.ts';
 import { fromName, isOf, moveMessages } from './mqtt-queue-rows.ts';
 import { isOneOf } from './one-of.ts';
 
-/** Rows per statement, well below the number of parameters that either database takes. */
+/** Rows per statement, well below the parameter limits of both databases. */
 const receiptsPerStatement = 1000;
 
 export function createMqttQueueRepository(
@@ -31,8 +31,8 @@ export function createMqttQueueRepository(
       .where(isOf(queue))
       .orderBy('notification_id');
 
-  // Built once: these run for every message, and building one costs more than running it. Nothing is added to the queue of
-  // a session or device that another process has deleted in the meantime.
+  // Compiled once, since these run for every message, and compiling costs more than running them. They insert nothing if
+  // another process has deleted the session or device meanwhile.
   const enqueueFor = (from: 'mqtt_sessions' | 'devices') =>
     sql`insert into mqtt_waiting (owner_id, device_id, client_id, notification_id, qos, state)
       select owner_id, ${from === 'devices' ? sql`id, ''` : sql`device_id, client_id`}, ${''}, ${0}, 'publish'
@@ -167,7 +167,7 @@ export function createMqttQueueRepository(
         .where('owner_id', '=', ownerId)
         .where('notification_id', '=', notificationId)
         .where(isOneOf(dialect, 'device_id', deviceIds));
-      // By whole keys, one for each queue of a device: a queue may hold very many rows.
+      // By complete primary keys, one for each queue of a device, since a queue may be very long.
       const queued = sql<{ device_id: string }>`select device_id from mqtt_waiting
         where owner_id = ${ownerId} and ${isOneOf(dialect, 'device_id', deviceIds)} and client_id in (
           select client_id from mqtt_sessions where owner_id = ${ownerId} and ${isOneOf(dialect, 'device_id', deviceIds)}

@@ -55,7 +55,7 @@ export function createMqttSessionRepository(database: Database): MqttSessionRepo
       const stale = await database.read(
         sessionNames.where('updated_at', '<', before).where(hasDevice('mqtt_sessions')).compile(),
       );
-      // A session may have been deleted by another process while something was being added to its queue.
+      // Another process may have deleted a session while a message was being added to its queue.
       const orphaned = await database.read(
         sql<MqttNameRow>`select distinct owner_id, device_id, client_id from mqtt_waiting
           where client_id <> '' and not exists (

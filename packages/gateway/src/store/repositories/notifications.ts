@@ -15,7 +15,7 @@ const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 
 
 export function createNotificationRepository(database: Database, keyring: Keyring): NotificationRepository {
   const { build } = database;
-  const open = (row: Tables['notifications']): Promise<Notification> => decryptNotification(keyring, row);
+  const decrypt = (row: Tables['notifications']): Promise<Notification> => decryptNotification(keyring, row);
 
   return {
     async save({ id, ownerId, createdAt, title, body, source, category, severity, data }, options = storeOnly) {
@@ -39,7 +39,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
     async find(ownerId, id) {
       const query = build.selectFrom('notifications').selectAll().where('owner_id', '=', ownerId).where('id', '=', id);
       const [row] = await database.read(query.compile());
-      return row === undefined ? null : open(row);
+      return row === undefined ? null : decrypt(row);
     },
 
     async list(ownerId, { limit, before, after }) {
@@ -55,7 +55,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
       };
       for (const row of rows) {
         try {
-          page.notifications.push(await open(row));
+          page.notifications.push(await decrypt(row));
         } catch (error) {
           // One damaged row must not hide the others.
           if (!(error instanceof DecryptionFailed)) throw error;

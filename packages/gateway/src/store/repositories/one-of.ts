@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Dialect } from '../schema/database.ts';
 
-/** The list as one parameter: a statement of its own for every length would push others out of the cache of plans. */
+/** Passes the list as one parameter, since a statement per list length would evict others from the plan cache. */
 export function isOneOf(dialect: Dialect, column: string, values: readonly string[]): RawBuilder<boolean> {
   return dialect === 'postgres'
     ? sql`${sql.ref(column)} = any(cast(${[...values]} as text[]))`

@@ -43,12 +43,12 @@ export function createOneTimeLinkRepository(
       const query = build.deleteFrom('one_time_links').where('token_digest', '=', tokenDigest).compile();
       let link: OneTimeLink | null = null;
       const results = await versions.write(found.ownerId, async () => {
-        // Again: the attempt before may have come after another process that took it.
+        // Read again, since another process may have consumed it before this attempt.
         link = await find(tokenDigest, now);
         const children = { [childName('one_time_links', tokenDigest)]: null };
         return link === null ? null : { children, rows: () => ({ queries: [query] }) };
       });
-      // A server of the version before may have taken it meanwhile.
+      // A server of the previous version may have consumed it meanwhile.
       return results?.[0]?.changes === 1 ? link : null;
     },
   };

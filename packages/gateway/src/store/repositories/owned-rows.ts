@@ -1,4 +1,5 @@
-// Rows that let an owner in: kept only while the owner is there, and as good as absent where they do not open.
+// Credential rows (sessions, one-time links, passkeys, identities): deleted with their owner; rows that cannot be decrypted
+// are treated as missing.
 import { type RawBuilder, sql } from 'kysely';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import { AlreadyTaken } from '../../usecases/ports/sign-in.ts';
@@ -11,22 +12,28 @@ import { childName, keyOf, type NodesAbove, nodesAbove, type Versioned } from '.
 import { lockOwner } from './lock-owner.ts';
 
 type OwnedTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';
-type Clear<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
+/** The columns that are not encrypted. */
+type PlainColumns<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
 
 export interface OwnedRows {
-  /** Rejects with AlreadyTaken where the digest is known, and with EncryptionKeyMissing where the owner is gone. */
-  insert<T extends OwnedTable>(table: T, ownerId: string, id: string, value: object, clear: Clear<T>): Promise<void>;
+  /** Rejects with AlreadyTaken if the digest is registered, and with EncryptionKeyMissing if the owner was deleted. */
+  insert<T extends OwnedTable>(
+    table: T,
+    ownerId: string,
+    id: string,
+    value: object,
+    plain: PlainColumns<T>,
+  ): Promise<void>;
   /**
-   * null also where an earlier state of the row was put back, and where `toValue` finds that it was altered beside its
-   * seal. Rejects with EncryptionKeyMissing where the key is not there: whoever is signed in is not to be told that they
-   * are not, since the key may come back.
+   * null also if the row was rolled back, and if `toValue` finds that its plaintext columns were altered. Rejects with
+   * EncryptionKeyMissing if the data key is missing: the session is not reported as ended, since the key may be restored.
    */
   find<T extends OwnedTable, Sealed, Value>(
     table: T,
     where: RawBuilder<unknown>,
     toValue: (row: Tables[T], sealed: Sealed) => Value | null,
   ): Promise<Value | null>;
-  /** Leaves out what `find` would not find. */
+  /** Leaves out rows that `find` would not find. */
   list<T extends OwnedTable, Sealed, Value>(
     table: T,
     where: RawBuilder<unknown>,
@@ -47,11 +54,11 @@ export function createOwnedRows(database: Database, keyring: Keyring, versions: 
     const query = sql<Row>`select *, ${sql.join(nodesAbove(table))} from ${sql.table(table)} where ${where}`.compile(
       build,
     );
-    const open = async (row: Row): Promise<Versioned<Value> | null> => {
+    const decrypt = async (row: Row): Promise<Versioned<Value> | null> => {
       try {
         const { ownerId, id } = keyOf(table, row);
-        const place = { owner_id: ownerId, id, sealed: row.sealed };
-        const { value: sealed, rowVersion } = await decryptVersioned<Sealed>(keyring, table, place);
+        const encrypted = { owner_id: ownerId, id, sealed: row.sealed };
+        const { value: sealed, rowVersion } = await decryptVersioned<Sealed>(keyring, table, encrypted);
         const value = toValue(row, sealed);
         return value === null ? null : { value, rowVersion };
       } catch (error) {
@@ -59,16 +66,16 @@ export function createOwnedRows(database: Database, keyring: Keyring, versions: 
         throw error;
       }
     };
-    return versions.list(table, () => database.read(query), open);
+    return versions.list(table, () => database.read(query), decrypt);
   }
 
   return {
-    async insert(table, ownerId, id, value, clear) {
+    async insert(table, ownerId, id, value, plain) {
       const key = await keyring.current(ownerId);
       try {
         await versions.write(ownerId, async (version) => {
           const sealed = encryptVersioned(key, table, ownerId, id, value, version);
-          const columns = Object.entries({ ...clear, sealed });
+          const columns = Object.entries({ ...plain, sealed });
           const names = sql.join(columns.map(([name]) => sql.ref(name)));
           const values = sql.join(columns.map(([, each]) => each));
           const insert = sql`insert into ${sql.table(table)} (owner_id, ${names})
@@ -82,7 +89,7 @@ export function createOwnedRows(database: Database, keyring: Keyring, versions: 
         if (!(error instanceof ConstraintViolated)) throw error;
         const owner = await database.read(build.selectFrom('owners').select('id').where('id', '=', ownerId).compile());
         if (owner.length === 0) throw new EncryptionKeyMissing('the owner was deleted');
-        throw new AlreadyTaken('this belongs to somebody already', { cause: error });
+        throw new AlreadyTaken('this credential is registered already', { cause: error });
       }
     },
 

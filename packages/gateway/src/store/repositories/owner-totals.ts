@@ -5,22 +5,22 @@ import type { Keyring } from '../vault/keyring.ts';
 import { decryptKey } from './keys.ts';
 import { createYielder } from './yielder.ts';
 
-/** Every number comes from an index that begins with the owner, so no table is walked through. */
+/** Every count uses an index that starts with the owner, so no table is scanned. */
 export function createOwnerTotals(database: Database, keyring: Keyring): OwnerRepository['totals'] {
   const { build } = database;
 
-  /** Whether a key is revoked is sealed. */
+  /** Decrypts the keys, since their revocation is encrypted. */
   async function countKeys(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
-    const breath = createYielder();
+    const yieldIfDue = createYielder();
     for (const row of await database.read(build.selectFrom('api_keys').selectAll().compile())) {
-      await breath();
+      await yieldIfDue();
       if (await isLive(row)) counts.set(row.owner_id, (counts.get(row.owner_id) ?? 0) + 1);
     }
     return counts;
   }
 
-  /** One that does not open lets nobody in either. */
+  /** A key that cannot be decrypted is not accepted. */
   async function isLive(row: Parameters<typeof decryptKey>[1]): Promise<boolean> {
     try {
       return (await decryptKey(keyring.master, row)).value.revokedAt === null;

@@ -14,14 +14,17 @@ import type { Keyring } from '../vault/keyring.ts';
 import type { RowQueries, RowVersions } from '../vault/row-versions.ts';
 import { childName, nodesAbove, type Versioned } from '../vault/version-tree.ts';
 import { createOwnerTotals } from './owner-totals.ts';
-import { deleteNotifications, deleteOfOwner } from './purge.ts';
+import { deleteHighVolumeRows, deleteNotifications } from './purge.ts';
 
 type Profile = Omit<Owner, 'id' | 'createdAt'>;
 
-/** What rows from before lack. */
+/** Fields that rows of earlier releases lack. */
 const defaultsForOldRows = { role: 'owner', quietHours: null, retentionDays: null } as const;
 
-/** What goes with an owner at once, the data key first of all; the rest, which may be much, follows in batches and cannot be read any more. */
+/**
+ * Rows deleted in the transaction that deletes an owner. The others are deleted afterwards in batches; without the data
+ * key they cannot be decrypted any more.
+ */
 const ownedTables = [
   'api_keys',
   'devices',
@@ -45,20 +48,20 @@ export function createOwnerRepository(
 
   const select = build.selectFrom('owners').selectAll().select(nodesAbove('owners'));
 
-  async function open(row: Tables['owners']): Promise<Versioned<Owner>> {
+  async function decrypt(row: Tables['owners']): Promise<Versioned<Owner>> {
     const { value, rowVersion } = await decryptVersioned<Profile>(keyring, 'owners', { ...row, owner_id: row.id });
     return { value: { ...defaultsForOldRows, id: row.id, createdAt: row.created_at, ...value }, rowVersion };
   }
 
-  /** Rejects with DecryptionFailed where an earlier state of the row was put back, as where it was altered. */
+  /** Rejects with DecryptionFailed if the row was altered or rolled back. */
   async function find(id: string): Promise<Owner | null> {
     const query = select.where('id', '=', id).compile();
-    const [owner] = await versions.list('owners', () => database.read(query), open, rejectRefused('owners'));
+    const [owner] = await versions.list('owners', () => database.read(query), decrypt, rejectRefused('owners'));
     return owner ?? null;
   }
 
-  /** The rows of a new owner. */
-  function makeOwner(master: EncryptionKey, { id, createdAt, ...profile }: Owner, version: number): RowQueries {
+  /** Inserts a new owner with a data key. */
+  function insertOwner(master: EncryptionKey, { id, createdAt, ...profile }: Owner, version: number): RowQueries {
     const { key, row } = keyring.create(master, id, createdAt);
     const sealed = encryptVersioned(key, 'owners', id, id, profile, version);
     return {
@@ -69,7 +72,7 @@ export function createOwnerRepository(
     };
   }
 
-  /** false where the owner is gone. */
+  /** false if the owner was deleted. */
   async function replaceOwner(id: string, change: () => Promise<Owner | null>): Promise<boolean> {
     try {
       const results = await versions.write(id, async (version) => {
@@ -96,19 +99,19 @@ export function createOwnerRepository(
     async create(owner) {
       await versions.write(owner.id, async (version) => ({
         children: { [childName('owners', owner.id)]: version },
-        rows: (master) => makeOwner(master, owner, version),
+        rows: (master) => insertOwner(master, owner, version),
       }));
     },
 
     async createFirst(owner) {
-      const anybody = build.selectFrom('owners').select('id').limit(1).compile();
+      const anyOwner = build.selectFrom('owners').select('id').limit(1).compile();
       const results = await versions.write(owner.id, async (version) =>
-        // Whoever tries at the same moment has to move the head too: the second one is asked again.
-        (await database.read(anybody)).length > 0
+        // Concurrent callers change the same head: the second is retried, and then finds the owner.
+        (await database.read(anyOwner)).length > 0
           ? null
           : {
               children: { [childName('owners', owner.id)]: version },
-              rows: (master) => makeOwner(master, owner, version),
+              rows: (master) => insertOwner(master, owner, version),
             },
       );
       return results !== null;
@@ -120,14 +123,14 @@ export function createOwnerRepository(
 
     async list(onDamaged) {
       const query = select.orderBy('created_at').orderBy('id').compile();
-      const openAny = async (row: Tables['owners']): Promise<Versioned<Owner> | null> => {
-        if (onDamaged === undefined) return open(row);
-        const opened = await orIfUnreadable(open(row), null);
-        if (opened === null) onDamaged(row.id);
-        return opened;
+      const decryptAny = async (row: Tables['owners']): Promise<Versioned<Owner> | null> => {
+        if (onDamaged === undefined) return decrypt(row);
+        const decrypted = await orIfUnreadable(decrypt(row), null);
+        if (decrypted === null) onDamaged(row.id);
+        return decrypted;
       };
       const onRefused = onDamaged ?? rejectRefused('owners');
-      return versions.list('owners', () => database.read(query), openAny, onRefused);
+      return versions.list('owners', () => database.read(query), decryptAny, onRefused);
     },
 
     update: (owner) => replaceOwner(owner.id, async () => owner),
@@ -149,10 +152,10 @@ export function createOwnerRepository(
         ...ofOwner,
       ]);
       keyring.forget(id);
-      await deleteOfOwner(database, id);
+      await deleteHighVolumeRows(database, id);
       await deleteNotifications(database, id, null);
-      // The wrapped data key is shredded only when no file holds it any more.
-      await database.wipe?.();
+      // Only then the wrapped data key is gone from all files.
+      await database.truncateLog?.();
       return deleted?.changes === 1;
     },
 
@@ -182,7 +185,7 @@ export function createOwnerRepository(
   };
 }
 
-/** A row that does not open is as one that is not there: the other channels still ring. */
+/** Treats a row that cannot be decrypted as missing, so that the other channels still deliver. */
 export async function orIfUnreadable<T, Instead>(reading: Promise<T>, instead: Instead): Promise<T | Instead> {
   try {
     return await reading;

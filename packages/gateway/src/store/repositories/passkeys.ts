@@ -9,7 +9,7 @@ import { childName } from '../vault/version-tree.ts';
 import { createOwnedRows } from './owned-rows.ts';
 
 type EncryptedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {
-  /** Absent in rows of versions that did not know it. */
+  /** Missing in rows of earlier releases. */
   userVerified?: boolean | null;
 };
 export function createPasskeyRepository(
@@ -64,7 +64,7 @@ export function createPasskeyRepository(
         const [used] = await database.write([update()]);
         return used?.changes === 1;
       }
-      // One that can verify its user is known to from then on.
+      // Records that the authenticator can verify its user.
       const key = await keyring.current(ownerId);
       const value = { ...encryptedFields(passkey), userVerified };
       try {

@@ -1,4 +1,4 @@
-// Repeats what failed for a caller, without a trace: whether the store works again, or only for one owner not.
+// Repeats an operation that failed, without side effects, to find out whether it fails for all owners or for one.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { createUuidV7Source } from '../../core/uuid-v7.ts';
@@ -8,8 +8,8 @@ import { encrypt } from '../vault/cipher.ts';
 import { contextOf } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
-/** Beside the one that failed, so many others are tried: damage that concerns one owner must not stop all of them. */
-const others = 3;
+/** Other owners or keys that are tried, since damage to one owner's rows does not make the store unavailable. */
+const otherCandidates = 3;
 
 export function createProbe(
   database: Database,
@@ -20,7 +20,7 @@ export function createProbe(
   const { build } = database;
   const newId = createUuidV7Source(Date.now, randomUUID);
 
-  /** Stores a notification and deletes it in the same transaction. */
+  /** Inserts a notification and deletes it in the same transaction. */
   async function save(ownerId: string): Promise<void> {
     const id = newId();
     const context = contextOf('notifications', { owner_id: ownerId, id });
@@ -39,12 +39,12 @@ export function createProbe(
     ]);
   }
 
-  /** The one that failed first, if it is still there. */
+  /** The failed one first, if it still exists. */
   async function candidates(table: 'owners' | 'api_keys', column: 'id' | 'digest', id: string): Promise<string[]> {
     const ids = build.selectFrom(table).select(sql<string>`${sql.ref(column)}`.as('id'));
     const [same, rest] = await Promise.all([
       database.read(ids.where(sql.ref(column), '=', id).compile()),
-      database.read(ids.where(sql.ref(column), '<>', id).limit(others).compile()),
+      database.read(ids.where(sql.ref(column), '<>', id).limit(otherCandidates).compile()),
     ]);
     return [...same, ...rest].map((row) => row.id);
   }

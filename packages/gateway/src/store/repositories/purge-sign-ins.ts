@@ -27,7 +27,7 @@ export async function purgeSignIns(
           return rows.length === 0 ? null : { children, rows: () => ({ queries }) };
         });
       } catch (error) {
-        // Reported already; the rows of the others still go.
+        // Reported already; expired rows of other owners are still deleted.
         if (!(error instanceof RowsRolledBack)) throw error;
       }
     }

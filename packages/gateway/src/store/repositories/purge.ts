@@ -8,7 +8,7 @@ import type { Database } from '../schema/database.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
 import { purgeSignIns } from './purge-sign-ins.ts';
 
-/** Deleted per transaction, so that a purge never holds up the requests for long. */
+/** Rows deleted per transaction; small, so that requests are not delayed. */
 export const purgeBatch = 1000;
 
 export function createPurge(database: Database, versions: RowVersions): StoreMaintenance['purge'] {
@@ -23,7 +23,7 @@ export function createPurge(database: Database, versions: RowVersions): StoreMai
     for await (const ownerId of ownersOfNotifications(database)) {
       if (signal?.aborted) break;
       const [owner] = await database.read(build.selectFrom('owners').select('id').where('id', '=', ownerId).compile());
-      // Ids grow with time, so the key's own order finds what is old. Of an owner who is gone nothing stays.
+      // Ids grow with time, so the primary key finds old rows. All rows of a deleted owner are deleted.
       purged += await deleteNotifications(database, ownerId, owner === undefined ? null : firstIdAt(before), signal);
     }
     return purged;
@@ -42,7 +42,7 @@ function deleteExpired(
   )`.compile(build);
 }
 
-/** Each from the key's own order: a few look-ups instead of a walk over every row. */
+/** Skips from owner to owner in the primary key instead of scanning all rows. */
 async function* ownersOfNotifications({ build, read }: Database): AsyncGenerator<string> {
   for (let last = ''; ; ) {
     const next = build.selectFrom('notifications').select('owner_id').where('owner_id', '>', last);
@@ -53,7 +53,7 @@ async function* ownersOfNotifications({ build, read }: Database): AsyncGenerator
   }
 }
 
-/** An owner's notifications with ids below this one (null: all), with what is known of their delivery; says how many. */
+/** Deletes an owner's notifications with ids below this one (null: all) and their delivery status; returns how many. */
 export async function deleteNotifications(
   database: Database,
   ownerId: string,
@@ -71,12 +71,12 @@ export async function deleteNotifications(
   await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
   await deleteInBatches(database, batchOf('mqtt_receipts', 'notification_id'), signal);
   const deleted = await deleteInBatches(database, batchOf('notifications', 'id'), signal);
-  // Last: what was deleted must not come into sight again.
+  // Last, so that deleted notifications do not reappear in the inbox.
   await deleteInBatches(database, batchOf('inbox_marks', 'notification_id'), signal);
   return deleted;
 }
 
-/** What an owner may have much of, besides notifications. */
+/** Tables besides notifications that may have many rows of one owner. */
 const highVolumeTables = {
   mqtt_waiting: ['device_id', 'client_id', 'notification_id'],
   used_signatures: ['signature'],
@@ -85,7 +85,7 @@ const highVolumeTables = {
   delivery_lanes: ['channel', 'target'],
 } as const;
 
-export async function deleteOfOwner(database: Database, ownerId: string): Promise<void> {
+export async function deleteHighVolumeRows(database: Database, ownerId: string): Promise<void> {
   for (const [table, columns] of Object.entries(highVolumeTables)) {
     const name = sql.table(table);
     const key = sql.join(columns.map((column) => sql.ref(column)));
@@ -96,7 +96,7 @@ export async function deleteOfOwner(database: Database, ownerId: string): Promis
   }
 }
 
-/** Repeats a statement that deletes a batch until nothing is left, so that no request waits for long. */
+/** Repeats a statement that deletes a batch until no row is left; returns the number of rows deleted. */
 export async function deleteInBatches(
   database: Database,
   statement: CompiledQuery,

@@ -9,7 +9,7 @@ import type { Keyring } from '../vault/keyring.ts';
 export function createPushTargetRepository(database: Database, keyring: Keyring): PushTargetRepository {
   const { build } = database;
 
-  async function open(row: Tables['push_targets']): Promise<StoredPushTarget> {
+  async function decrypt(row: Tables['push_targets']): Promise<StoredPushTarget> {
     const secret = await decryptValue<Pick<StoredPushTarget, 'token' | 'label'>>(keyring, 'push_targets', row);
     return {
       id: row.id,
@@ -30,12 +30,12 @@ export function createPushTargetRepository(database: Database, keyring: Keyring)
 
     async list(ownerId, onDamaged) {
       const query = build.selectFrom('push_targets').selectAll().where('owner_id', '=', ownerId);
-      return decryptAll(await database.read(query.orderBy('created_at').orderBy('id').compile()), open, onDamaged);
+      return decryptAll(await database.read(query.orderBy('created_at').orderBy('id').compile()), decrypt, onDamaged);
     },
 
     async find(id) {
       const [row] = await database.read(build.selectFrom('push_targets').selectAll().where('id', '=', id).compile());
-      return row === undefined ? null : open(row);
+      return row === undefined ? null : decrypt(row);
     },
 
     async disable(id, at) {

@@ -1,5 +1,5 @@
-// Who is signed in, and links that sign in once. What decides about either is encrypted, the digest included: who can write
-// the database but has no key cannot let anybody in, nor with an earlier state of a row (`row-versions.ts`).
+// Sessions of the console. Everything that decides about a session is encrypted, its digest included, so write access to the
+// database without a key does not let anyone in, nor does a rolled back row (`row-versions.ts`).
 import { sql } from 'kysely';
 import type { Session, SessionRepository } from '../../usecases/ports/sign-in.ts';
 import type { Database } from '../schema/database.ts';

@@ -15,7 +15,7 @@ import type { Tables } from '../schema/tables.ts';
 import { type DeliveryRow, type DeliveryRows, isOfQueue, mayBeAttempted } from './delivery-rows.ts';
 import { skipLockedOn } from './skip-locked.ts';
 
-/** For values that are selected: PostgreSQL would take all of them for text. */
+/** Casts for selected parameters, which PostgreSQL would treat as text. */
 const columnTypes: Record<Dialect, Partial<Record<keyof DeliveryRow, string>>> = {
   sqlite: { attempts: 'integer', qos: 'integer', sealed: 'blob', ...times('integer') },
   postgres: { attempts: 'integer', qos: 'integer', sealed: 'bytea', ...times('bigint') },
@@ -34,7 +34,7 @@ export function createTargetQueueRepository(
   const isHeld = (queue: TargetQueue, version: number) =>
     sql<boolean>`${isOfQueue(queue)} and version = ${version} and lease_until = ${queue.leaseUntil}`;
 
-  /** The queue is changed first, which locks it: whoever holds it cannot end it meanwhile. */
+  /** Updates the queue first, which locks it against deletion by its holder. */
   async function join(delivery: Delivery, now: number, insist: boolean): Promise<CompiledQuery[]> {
     const row = await toRow(delivery);
     const columns = Object.keys(row) as (keyof DeliveryRow)[];
@@ -46,7 +46,7 @@ export function createTargetQueueRepository(
         .updateTable('delivery_lanes')
         .set({
           closing: insist ? 0 : sql<number>`closing`,
-          // Where nothing joins the holder is not disturbed.
+          // Without a change of the version if nothing can join, so that the holder can release the queue.
           version: insist ? sql<number>`version + 1` : sql<number>`version + 1 - closing`,
           next_at: sql<number>`case when next_at < ${delivery.nextAt} then next_at else ${delivery.nextAt} end`,
         })
@@ -82,7 +82,7 @@ export function createTargetQueueRepository(
   return {
     async claim(now, leaseUntil, limit) {
       const due = build.selectFrom('delivery_lanes').select('owner_id');
-      // The lease of a clock that ran ahead is over, and so is the turn that it was given together with it.
+      // A lease that a clock running ahead has set is ignored, together with the time of the next attempt.
       const isAhead = sql<boolean>`lease_until > ${latestLeaseEnd(now)}`;
       const isDue = sql<boolean>`((next_at <= ${now} and lease_until <= ${now}) or ${isAhead})`;
       if ((await database.read(due.where(isDue).limit(1).compile())).length === 0) return [];
@@ -105,7 +105,7 @@ export function createTargetQueueRepository(
           .set({
             lease_until: leaseUntil,
             closing: isClosing ? 1 : 0,
-            // One that was hastened stays so.
+            // A queue that was woken stays due.
             next_at: sql<number>`case when next_at < lease_until then next_at else ${leaseUntil} end`,
           })
           .where(isOfQueue(queue))
@@ -121,7 +121,7 @@ export function createTargetQueueRepository(
         .where(isOfQueue(queue))
         .where('lease_until', '=', queue.leaseUntil);
       const waiting = build.selectFrom('deliveries').where(isOfQueue(queue)).where('next_at', 'is not', null);
-      const look = held.select([
+      const state = held.select([
         'version',
         'next_at',
         waiting
@@ -129,9 +129,9 @@ export function createTargetQueueRepository(
           .$asScalar()
           .as('first'),
       ]);
-      // What is put in between the look and the release moves the version, and then it is looked at again.
+      // A delivery that joins between read and release changes the version; then the queue is read again.
       for (;;) {
-        const [found] = await database.read(look.compile());
+        const [found] = await database.read(state.compile());
         if (found === undefined) return true;
         if (ifNothingSince !== undefined && found.first !== null && (await hasWaiting(queue, ifNothingSince)))
           return false;
@@ -145,18 +145,18 @@ export function createTargetQueueRepository(
     async postponeDue(queue, now, { delaysMs, minTurns, notBefore }) {
       const waiting = build.updateTable('deliveries').where(isOfQueue(queue)).where('next_at', 'is not', null);
       const due = waiting.where('next_at', '<=', now);
-      const isTooOld = sql<boolean>`expires_at <= ${now} and (attempts + 1 >= ${minTurns} or expires_at <= created_at)`;
-      // The last of the delays goes on for the rest.
+      const isExpired = sql<boolean>`expires_at <= ${now} and (attempts + 1 >= ${minTurns} or expires_at <= created_at)`;
+      // The last delay is used for all further attempts.
       const delay = sql<number>`case ${sql.join(
         delaysMs.slice(0, -1).map((ms, attempts) => sql`when attempts = ${sql.lit(attempts)} then ${sql.lit(ms)}`),
         sql` `,
       )} else ${sql.lit(delaysMs.at(-1) ?? 0)} end`;
-      // What has expired and has not had its turns goes on by the schedule.
+      // Expired deliveries without the minimum number of attempts follow the schedule.
       const beforeEnd = (turn: RawBuilder<number>) =>
         sql<number>`case when expires_at > ${now} and expires_at < ${turn} then expires_at else ${turn} end`;
-      const [givenUp] = await database.write([
+      const [dead] = await database.write([
         due
-          .where(isTooOld)
+          .where(isExpired)
           .set({ state: 'dead', attempts: sql<number>`attempts + 1`, next_at: null, ended_at: now })
           .returningAll()
           .compile(),
@@ -171,7 +171,7 @@ export function createTargetQueueRepository(
           .set({ next_at: beforeEnd(sql<number>`cast(${notBefore} as bigint)`) })
           .compile(),
       ]);
-      return Promise.all(((givenUp?.rows ?? []) as DeliveryRow[]).map(toDelivery));
+      return Promise.all(((dead?.rows ?? []) as DeliveryRow[]).map(toDelivery));
     },
 
     async expireLeases(now) {
@@ -181,7 +181,7 @@ export function createTargetQueueRepository(
           .set({ lease_until: 0, closing: 0, next_at: now, version: sql<number>`version + 1` })
           .where('lease_until', '>', 0)
           .compile(),
-        // What became of the request is known already, from its dispatch.
+        // The outcome of the request is known from its dispatch.
         build
           .updateTable('idempotency')
           .set({ lease_until: 0 })
@@ -205,30 +205,30 @@ export function createTargetQueueRepository(
     async wake(channel, now) {
       const waiting = build.selectFrom('delivery_lanes').select('owner_id').where('channel', '=', channel);
       if ((await database.read(waiting.where('next_at', '>', now).limit(1).compile())).length === 0) return 0;
-      const [hastened] = await database.write([
+      const [woken] = await database.write([
         build
           .updateTable('delivery_lanes')
-          // One that is held is being tried at this moment, perhaps too early: it moves on once more.
+          // A held queue may be in an attempt that began too early: it is due again.
           .set({ next_at: now, version: sql<number>`version + 1` })
           .where('channel', '=', channel)
           .where('next_at', '>', now)
           .compile(),
       ]);
-      return hastened?.changes ?? 0;
+      return woken?.changes ?? 0;
     },
 
     async resetTimesAhead(now, { wasSetBack = false } = {}) {
       const latest = now + latestTurnMs + clockSkewMs;
-      const wasPutInAhead = sql<boolean>`created_at > ${now + clockSkewMs}`;
-      // What waits for its turn alone has both times equal. The others may be tried any time, once the clock is there.
+      const wasCreatedAhead = sql<boolean>`created_at > ${now + clockSkewMs}`;
+      // A delivery that its provider delayed has both times equal. Any other is hidden until the clock reaches `not_before`.
       const isHidden = sql<boolean>`not_before > ${now + clockSkewMs} and not_before < next_at`;
-      const isAhead = sql<boolean>`next_at is not null and (${wasPutInAhead} or next_at > ${latest}
+      const isAhead = sql<boolean>`next_at is not null and (${wasCreatedAhead} or next_at > ${latest}
         or not_before > ${latest} ${wasSetBack ? sql`or (${isHidden})` : sql``})`;
       const isQueueAhead = sql<boolean>`next_at > ${wasSetBack ? now + clockSkewMs : latest}`;
       const found = build.selectFrom('deliveries').select('owner_id').where(isAhead).limit(1);
-      const lanes = build.selectFrom('delivery_lanes').select('owner_id').where(isQueueAhead).limit(1);
-      const looked = await Promise.all([database.read(found.compile()), database.read(lanes.compile())]);
-      if (looked.flat().length === 0) return;
+      const queues = build.selectFrom('delivery_lanes').select('owner_id').where(isQueueAhead).limit(1);
+      const ahead = await Promise.all([database.read(found.compile()), database.read(queues.compile())]);
+      if (ahead.flat().length === 0) return;
       await database.write([
         sql`update delivery_lanes set next_at = ${now}, version = version + 1
           where ${isQueueAhead}
@@ -237,10 +237,10 @@ export function createTargetQueueRepository(
         build
           .updateTable('deliveries')
           .set({
-            created_at: sql<number>`case when ${wasPutInAhead} then ${now} else created_at end`,
+            created_at: sql<number>`case when ${wasCreatedAhead} then ${now} else created_at end`,
             next_at: now,
             not_before: now,
-            // What has one turn still has no more.
+            // A delivery with a single attempt still has one.
             expires_at: sql<number>`case when expires_at <= created_at then ${now} else expires_at end`,
           })
           .where(isAhead)

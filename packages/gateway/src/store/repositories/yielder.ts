@@ -1,15 +1,15 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** So long at a time nobody else is served. */
-const atMostMs = 2;
+/** Time slice after which other work on the event loop gets its turn. */
+const sliceMs = 2;
 
-/** For work on many values on the thread that serves requests: to be awaited before each of them. */
+/** For loops over many values on the thread that serves requests: to be awaited before each value. */
 export function createYielder(): () => Promise<void> | undefined {
-  let breathedAt = performance.now();
+  let startedAt = performance.now();
   return () => {
-    if (performance.now() - breathedAt < atMostMs) return undefined;
-    return breathe().then(() => {
-      breathedAt = performance.now();
+    if (performance.now() - startedAt < sliceMs) return undefined;
+    return nextTurn().then(() => {
+      startedAt = performance.now();
     });
   };
 }

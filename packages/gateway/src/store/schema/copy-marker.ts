@@ -1,12 +1,12 @@
-// A database that rows are being copied into says so, so that nobody serves from half a copy, and so that a later copy
-// never goes over what was written there since.
+// Marks a database that rows are being copied into, so that no server uses an incomplete copy, and no later copy overwrites
+// rows that were written since.
 import { Problem } from '../../core/problem.ts';
 import type { Database } from './database.ts';
 
-/** A row of `meta` that stays where it is when rows are copied. */
+/** A row of `meta` that is not copied. */
 export const copyMarker = 'copy';
 
-/** `copying`: not whole yet. `copied`: whole, and nobody has used it since. */
+/** `copying`: incomplete. `copied`: complete, and not used since. */
 export type CopyState = 'copying' | 'copied';
 
 export async function readCopyState(database: Database): Promise<CopyState | null> {
@@ -16,7 +16,7 @@ export async function readCopyState(database: Database): Promise<CopyState | nul
   return Buffer.from(row.value).toString() === 'copied' ? 'copied' : 'copying';
 }
 
-/** null: it is a store like any other from now on. */
+/** null: removes the marker. */
 export async function writeCopyState(database: Database, state: CopyState | null): Promise<void> {
   const { build } = database;
   const remove = build.deleteFrom('meta').where('name', '=', copyMarker).compile();
@@ -33,12 +33,12 @@ export async function writeCopyState(database: Database, state: CopyState | null
   ]);
 }
 
-/** Whoever opens a finished copy, to serve from it or with a command that may write, makes it the real thing. */
+/** Rejects with a Problem if a copy is incomplete. The first use of a complete copy removes its marker. */
 export async function assertNotCopying(database: Database): Promise<void> {
   const state = await readCopyState(database);
   if (state === 'copying') {
     throw new Problem(
-      "A copy into this database was begun and not finished. Run the same 'tocsin migrate-store' or 'tocsin restore' again.",
+      "A copy into this database was not finished. Run the same 'tocsin migrate-store' or 'tocsin restore' again.",
     );
   }
   if (state === 'copied') await writeCopyState(database, null);

@@ -1,4 +1,4 @@
-// What a backend gives the store: somewhere to run queries that Kysely built, and a fast lane for notifications.
+// The interface of a backend: runs queries built by Kysely, and has a fast path for notifications.
 import type { KeyObject } from 'node:crypto';
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { StoreUnavailable } from '../../usecases/ports/index.ts';
@@ -21,61 +21,61 @@ export interface PlainNotification {
   id: string;
   createdAt: number;
   content: string;
-  /** Whom to tell, as the column `dispatches.targets` holds it; null: nobody. */
+  /** The targets as JSON for the column `dispatches.targets`; null: none. */
   dispatch: string | null;
-  /** Until when whoever appends this answers for what is to follow: the dispatch and the first answer. */
+  /** Until when this process is responsible for the dispatch and the response. */
   leaseUntil: number;
   idempotency: { keyDigest: string; fingerprint: string; expiresAt: number } | null;
 }
 
-/** `duplicate`: the idempotency key is taken and has not expired; nothing was stored. */
+/** `duplicate`: the idempotency key is in use and has not expired; nothing was stored. */
 export type Appended = 'appended' | 'duplicate';
 
-/** Told of every batch that was committed or refused: how many writes it held, and how long it took. */
+/** Called for every batch that was committed or failed, with the number of writes and the duration. */
 export type OnBatch = (size: number, ms: number) => void;
 
-/** A write broke a constraint of the schema; nothing of it was done. */
+/** A write violated a constraint of the schema; nothing was written. */
 export class ConstraintViolated extends Error {
   override readonly name = 'ConstraintViolated';
 }
 
 export interface Migration {
   name: string;
-  /** Versions that do not know this step must not use a database that has it. */
+  /** Versions that do not know this migration must not use the database. */
   isBreaking?: true;
   statements: CompiledQuery[];
 }
 
-/** Every method rejects with StoreUnavailable when the database cannot do it now. */
+/** Every method rejects with StoreUnavailable if the operation may succeed later. */
 export interface Database {
   readonly dialect: Dialect;
-  /** What to call it in messages: a file, or server and database. Never with a password. */
+  /** The database in messages: a file, or server and database, without a password. */
   readonly name: string;
   /** Builds queries for this backend; it cannot run them. */
   readonly build: Kysely<Tables>;
   read<Row>(query: CompiledQuery<Row>): Promise<Row[]>;
-  /** All or none, in one transaction; resolves once it is durable. */
+  /** Runs the queries in one transaction; resolves once it is durable. */
   write(queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]>;
   /**
-   * Seals and inserts, with its dispatch and its idempotency key; many calls share one transaction. Resolves once it is
-   * durable. Rejects with EncryptionKeyMissing where the owner was deleted.
+   * Encrypts and inserts a notification with its dispatch and idempotency key; many calls share one transaction. Resolves
+   * once it is durable. Rejects with EncryptionKeyMissing if the owner was deleted.
    */
   append(notification: PlainNotification, key: EncryptionKey): Promise<Appended>;
-  /** Calls back soon after another process moved the generation, where the backend can tell. */
+  /** Calls back soon after another process changed the generation, on backends that support it. */
   onChange(listener: () => void): void;
-  /** Tells whether another node on this database runs an embedded broker, from now on; absent where there is but one node. */
+  /** Reports whether another node on this database runs an embedded broker; absent if the backend has only one node. */
   claimBroker?(onShared: (isShared: boolean) => void): void;
-  /** Why it cannot be used, as far as can be told from here, and what to do. */
+  /** The probable cause of an error, and what to do. */
   explain(error: StoreUnavailable): { advice: string; isFull: boolean };
-  /** Applies those that are not applied yet, in order. */
+  /** Applies pending migrations in order. */
   migrate(migrations: readonly Migration[]): Promise<void>;
-  /** Problems of the database file itself; empty when it is sound. */
+  /** Problems of the database itself; empty if there are none. */
   verify(): Promise<string[]>;
-  /** Problems that can be found while others read and write; empty when there are none. */
+  /** Problems that can be found while the database is in use; empty if there are none. */
   examine(signal: AbortSignal): Promise<string[]>;
-  /** Empties the write-ahead log into the database, unless a reader needs it; absent where it is not ours. */
+  /** Checkpoints the write-ahead log, unless a reader needs it; absent on PostgreSQL. */
   checkpoint?(): Promise<void>;
-  /** Takes what was deleted or replaced out of the files too; absent where they are not ours. */
-  wipe?(): Promise<void>;
+  /** Checkpoints and truncates the write-ahead log, which still contains deleted values; absent on PostgreSQL. */
+  truncateLog?(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Goes into the same transaction as every change that a cache elsewhere must notice. */
+/** Belongs in the transaction of every change that must invalidate the caches of other processes. */
 export function bumpGeneration(database: Database) {
   return database.build.updateTable('changes').set({ generation: sql`generation + 1` }).where('id', '=', 1).compile();
 }

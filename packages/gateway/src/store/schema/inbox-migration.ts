@@ -1,5 +1,5 @@
-// What the owner's side needs: what was read and deleted, who is signed in, and how. Nothing is added to notifications, so
-// accepting one costs no more than before.
+// Tables of the console: read and deleted marks, sessions and credentials. The table of notifications does not change, so
+// accepting a notification costs no more than before.
 import { type RawBuilder, type SchemaModule, sql } from 'kysely';
 
 interface Types {

@@ -1,13 +1,13 @@
-// Installations that are older than a stricter default keep what they rely on, and their operators are told what to set.
+// Installations that predate a stricter default keep the old one, and their operators are warned.
 import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Store } from '../../usecases/ports/index.ts';
 import type { Database } from './database.ts';
 import type { Tables } from './tables.ts';
 
-/** A row of `meta`, carried along with the others. */
+/** A row of `meta`; it is copied with the others. */
 export const legacyRow = 'legacy_installation';
 
-/** Runs once, when the schema gets its step: a new installation has no owner then. */
+/** Runs once, in its migration: a new installation has no owner at that time. */
 export function markLegacyInstallation(build: Kysely<Tables>, isPostgres: boolean): CompiledQuery {
   const value = isPostgres ? sql`'\\x31'::bytea` : sql`x'31'`;
   return sql`insert into meta (name, value) select ${sql.lit(legacyRow)}, ${value} where exists (select 1 from owners)`.compile(

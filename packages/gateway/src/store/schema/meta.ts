@@ -1,4 +1,4 @@
-// Facts about the database itself, as JSON in the clear in `meta`: neither secret nor about a person.
+// Facts about the database itself, as plaintext JSON in `meta`: neither secret nor personal.
 import type { CompiledQuery } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -9,7 +9,7 @@ export function isFactRow(name: string): boolean {
   return (factNames as readonly string[]).includes(name);
 }
 
-/** null where it is missing or damaged: each of them can be established again. */
+/** null if it is missing or damaged: every fact can be determined again. */
 export async function readFact<T>(
   { build, read }: Pick<Database, 'build' | 'read'>,
   name: FactName,

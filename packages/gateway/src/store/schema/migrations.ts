@@ -1,4 +1,4 @@
-// The schema, step by step. A step that has been released is never edited; add another below it.
+// The schema as a list of migrations. A released migration is never edited; append another one.
 import { type CompiledQuery, type CreateIndexBuilder, type Kysely, sql } from 'kysely';
 import type { Migration } from './database.ts';
 import { inboxSteps } from './inbox-migration.ts';
@@ -8,12 +8,12 @@ import type { Tables } from './tables.ts';
 export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Migration[] {
   const isPostgres = dialect === 'postgres';
   const bytes = isPostgres ? sql`bytea` : sql`blob`;
-  // Order by bytes, as in SQLite: no index depends on the rules of a language, which change with the system's libraries.
+  // Ordered by bytes, as in SQLite: no index depends on a collation that changes with the libraries of the system.
   const text = isPostgres ? sql`text collate "C"` : 'text';
-  // SQLite then keeps the row inside the key's own tree: one write instead of two, and an owner's rows side by side.
+  // Clustered: SQLite stores the rows in the tree of the primary key, with one write instead of two.
   const clustered = isPostgres ? sql`` : sql`without rowid`;
   const schema = build.schema;
-  // A distributed database checks what is unique only together with the column that it shards by. Ids are random.
+  // A distributed database enforces uniqueness only together with the sharding column. Ids are random.
   const uniqueOnOneMachine = (index: CreateIndexBuilder<'id'>): CreateIndexBuilder<'id'> =>
     isPostgres ? index : index.unique();
   const compile = (...steps: { compile(): CompiledQuery }[]): CompiledQuery[] => steps.map((step) => step.compile());
@@ -204,7 +204,7 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
     {
       name: '0005_irregular_keys',
       statements: compile(
-        // Whether there are any is asked several times a second.
+        // For a query that runs several times a second.
         schema
           .createIndex('api_keys_irregular')
           .on('api_keys')
@@ -262,7 +262,7 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
   ];
 }
 
-/** Whoever listens hears of a new generation when it is committed; `postgres/change-listener.ts` does. */
+/** Notifies listeners (`postgres/change-listener.ts`) when a new generation is committed. */
 function notifyChanges(build: Kysely<Tables>): { compile(): CompiledQuery }[] {
   const steps = [
     sql`create function tocsin_tell_of_changes() returns trigger language plpgsql as $$

@@ -1,5 +1,5 @@
-// Which versions may use a database. A newer version may only have added to the schema, and then an older one goes on
-// using it; or it may have changed what older ones rely on, and then it says so here, and they refuse.
+// Which versions may use a database. If a newer version has only extended the schema, older versions can still use it. If it
+// has made a breaking change, it records that here, and older versions refuse to start.
 import { sql } from 'kysely';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { Problem } from '../../core/problem.ts';
@@ -10,13 +10,13 @@ import { readFact, writeFact } from './meta.ts';
 export interface SchemaFact {
   /** The version of Tocsin that first used this schema. */
   version: string;
-  /** The newest step. */
+  /** The newest migration. */
   newest: string;
-  /** A version that does not know this step must not use the database. */
+  /** A version that does not know this migration must not use the database. */
   minReader: string;
 }
 
-/** To be called once the schema is up to date. Rejects with a Problem where this version is too old for it. */
+/** To be called after the migrations. Rejects with a Problem if this version is too old for the schema. */
 export async function checkSchemaVersion(
   database: Database,
   steps: readonly Migration[],
@@ -28,8 +28,8 @@ export async function checkSchemaVersion(
   if (rows.some(({ name }) => !known.includes(name))) {
     refuseUnreadable(fact, known, `The database ${database.name}`);
     onNewer(
-      `The database was brought up to date by Tocsin ${fact?.version ?? 'of a newer version'}; this is ` +
-        `${packageJson.version}, which can use it without what is new in it. Go back to the newer version when you can.`,
+      `The database was migrated by Tocsin ${fact?.version ?? 'of a newer version'}; this is ${packageJson.version}, ` +
+        'which can use it without the new features. Return to the newer version when possible.',
     );
     return;
   }
@@ -38,7 +38,7 @@ export async function checkSchemaVersion(
   try {
     await database.write([writeFact(database, 'schema', { version: packageJson.version, ...current })]);
   } catch (error) {
-    // A database that cannot be written now is told so by the next start.
+    // If the database cannot be written now, the next start records it.
     if (!(error instanceof StoreUnavailable)) throw error;
   }
 }

@@ -1,10 +1,10 @@
-// The rows as they lie in the database, the same on every backend: times are milliseconds, flags are 0 or 1, and what a
-// person wrote is sealed. Every table is keyed by owner first, so that a distributed database can shard by it.
+// The rows of the database, the same on both backends: times are milliseconds, flags are 0 or 1, and personal data is
+// encrypted (column `sealed`). Primary keys start with the owner, so that a distributed database can shard by it.
 
 export interface Tables {
   /** One row per fact about the database itself. */
   meta: { name: string; value: Uint8Array };
-  /** One row, counted up by every change of owners, keys or devices. */
+  /** One row; incremented by every change of owners, keys, devices or push targets. */
   changes: { id: number; generation: number };
   owners: { id: string; created_at: number; sealed: Uint8Array };
   data_keys: { owner_id: string; version: number; wrapped: Uint8Array; created_at: number };
@@ -23,7 +23,7 @@ export interface Tables {
     paused: number;
     secret_digest: string;
     created_at: number;
-    /** When the embedded broker last heard of it. */
+    /** When the device was last connected to the embedded broker. */
     seen_at: number | null;
     sealed: Uint8Array;
   };
@@ -31,27 +31,27 @@ export interface Tables {
     owner_id: string;
     id: string;
     provider: string;
-    /** Set when the provider said that the token is no more. */
+    /** Set when the provider reported the token as expired. */
     disabled_at: number | null;
     created_at: number;
     sealed: Uint8Array;
   };
-  /** Subscriptions that a device's MQTT client left with the embedded broker. */
+  /** Persistent MQTT sessions of the embedded broker. */
   mqtt_sessions: { owner_id: string; device_id: string; client_id: string; subscriptions: string; updated_at: number };
-  /** Queues of the embedded broker; the text stays in the sealed row of the notification. */
+  /** Queues of the embedded broker; the payload is read from the encrypted row of the notification. */
   mqtt_waiting: {
     owner_id: string;
     device_id: string;
-    /** Of a session; empty: the queue of the device itself. */
+    /** The client of the session; empty: the queue of the device itself. */
     client_id: string;
     notification_id: string;
     qos: number;
-    /** Given before a QoS 2 message is sent: the client knows it by this id until the handshake is over. */
+    /** The packet identifier of a QoS 2 message, stored before it is sent, until the handshake is complete. */
     message_id: number | null;
-    /** `publish`, or `pubrel` once the client has confirmed a QoS 2 message. */
+    /** `publish`, or `pubrel` once the client has sent PUBREC for a QoS 2 message. */
     state: string;
   };
-  /** Which notifications a device has got from the embedded broker. */
+  /** Notifications that the embedded broker has delivered to a device. */
   mqtt_receipts: {
     owner_id: string;
     notification_id: string;
@@ -61,53 +61,53 @@ export interface Tables {
     qos: number;
   };
   notifications: { owner_id: string; id: string; created_at: number; sealed: Uint8Array };
-  /** Whom a notification was to be told to at its first attempt, and how that went; none where there was nobody to tell. */
+  /** The targets of a notification at its first attempt, and the results; no row if there were no targets. */
   dispatches: {
     owner_id: string;
     notification_id: string;
     /** JSON: ids of devices and push targets, never addresses or tokens. */
     targets: string;
-    /** JSON: how each ended; null until it is known. */
+    /** JSON: the result of each target; null until it is known. */
     results: string | null;
-    /** Null once settled. Whoever is to settle it has died when this has passed. */
+    /** null once settled. An expired lease means that the responsible process died. */
     lease_until: number | null;
   };
-  /** Targets that a first attempt did not reach. */
+  /** Sends that failed at the first attempt. */
   deliveries: {
     owner_id: string;
     notification_id: string;
     channel: string;
-    /** Id of a device or push target; empty for the mailbox of the owner. */
+    /** Id of a device or push target; empty for the owner's email address. */
     target: string;
     /** `waiting`, `sent` or `dead`. */
     state: string;
-    /** How often its turn came since the first attempt. */
+    /** Number of retries. */
     attempts: number;
     qos: number;
     created_at: number;
-    /** When its turn comes; null once it is over. */
+    /** Time of the next attempt; null if the delivery is sent or dead. */
     next_at: number | null;
-    /** Not to be tried before, even when the channel works again. */
+    /** Earliest time of the next attempt, even if the channel recovers sooner. */
     not_before: number;
-    /** After this it is given up. */
+    /** After this time the delivery becomes dead. */
     expires_at: number;
-    /** When it was sent or given up. */
+    /** When it was sent or became dead. */
     ended_at: number | null;
     /** The last error. */
     sealed: Uint8Array;
   };
-  /** One for each target that something waits for: who holds it sends to that target, in order. */
+  /** One queue for each target with waiting deliveries: its holder sends to that target, in order. */
   delivery_lanes: {
     owner_id: string;
     channel: string;
     target: string;
-    /** The earliest of what waits; while the lane is held, the end of its lease, unless it was hastened. */
+    /** Time of the earliest delivery; while the queue is held, the end of its lease, unless it was woken. */
     next_at: number;
-    /** Counts what was put in. */
+    /** Incremented by every delivery that is added. */
     version: number;
-    /** 0 while nobody holds it. */
+    /** 0 while the queue is not held. */
     lease_until: number;
-    /** 1 while its holder sends the last of it: until that is known nothing joins. */
+    /** 1 while its holder sends the last delivery: until the result is known no delivery can join. */
     closing: number;
   };
   idempotency: {
@@ -115,30 +115,30 @@ export interface Tables {
     key_digest: string;
     fingerprint: string;
     notification_id: string;
-    /** The request that came first is being answered until then, if its process lives. */
+    /** Until when the process of the first request is responsible for its response. */
     lease_until: number;
     expires_at: number;
-    /** The first answer; null until it is known. */
+    /** The response to the first request; null until it is known. */
     sealed: Uint8Array | null;
   };
-  /** How far an owner has read, and a counter that every change of what is read or deleted moves. */
+  /** The read position of an owner, and a counter of changes of read and deleted marks. */
   inbox_states: {
     owner_id: string;
-    /** Notifications up to this id are read, unless a mark says otherwise; empty: none. */
+    /** Notifications up to this id are read, unless they have a mark; empty: none. */
     read_through: string;
     generation: number;
-    /** How far everything was read before the last "mark all read", and how far that went; null: nothing to undo. */
+    /** `read_through` before the last "mark all read", and the position it set; null: nothing to undo. */
     undo_read_through: string | null;
     undo_through: string | null;
   };
-  /** What is known of single notifications beyond that; most have none. */
+  /** Marks of single notifications; most have none. */
   inbox_marks: {
     owner_id: string;
     notification_id: string;
     is_read: number | null;
-    /** `is_read` before the last "mark all read", which the owner may undo. */
+    /** `is_read` before the last "mark all read", which the owner can undo. */
     undo_is_read: number | null;
-    /** Out of sight since then, and gone for good with the next purge. */
+    /** Hidden since then, and deleted by a later purge. */
     deleted_at: number | null;
   };
   sessions: {
@@ -173,9 +173,9 @@ export interface Tables {
     created_at: number;
     sealed: Uint8Array;
   };
-  /** Which versions of the rows above that decide who may do what are in force, see `row-versions.ts`. */
+  /** The valid versions of rows that decide about access, see `row-versions.ts`. */
   row_versions: { id: string; sealed: Uint8Array };
   used_signatures: { owner_id: string; signature: string; expires_at: number };
-  /** Requests of a key in the window that is under way, where several processes share its limit. */
+  /** Requests of a key in the current window, if several processes share its limit. */
   request_counts: { owner_id: string; key_id: string; window_ms: number; used: number; resets_at: number };
 }

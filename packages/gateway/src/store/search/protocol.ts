@@ -1,4 +1,4 @@
-// What the main thread and the search thread send each other.
+// Messages between the main thread and the search thread.
 import type { SearchTerms } from '../../core/search-match.ts';
 import type { EncryptionKey } from '../schema/database.ts';
 
@@ -6,7 +6,7 @@ export interface SearchJob {
   id: number;
   ownerId: string;
   terms: SearchTerms;
-  /** All data keys of the owner. */
+  /** All data keys of the owner, newest first. */
   keys: EncryptionKey[];
   rows: { id: string; sealed: Uint8Array }[];
   /** The job ends after this many matches. */
@@ -16,7 +16,7 @@ export interface SearchJob {
 /** `content` is the JSON of a notification that matches. */
 export type RowResult = { kind: 'no-match' } | { kind: 'match'; content: string } | { kind: 'damaged' };
 
-/** A job begins, each of its rows is done, in their order, and it ends. */
+/** The start of a job, the result of each row in order, and the end of the job. */
 export type SearchReply =
   | { id: number; kind: 'begun' }
   | { id: number; kind: 'row'; result: RowResult }

@@ -14,8 +14,8 @@ function start(t: TestContext, options: SearchThreadOptions = {}): SearchThread 
   return thread;
 }
 
-/** A thread that does to each row what the row says. */
-const obedient = new URL(
+/** A thread whose behavior for a row is determined by the id of the row. */
+const scripted = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
     const sleep = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -36,8 +36,8 @@ const job = (...ids: string[]) => ({ ownerId, terms, keys: [], rows: rowsNamed(.
 
 suite('The search thread', () => {
   for (const fate of ['hang', 'throw', 'exit']) {
-    test(`skips a row that makes it ${fate}, and looks through the others`, async (t) => {
-      const thread = start(t, { script: obedient, rowDeadlineMs: 500 });
+    test(`skips a row that makes it ${fate}, and searches the others`, async (t) => {
+      const thread = start(t, { script: scripted, rowDeadlineMs: 500 });
       const outcomes = await thread.search(job('a', fate, 'b', fate, 'c'), never);
       assert.deepEqual(
         outcomes.map(({ kind }) => kind),
@@ -47,7 +47,7 @@ suite('The search thread', () => {
     });
   }
 
-  test('decrypts and matches rows, ends after the matches wanted, and reports damaged rows', async (t) => {
+  test('decrypts and matches rows, ends after the requested matches, and reports damaged rows', async (t) => {
     const thread = start(t);
     const keys = [2, 1].map((version) => ({ version, key: createSecretKey(randomBytes(32)) }));
     const content = (title: string) => ({ title, body: '', source: '', category: 'info', severity: null, data: {} });
@@ -67,8 +67,8 @@ suite('The search thread', () => {
     ]);
   });
 
-  test('ends when nobody searches, and starts again', async (t) => {
-    const thread = start(t, { script: obedient, idleMs: 0 });
+  test('ends when it is idle, and starts again', async (t) => {
+    const thread = start(t, { script: scripted, idleMs: 0 });
     for (const id of ['a', 'b']) {
       assert.equal((await thread.search(job(id), never)).length, 1);
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,9 +1,9 @@
-// The main thread's end of the search thread: jobs out, results in, a deadline on each row.
+// The main thread's side of the search thread, with a deadline for each row.
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { RowResult, SearchJob, SearchReply } from './protocol.ts';
 
-/** `skipped`: the row was not looked through in time. */
+/** `skipped`: the search of the row timed out. */
 export type RowOutcome = RowResult | { kind: 'skipped' };
 
 export interface SearchThreadOptions {
@@ -12,16 +12,16 @@ export interface SearchThreadOptions {
   idleMs?: number;
 }
 
-/** A row of the usual limit takes about 50 ms; the rest is for a machine that is busy with something else. */
+/** A row of the default maximum size takes about 50 ms; the rest is for a busy machine. */
 const defaultRowDeadlineMs = 2000;
-/** Where the operator allows larger bodies. */
+/** For rows above the default maximum size, if the operator allows them. */
 const moreMsPerMegabyte = 500;
-/** Nobody searches for this long: the thread ends and gives its memory back. */
+/** After this time without a search the thread ends and frees its memory. */
 const defaultIdleMs = 60_000;
-/** Loading the program of the thread, on a machine that is busy. */
+/** For loading the script of the thread on a busy machine. */
 const startDeadlineMs = 20_000;
 
-/** A row that needs more than this ends the thread, and is skipped. Less garbage is left lying about, too. */
+/** A row that exceeds these limits ends the thread, and is skipped. They also make the garbage collector run more often. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 
 export class SearchThread {
@@ -40,9 +40,9 @@ export class SearchThread {
     this.#idleMs = options.idleMs ?? defaultIdleMs;
   }
 
-  /** The outcomes of the rows in their order, up to the row of the last match wanted. One job runs at a time. */
+  /** Returns the outcomes of the rows in order, up to the row with the last requested match. One job runs at a time. */
   search(job: Omit<SearchJob, 'id'>, signal: AbortSignal): Promise<RowOutcome[]> {
-    const running = this.#last.then(() => this.#lookThrough(job, signal));
+    const running = this.#last.then(() => this.#searchRows(job, signal));
     this.#last = running.catch(() => undefined);
     return running;
   }
@@ -52,32 +52,32 @@ export class SearchThread {
     await this.#end();
   }
 
-  async #lookThrough(job: Omit<SearchJob, 'id'>, signal: AbortSignal): Promise<RowOutcome[]> {
+  async #searchRows(job: Omit<SearchJob, 'id'>, signal: AbortSignal): Promise<RowOutcome[]> {
     clearTimeout(this.#idleTimer);
     const outcomes: RowOutcome[] = [];
     const matches = (): number => outcomes.filter(({ kind }) => kind === 'match').length;
     while (outcomes.length < job.rows.length && matches() < job.mostMatches && !signal.aborted) {
       if (this.#isClosed) throw new StoreUnavailable('the store is closed');
       const rest = { ...job, rows: job.rows.slice(outcomes.length), mostMatches: job.mostMatches - matches() };
-      const { results, isWhole } = await this.#run(rest);
+      const { results, isComplete } = await this.#run(rest);
       outcomes.push(...results);
-      // Whatever the next row did to the thread, the rows after it are looked through by another one.
-      if (!isWhole) outcomes.push({ kind: 'skipped' });
+      // The next row timed out or ended the thread: the rows after it are searched by another thread.
+      if (!isComplete) outcomes.push({ kind: 'skipped' });
     }
     this.#idleTimer = setTimeout(() => void this.#end(), this.#idleMs).unref();
     return outcomes;
   }
 
-  /** Not whole: the row after the last result took too long, or ended the thread. */
-  async #run(job: Omit<SearchJob, 'id'>): Promise<{ results: RowResult[]; isWhole: boolean }> {
+  /** `isComplete` is false if the row after the last result timed out, or ended the thread. */
+  async #run(job: Omit<SearchJob, 'id'>): Promise<{ results: RowResult[]; isComplete: boolean }> {
     const id = this.#nextId++;
     const worker = this.#running();
     const results: RowResult[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     let hasBegun = false;
-    const giveUp = (cause: string): void =>
+    const fail = (cause: string): void =>
       hasBegun ? resolve(false) : reject(new StoreUnavailable(`the search thread ${cause}`));
-    let timer = setTimeout(() => giveUp('did not start in time'), startDeadlineMs);
+    let timer = setTimeout(() => fail('did not start in time'), startDeadlineMs);
     const onMessage = (reply: SearchReply): void => {
       if (reply.id !== id) return;
       clearTimeout(timer);
@@ -89,20 +89,20 @@ export class SearchThread {
       if (reply.kind === 'row') results.push(reply.result);
       const bytes = job.rows[results.length]?.sealed.length ?? 0;
       const more = (bytes / 1_000_000) * moreMsPerMegabyte;
-      timer = setTimeout(() => giveUp('was too slow'), this.#rowDeadlineMs + more);
+      timer = setTimeout(() => fail('was too slow'), this.#rowDeadlineMs + more);
     };
-    // Only `exit` comes after all messages; `error` may overtake them.
-    const onExit = (): void => giveUp('ended');
+    // `exit` is emitted after all messages; `error` may come before them.
+    const onExit = (): void => fail('ended');
     worker.on('message', onMessage).on('exit', onExit);
-    let isWhole = false;
+    let isComplete = false;
     try {
       worker.postMessage({ id, ...job } satisfies SearchJob);
-      isWhole = await promise;
-      return { results, isWhole };
+      isComplete = await promise;
+      return { results, isComplete };
     } finally {
       clearTimeout(timer);
       worker.off('message', onMessage).off('exit', onExit);
-      if (!isWhole) void this.#end();
+      if (!isComplete) void this.#end();
     }
   }
 

@@ -1,5 +1,5 @@
-// Runs in a worker thread of its own: decrypting, parsing and matching what callers wrote never holds up the event loop,
-// whatever they wrote.
+// Runs in a worker thread: decrypting, parsing and matching notifications never blocks the event loop, regardless of their
+// content.
 import { parentPort } from 'node:worker_threads';
 import { createMatch, type Match, type Searchable } from '../../core/search-match.ts';
 import { DecryptionFailed } from '../../usecases/ports/index.ts';
@@ -17,14 +17,14 @@ port.on('message', (job: SearchJob) => {
   const match = createMatch(terms);
   let matches = 0;
   for (const row of rows) {
-    const result = lookAt(job, row, match);
+    const result = searchRow(job, row, match);
     reply({ id, kind: 'row', result });
     if (result.kind === 'match' && ++matches === mostMatches) break;
   }
   reply({ id, kind: 'end' });
 });
 
-function lookAt({ ownerId, keys }: SearchJob, { id, sealed }: SearchJob['rows'][number], match: Match): RowResult {
+function searchRow({ ownerId, keys }: SearchJob, { id, sealed }: SearchJob['rows'][number], match: Match): RowResult {
   const version = keyVersionOf(sealed);
   const key = keys.find((candidate) => candidate.version === version) ?? keys[0];
   if (key === undefined) return { kind: 'damaged' };

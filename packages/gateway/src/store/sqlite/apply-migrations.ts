@@ -1,4 +1,4 @@
-// Brings the schema of a SQLite file up to date, inside the transaction of the caller.
+// Applies migrations to a SQLite file, within the transaction of the caller.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Statement } from './protocol.ts';
 

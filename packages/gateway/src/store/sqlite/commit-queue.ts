@@ -1,4 +1,4 @@
-// Gathers writes while the previous batch is being committed, so that one fsync serves many requests.
+// Group commit: collects writes while the previous batch is being committed, so that one fsync serves many requests.
 import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/index.ts';
 import { busyTimeoutMs } from '../files/sqlite-result-codes.ts';
 import type { Appended, EncryptionKey, OnBatch, PlainNotification, QueryResult } from '../schema/database.ts';
@@ -6,17 +6,17 @@ import { type CommitReply, isFailure, type Request, type RowToAppend, type State
 import { type ThreadClient, toError } from './thread-client.ts';
 
 const maxBatch = 1024;
-/** So many jobs are sent off without waiting for more, so that disk and event loop work at the same time. */
+/** A batch of this size is sent without waiting for more, so that disk and event loop work in parallel. */
 const eagerBatch = 16;
 const maxInFlight = 3;
-/** Content that may wait in memory for a disk that hangs; beyond it new requests are told at once. */
+/** Content queued in memory for a disk that hangs; beyond it requests fail at once. */
 const maxWaitingCharacters = 256 * 1024 * 1024;
-/** One batch stays short enough that nobody behind it waits for long. */
+/** Limits the size of a batch, so that requests behind it are not delayed. */
 const maxBatchCharacters = 8 * 1024 * 1024;
 
 const noStatements: Statement[] = [];
 const noResults: QueryResult<unknown>[] = [];
-/** What a row resolves with that was left out because its idempotency key is taken. */
+/** The result of a row that was left out because its idempotency key is in use. */
 const duplicate: QueryResult<unknown>[] = [];
 
 interface Job {
@@ -40,7 +40,7 @@ export class CommitQueue {
   #isScheduled = false;
   #watchdog: NodeJS.Timeout | undefined;
 
-  /** No caller waits longer than the deadline, whatever the disk does. */
+  /** No caller waits longer than the deadline, regardless of the disk. */
   constructor(thread: ThreadClient, deadlineMs: number, onBatch?: OnBatch) {
     this.#thread = thread;
     this.#deadlineMs = deadlineMs;
@@ -60,7 +60,7 @@ export class CommitQueue {
 
   #add(row: Job['row'], statements: Statement[], size: number): Promise<QueryResult<unknown>[]> {
     if (this.#waitingCharacters + size > maxWaitingCharacters) {
-      return Promise.reject(new StoreUnavailable('too much is waiting to be written'));
+      return Promise.reject(new StoreUnavailable('too many writes are queued'));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ since: performance.now(), size, row, statements, resolve, reject });
@@ -74,7 +74,7 @@ export class CommitQueue {
   #schedule(): void {
     if (this.#isScheduled || this.#inFlight > 0 || this.#waiting.length === 0) return;
     this.#isScheduled = true;
-    // After this turn of the event loop: requests that arrived together are committed together.
+    // After this turn of the event loop, so that requests that arrived together are committed together.
     setImmediate(() => {
       this.#isScheduled = false;
       if (this.#inFlight === 0 && this.#waiting.length > 0) void this.#commit();
@@ -89,19 +89,19 @@ export class CommitQueue {
     }
     this.#inFlight += 1;
     const since = performance.now();
-    let answer: () => void;
+    let settle: () => void;
     try {
       const reply = await this.#thread.ask(toRequest(batch));
-      answer = () => settle(batch, reply);
+      settle = () => settleAll(batch, reply);
     } catch (error) {
-      answer = () => rejectAll(batch, error as Error);
+      settle = () => rejectAll(batch, error as Error);
     }
     for (const job of batch) this.#committing.delete(job);
     this.#inFlight -= 1;
-    // The next batch goes to the disk while the callers of this one are answered.
+    // The next batch is sent before the callers of this one continue.
     if (this.#waiting.length > 0) void this.#commit();
     else if (this.#inFlight === 0) this.#stopWatchdog();
-    answer();
+    settle();
     this.#onBatch?.(batch.length, performance.now() - since);
   }
 
@@ -110,7 +110,7 @@ export class CommitQueue {
     this.#watchdog = undefined;
   }
 
-  /** What the thread was already given may still be written; its caller is told that it is not known to be. */
+  /** Batches in flight may still be committed; their callers get StoreUnavailable (unknown outcome). */
   #expire(): void {
     const now = performance.now();
     const isLate = (job: Job): boolean => now - job.since >= this.#deadlineMs;
@@ -119,7 +119,7 @@ export class CommitQueue {
     this.#waitingCharacters -= this.#waiting.filter(isLate).reduce((sum, job) => sum + job.size, 0);
     this.#waiting = this.#waiting.filter((job) => !isLate(job));
     rejectAll(late, error);
-    // Jobs are in the order of their arrival; those being committed were rejected just now or are the oldest.
+    // Jobs are in the order of their arrival; those being committed are the oldest.
     const oldest = [...this.#committing].find((job) => !isLate(job)) ?? this.#waiting[0];
     this.#watchdog = oldest && setTimeout(() => this.#expire(), oldest.since + this.#deadlineMs - now + 1);
   }
@@ -129,13 +129,13 @@ function batchLength(jobs: readonly Job[]): number {
   let characters = 0;
   for (let index = 0; index < Math.min(jobs.length, maxBatch); index += 1) {
     characters += (jobs[index] as Job).size;
-    // The first always goes, however long it is.
+    // The first job is always included, regardless of its size.
     if (characters > maxBatchCharacters && index > 0) return index;
   }
   return Math.min(jobs.length, maxBatch);
 }
 
-function settle(batch: readonly Job[], reply: CommitReply): void {
+function settleAll(batch: readonly Job[], reply: CommitReply): void {
   const results = reply.jobs.values();
   let rowIndex = -1;
   for (const job of batch) {
@@ -146,7 +146,7 @@ function settle(batch: readonly Job[], reply: CommitReply): void {
       continue;
     }
     const result = results.next().value;
-    if (result === undefined) job.reject(new Error('the database thread left a job unanswered'));
+    if (result === undefined) job.reject(new Error('the database thread returned no result for a job'));
     else if (isFailure(result)) job.reject(toError(result));
     else job.resolve(result);
   }
@@ -171,7 +171,7 @@ function toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
   return { kind: 'commit', waitMs: waitFor(batch), rows, keys, jobs };
 }
 
-/** Whoever has waited for a locked database already does not wait the whole time again. */
+/** A batch that has already waited for a locked database waits only for the rest of the time. */
 function waitFor(batch: readonly Job[]): number {
   const age = performance.now() - (batch[0]?.since ?? 0);
   return age < busyTimeoutMs / 4 ? busyTimeoutMs : Math.max(1, Math.round(busyTimeoutMs - age));

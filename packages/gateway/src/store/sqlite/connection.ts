@@ -1,4 +1,4 @@
-// One SQLite connection with the settings that the promises of the store rest on.
+// A SQLite connection with the settings that the durability guarantees require.
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { busyTimeoutMs, primaryCode, resultCodes } from '../files/sqlite-result-codes.ts';
 import type { QueryResult } from '../schema/database.ts';
@@ -11,9 +11,9 @@ export class Connection {
   constructor({ file, role }: ThreadOptions) {
     this.#db = new DatabaseSync(file, { readOnly: role === 'reader', timeout: busyTimeoutMs });
     try {
-      // Whoever deletes an owner, or replaces a master key, wants the wrapped keys gone from the file as well.
+      // Deleted owners and retired master keys: their wrapped keys must be overwritten in the file.
       if (role === 'writer') this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON');
-      // FULL: a commit returns after fsync. NORMAL, the default of some drivers, survives a crash but not a power cut.
+      // FULL: a commit returns after fsync. NORMAL, the default of some drivers, may lose commits in a power failure.
       this.#db.exec(`PRAGMA synchronous = FULL;
         PRAGMA busy_timeout = ${busyTimeoutMs};
         PRAGMA wal_autocheckpoint = 4000;
@@ -31,7 +31,7 @@ export class Connection {
   #assertSetting(name: string, wanted: string | number): void {
     const actual = Object.values(this.#db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
     if (actual === wanted) return;
-    // SQLite does not say why; most often a full disk has no room for what the setting needs.
+    // SQLite does not report the cause; most often the disk is full.
     throw Object.assign(new Error(`SQLite runs with ${name} = ${actual} instead of ${wanted}`), {
       errcode: resultCodes.ioError,
     });

@@ -1,4 +1,4 @@
-// SQLite as a backend of the store: one thread that writes, one that reads.
+// SQLite as a backend of the store: one writer thread, one reader thread.
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CompiledQuery,
@@ -17,7 +17,7 @@ import { adviceFor, causeOfFailure } from './open-failure.ts';
 import type { Statement } from './protocol.ts';
 import { ThreadClient } from './thread-client.ts';
 
-/** Longer than SQLite waits for a lock, shorter than a caller's patience. */
+/** Longer than the busy timeout of SQLite, shorter than the timeouts of callers. */
 const deadlineMs = 5000;
 
 /** Builds queries for SQLite; it cannot run them. */
@@ -42,7 +42,7 @@ export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database 
       (await reader.ask({ kind: 'read', statement: toStatement(query) }, deadlineMs)).rows as Row[],
     write: (queries) => queue.write(queries.map(toStatement)),
     append: (notification, key) => queue.append(notification, key),
-    // Nothing tells one process of the writes of another; the directory asks.
+    // SQLite has no notifications between processes; the directory polls.
     onChange: () => undefined,
     migrate: async (migrations) => {
       const steps = migrations.map(({ name, statements }) => ({ name, statements: statements.map(toStatement) }));
@@ -56,16 +56,16 @@ export function createSqliteDatabase(file: string, onBatch?: OnBatch): Database 
     examine: (signal) => examineFile(file, signal),
     checkpoint: async () => {
       const deadlineAt = performance.now() + deadlineMs;
-      // A look for damage, or a backup, may be reading the log.
-      while (!(await writer.ask({ kind: 'wipe' })) && performance.now() < deadlineAt) await delay(50);
+      // A check for damage, or a backup, may be reading the log.
+      while (!(await writer.ask({ kind: 'truncateLog' })) && performance.now() < deadlineAt) await delay(50);
     },
-    wipe: async () => {
+    truncateLog: async () => {
       const deadlineAt = performance.now() + deadlineMs;
-      while (!(await writer.ask({ kind: 'wipe' }))) {
+      while (!(await writer.ask({ kind: 'truncateLog' }))) {
         if (performance.now() > deadlineAt) {
           throw new StoreUnavailable(
-            'What was deleted is gone from the database but not yet from its log, which another program is reading. ' +
-              'It goes when that program has ended and the server was stopped once',
+            'Deleted data is still in the write-ahead log, because another process is reading it. End that process and ' +
+              'restart the server to remove it',
           );
         }
         await delay(50);

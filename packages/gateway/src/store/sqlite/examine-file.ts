@@ -1,5 +1,5 @@
-// Looks for damage in the pages of a database file beside a server that works with it. In a process of its own: it takes
-// as long as the file is large, holds up neither reads nor writes, and can be ended at any moment.
+// Checks the pages of a database file for damage while a server uses it. In a process of its own, since it takes long for a
+// large file, must block neither reads nor writes, and can be killed at any time.
 import { execFile } from 'node:child_process';
 
 const script = `
@@ -13,7 +13,7 @@ try {
   if ([11, 26].includes(error.errcode & 255) || [266, 522, 8458].includes(error.errcode)) console.log(error.message);
 }`;
 
-/** Resolves with what is damaged; empty when nothing is, or when the signal ended it. */
+/** Resolves with the damage found; empty if there is none, or if the signal aborted the check. */
 export function examineFile(file: string, signal: AbortSignal): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const args = ['--no-warnings', '-e', script, file];

@@ -1,5 +1,5 @@
-// Reads from a database that SQLite cannot open in the usual way, because a full disk has no room for the index of its
-// write-ahead log. Without such a log everything is in the file itself, and nobody can write to that meanwhile.
+// Reads a database on a full disk, where SQLite cannot create the shared memory file of the write-ahead log. If the log is
+// empty, all data is in the database file, and no process can write to it meanwhile.
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -7,7 +7,7 @@ import { primaryCode } from '../files/sqlite-result-codes.ts';
 import type { QueryResult } from '../schema/database.ts';
 import type { Statement } from './protocol.ts';
 
-/** IOERR, FULL and CANTOPEN: what a full disk leads to. */
+/** IOERR, FULL and CANTOPEN, the errors on a full disk. */
 const codes = [10, 13, 14];
 
 export function canReadImmutable(file: string, error: unknown): boolean {
@@ -16,7 +16,7 @@ export function canReadImmutable(file: string, error: unknown): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** Opened for this one statement: as soon as there is room again, others may write. */
+/** Opened for one statement only: other processes may write as soon as there is space again. */
 export function readImmutable(file: string, { sql, parameters }: Statement): QueryResult<unknown> {
   const url = pathToFileURL(file);
   url.searchParams.set('immutable', '1');

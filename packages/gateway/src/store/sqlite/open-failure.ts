@@ -1,4 +1,4 @@
-// Why a database file cannot be used, and what to do about it: SQLite's own message names neither.
+// Why a database file cannot be used, and what to do: the messages of SQLite do not say.
 import { accessSync, closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isTooManyFiles, tooManyFiles } from '../../core/file-error.ts';
@@ -11,13 +11,13 @@ const heldCodes = [5, 6];
 const damagedCodes = [11, 26];
 const fullCode = 13;
 
-/** What SQLite needs at least to open a database: its shared index, and some for the log. */
+/** The space that SQLite needs at least to open a database: the shared memory file and some of the log. */
 const probeBytes = 128 * 1024;
 
-/** The cause of the error is the primary result code of SQLite, if it got that far. */
+/** `error.cause` is the primary result code of SQLite, if there is one. */
 export function causeOfFailure(file: string, error: StoreUnavailable): Cause {
   const code = typeof error.cause === 'number' ? error.cause : undefined;
-  // A thread that did not start: there may be room for another file by now.
+  // The thread could not be started; descriptors may be free again by now.
   if (isTooManyFiles(error)) return 'files';
   if (code !== undefined && heldCodes.includes(code)) return 'held';
   if (code !== undefined && damagedCodes.includes(code)) return 'damaged';
@@ -28,19 +28,19 @@ export function adviceFor(cause: Cause, file: string): string {
   const folder = dirname(file);
   switch (cause) {
     case 'full':
-      return `The disk that holds ${folder} is full. Free some space; nothing has to be restored.`;
+      return `The disk of ${folder} is full. Free some space; no restore is needed.`;
     case 'read-only':
-      return `${folder} is on a file system that is mounted read-only. Mount it for writing, or set TOCSIN_DATA_DIR to another folder.`;
+      return `${folder} is on a read-only file system. Remount it read-write, or set TOCSIN_DATA_DIR to another folder.`;
     case 'permission':
-      return `This user may not write to ${folder} or to a file in it. Run this as the user that the files belong to, or give them to this one (chown).`;
+      return `Permission denied: this user cannot write to ${folder} or to a file in it. Run this as the owner of the files, or change their owner (chown).`;
     case 'files':
       return tooManyFiles;
     case 'held':
-      return 'Another program holds it; end that program.';
+      return 'Another process has locked it; end that process.';
     case 'damaged':
       return 'It is damaged: restore it from a backup.';
     case 'unknown':
-      return 'Look for errors of the disk in the log of the system. If the database is damaged, restore it from a backup.';
+      return 'Check the system log for disk errors. If the database is damaged, restore it from a backup.';
   }
 }
 
@@ -54,7 +54,7 @@ const causes: Readonly<Record<string, Cause>> = {
   ENFILE: 'files',
 };
 
-/** Does what SQLite would do, and sees what the system says. */
+/** Repeats the file operations of SQLite to get the error of the operating system. */
 function probe(file: string): Cause | undefined {
   const draft = join(dirname(file), `.probe-${process.pid}`);
   try {
@@ -74,7 +74,7 @@ function probe(file: string): Cause | undefined {
   }
 }
 
-/** The three files of two connections, and some for what the threads load. */
+/** Three files of two connections, and some for the modules of the threads. */
 const neededDescriptors = 12;
 
 function requireFreeDescriptors(folder: string): void {

@@ -1,4 +1,4 @@
-// What the main thread and a database thread say to each other.
+// Messages between the main thread and a database thread.
 import type { KeyObject } from 'node:crypto';
 import type { PlainNotification, QueryResult } from '../schema/database.ts';
 
@@ -12,7 +12,7 @@ export interface ThreadOptions {
   role: 'reader' | 'writer';
 }
 
-/** A row to seal and insert; `key` names one of the keys that came with the batch. */
+/** A row to encrypt and insert; `keyName` refers to one of the keys of the batch. */
 export interface RowToAppend extends PlainNotification {
   keyName: string;
 }
@@ -21,7 +21,7 @@ export type Request =
   | { kind: 'read'; statement: Statement }
   | {
       kind: 'commit';
-      /** How long to wait for another process that holds the database. */
+      /** How long to wait for the lock of another process. */
       waitMs: number;
       rows: RowToAppend[];
       keys: Map<string, { version: number; key: KeyObject }>;
@@ -29,21 +29,21 @@ export type Request =
     }
   | { kind: 'migrate'; migrations: { name: string; statements: Statement[] }[] }
   | { kind: 'verify' }
-  | { kind: 'wipe' }
+  | { kind: 'truncateLog' }
   | { kind: 'close' };
 
-/** Why a request failed. `unavailable`: it may work later; `conflict`: a constraint; `fault`: ours. */
+/** Why a request failed. `unavailable`: may succeed later; `conflict`: a constraint was violated; `fault`: a bug. */
 export interface Failure {
   failure: 'unavailable' | 'conflict' | 'fault';
   message: string;
-  /** Primary result code of SQLite, where it got that far. */
+  /** Primary result code of SQLite, if there is one. */
   code?: number;
 }
 
 export interface CommitReply {
-  /** Which of the rows were not inserted, because their owner is gone. */
+  /** Indexes of rows that were not inserted because their owner was deleted. */
   refusedRows: number[];
-  /** Which were not, because their idempotency key is taken. */
+  /** Indexes of rows that were not inserted because their idempotency key is in use. */
   duplicateRows: number[];
   jobs: (QueryResult<unknown>[] | Failure)[];
 }
@@ -53,8 +53,8 @@ export interface Replies {
   commit: CommitReply;
   migrate: null;
   verify: string[];
-  /** False while a reader elsewhere still needs the log. */
-  wipe: boolean;
+  /** False while another reader still needs the log. */
+  truncateLog: boolean;
   close: null;
 }
 

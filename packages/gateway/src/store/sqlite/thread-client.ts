@@ -1,4 +1,4 @@
-// The main thread's end of a database thread: requests out, answers in, a deadline on each.
+// The main thread's side of a database thread, with a deadline for each request.
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { ConstraintViolated } from '../schema/database.ts';
@@ -58,7 +58,7 @@ export class ThreadClient {
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker !== null && !this.#isClosed) {
-      // A disk that hangs does not hang the stop: what was acknowledged is on disk already.
+      // A disk that hangs must not delay the shutdown: acknowledged data is on disk already.
       await this.ask({ kind: 'close' }, closeMs).catch(() => undefined);
     }
     this.#isClosed = true;
@@ -66,7 +66,7 @@ export class ThreadClient {
     await worker?.terminate();
   }
 
-  /** A thread that died is replaced with the next request. */
+  /** A thread that has died is replaced at the next request. */
   #running(): Worker {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: this.#options });

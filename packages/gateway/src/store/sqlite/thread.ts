@@ -1,4 +1,4 @@
-// Runs in a worker thread of its own: a slow disk or a long fsync stops this thread, never the event loop.
+// Runs in a worker thread, so that a slow disk or a long fsync never blocks the event loop.
 import { parentPort, workerData } from 'node:worker_threads';
 import { busyTimeoutMs, isContention } from '../files/sqlite-result-codes.ts';
 import type { QueryResult } from '../schema/database.ts';
@@ -23,12 +23,12 @@ const options = workerData as ThreadOptions;
 
 let connection: Connection | null = null;
 let waitMs = busyTimeoutMs;
-/** Nobody ever changes it: to wait for that is to sleep. */
-const nothing = new Int32Array(new SharedArrayBuffer(4));
+/** Never notified, so that Atomics.wait on it is a synchronous sleep. */
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-port.on('message', ({ id, ...request }: Envelope<Request>) => port.postMessage({ id, ...answer(request as Request) }));
+port.on('message', ({ id, ...request }: Envelope<Request>) => port.postMessage({ id, ...reply(request as Request) }));
 
-function answer(request: Request): Reply {
+function reply(request: Request): Reply {
   try {
     return { value: handle(request) };
   } catch (error) {
@@ -51,8 +51,8 @@ function handle(request: Request): unknown {
         .all()
         .map((row) => String(Object.values(row)[0]))
         .filter((line) => line !== 'ok');
-    case 'wipe':
-      return wipe();
+    case 'truncateLog':
+      return truncateLog();
     case 'close':
       connection?.close();
       connection = null;
@@ -74,7 +74,7 @@ function open(): Connection {
   return connection;
 }
 
-/** After an I/O error or worse the next request starts on a new connection. */
+/** After an I/O error or worse the next request uses a new connection. */
 function forgetBrokenConnection(error: unknown): void {
   if (connection === null || isContention(error) || toFailure(error).failure !== 'unavailable') return;
   try {
@@ -95,7 +95,7 @@ function commit(request: Commit): CommitReply {
 const insertNotification = `INSERT INTO notifications (owner_id, id, created_at, sealed)
   SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM owners WHERE id = ?1)`;
 const insertDispatch = 'INSERT INTO dispatches (owner_id, notification_id, targets, lease_until) VALUES (?, ?, ?, ?)';
-/** Takes the key where it is free or its time is over. */
+/** Claims the key if it is free or expired. */
 const claimIdempotencyKey = `INSERT INTO idempotency
     (owner_id, key_digest, fingerprint, notification_id, lease_until, expires_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -105,7 +105,7 @@ const claimIdempotencyKey = `INSERT INTO idempotency
 
 const freeIdempotencyKey = 'DELETE FROM idempotency WHERE owner_id = ? AND key_digest = ?';
 
-/** Inserts the rows; those whose owner was deleted a moment ago, or whose idempotency key is taken, are left out. */
+/** Inserts the rows, except those whose owner was deleted or whose idempotency key is in use. */
 function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'refusedRows' | 'duplicateRows'> {
   const db = open();
   const refusedRows: number[] = [];
@@ -133,11 +133,11 @@ function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'r
 
 function encryptRow({ ownerId, id, content, keyName }: RowToAppend, keys: Commit['keys']): Buffer {
   const key = keys.get(keyName);
-  if (key === undefined) throw new Error(`The batch came without the key ${keyName}.`);
+  if (key === undefined) throw new Error(`The batch does not contain the key ${keyName}.`);
   return encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content);
 }
 
-/** A job that breaks a constraint is undone alone; the rest of the batch stands. */
+/** A job that violates a constraint is rolled back alone; the rest of the batch is committed. */
 function runJob(statements: Statement[]): QueryResult<unknown>[] | Failure {
   const db = open();
   db.exec('SAVEPOINT job');
@@ -153,12 +153,12 @@ function runJob(statements: Statement[]): QueryResult<unknown>[] | Failure {
   }
 }
 
-/** Moves the log into the database, where what was deleted is overwritten with zeros, and empties it. */
-function wipe(): boolean {
+/** Checkpoints the log into the database, where deleted data is overwritten with zeros, and truncates it. */
+function truncateLog(): boolean {
   const db = open();
-  // Not for long: requests wait meanwhile.
+  // Short, since requests wait meanwhile.
   db.exec('PRAGMA busy_timeout = 100');
-  // Most of the work is done while others write; only the rest keeps them waiting.
+  // Most of the work is done while other processes write; only the rest blocks them.
   db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
   return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
 }
@@ -176,15 +176,15 @@ function inTransaction<T>(work: () => T): T {
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    // A full disk and some others have rolled back already.
+    // After some errors, such as a full disk, SQLite has rolled back already.
     if (db.isInTransaction) db.exec('ROLLBACK');
     throw error;
   }
 }
 
 /**
- * Waits for other processes that write. SQLite's own wait grows to 100 ms between two tries, and a neighbour under load
- * pauses for far less than that: it would win every time. Short waits of uneven length let everyone have a turn.
+ * Waits for other writing processes. The busy handler of SQLite waits up to 100 ms between attempts, so a process under load,
+ * which pauses for less, would get the lock every time. Short random waits are fair.
  */
 function begin(db: Connection): void {
   const until = performance.now() + waitMs;
@@ -195,7 +195,7 @@ function begin(db: Connection): void {
       return;
     } catch (error) {
       if (!isContention(error) || performance.now() >= until) throw error;
-      Atomics.wait(nothing, 0, 0, 0.2 + Math.random() * 0.8);
+      Atomics.wait(sleeper, 0, 0, 0.2 + Math.random() * 0.8);
     }
   }
 }

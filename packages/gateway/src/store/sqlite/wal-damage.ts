@@ -1,5 +1,5 @@
-// SQLite drops everything behind the first damaged frame of its write-ahead log, without a word. Read before the database
-// is opened, the log tells what will be dropped. Format: https://sqlite.org/fileformat2.html#walformat
+// SQLite silently discards everything after the first damaged frame of its write-ahead log. Reading the log before the
+// database is opened shows what will be lost. Format: https://sqlite.org/fileformat2.html#walformat
 import { readFileSync } from 'node:fs';
 
 const headerBytes = 32;
@@ -7,12 +7,12 @@ const frameHeaderBytes = 24;
 
 export interface WalDamage {
   frames: number;
-  /** Frames that SQLite will not recover though they were written whole. */
+  /** Frames that SQLite will not recover although they were written completely. */
   lostFrames: number;
   lostCommits: number;
 }
 
-/** null where the log is missing, empty or whole. What a crash left unfinished at its end is no damage. */
+/** null if the log is missing, empty or intact. An incomplete transaction at its end, after a crash, is not damage. */
 export function findWalDamage(databaseFile: string): WalDamage | null {
   const wal = readWal(`${databaseFile}-wal`);
   if (wal === null || wal.length <= headerBytes) return null;
@@ -25,29 +25,29 @@ export function findWalDamage(databaseFile: string): WalDamage | null {
     sums = addUp(sums, words, from, to, isLittleEndian);
   };
   add(0, 24);
-  const isHeaderWhole = sums[0] === words.getUint32(24) && sums[1] === words.getUint32(28);
-  // Without its header nothing of the log is recovered, and no frame can be told from those of an older log.
-  if (!isHeaderWhole || pageBytes < 512) {
+  const isHeaderIntact = sums[0] === words.getUint32(24) && sums[1] === words.getUint32(28);
+  // Without a valid header nothing is recovered, and frames of an older log cannot be distinguished.
+  if (!isHeaderIntact || pageBytes < 512) {
     const frames = Math.floor((wal.length - headerBytes) / (frameHeaderBytes + 4096));
     return frames === 0 ? null : { frames, lostFrames: frames, lostCommits: 1 };
   }
   const isOfThisLog = (at: number): boolean =>
     words.getUint32(at + 8) === words.getUint32(16) && words.getUint32(at + 12) === words.getUint32(20);
-  let isWhole = true;
+  let isIntact = true;
   const damage: WalDamage = { frames: 0, lostFrames: 0, lostCommits: 0 };
   for (let at = headerBytes; at + frameBytes <= wal.length; at += frameBytes) {
-    // Frames behind the end of this log are left from an older one.
+    // Frames after the end of this log belong to an older one.
     if (!isOfThisLog(at)) {
-      isWhole = false;
+      isIntact = false;
       continue;
     }
     damage.frames += 1;
-    if (isWhole) {
+    if (isIntact) {
       add(at, at + 8);
       add(at + frameHeaderBytes, at + frameBytes);
-      isWhole = sums[0] === words.getUint32(at + 16) && sums[1] === words.getUint32(at + 20);
+      isIntact = sums[0] === words.getUint32(at + 16) && sums[1] === words.getUint32(at + 20);
     }
-    if (isWhole) continue;
+    if (isIntact) continue;
     damage.lostFrames += 1;
     if (words.getUint32(at + 4) !== 0) damage.lostCommits += 1;
   }
@@ -65,7 +65,7 @@ function addUp([first, second]: Sums, words: DataView, from: number, to: number,
   return [a, b];
 }
 
-/** One that cannot be read is for the database to complain about. */
+/** A log that cannot be read is reported when the database is opened. */
 function readWal(file: string): Buffer | null {
   try {
     return readFileSync(file);

@@ -1,4 +1,4 @@
-// Every column that holds sealed values, with what opens it and the place its values are bound to.
+// All columns with encrypted values, the keys they are encrypted with, and the context their values are bound to.
 import { type CompiledQuery, sql } from 'kysely';
 import { installationRow } from '../copy/installation.ts';
 import { deliveryContext } from '../repositories/delivery-rows.ts';
@@ -26,7 +26,7 @@ export interface EncryptedColumn {
   /** The columns of the primary key. */
   key: readonly string[];
   encryptedWith: 'master key' | 'data key';
-  /** From the values of the primary key. */
+  /** The context of a row, from the values of its primary key. */
   contextOf(key: readonly KeyValue[]): CipherContext;
 }
 
@@ -105,13 +105,13 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   { ...ofOwner('oidc_identities'), encryptedWith: 'data key' },
 ];
 
-/** Of a row in `meta`: facts that are no secrets. */
+/** Whether a row of `meta` is not encrypted. */
 export function isPlaintext(name: string): boolean {
   if (name === copyMarker || name === installationRow || name === legacyRow) return true;
   return isRetiredKeyRow(name) || isFactRow(name);
 }
 
-/** Every row of the table with that column, in the order of its key; of one owner, whose id comes first in the key, if given. */
+/** All rows of the column's table in the order of the key, or those of one owner, whose id is the first part of the key. */
 export async function* rowsOf(database: Database, column: EncryptedColumn, ownerId?: string): AsyncGenerator<Row> {
   for (let after: readonly KeyValue[] | null = null; ; ) {
     const page: Row[] = await database.read(selectPage(database, column, after, ownerId));

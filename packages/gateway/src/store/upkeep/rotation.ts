@@ -1,8 +1,9 @@
-// Replaces the master key while everything runs. Only what the master key seals is touched: data keys, API keys, secrets.
+// Rotates the master key while servers are running. Only values that are encrypted with the master key change: data keys,
+// API keys, row versions and secrets.
 //
-// The new key is where every process can find it before anything is sealed with it, and the old one is retired in a
-// transaction that finds nothing left under it; `MasterKeyring.write` keeps anything from being sealed with it later. Cut
-// off at any point, all values open and the next rotation goes on from there.
+// The new key is available to every process before anything is encrypted with it. The old key is retired in a transaction
+// that checks that no value is left under it; `MasterKeyring.write` prevents later writes with it. If a rotation is
+// interrupted at any point, all values can be decrypted, and the next rotation resumes it.
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
@@ -27,7 +28,7 @@ import { saveOldKeysBeside, saveOldKeysTo } from '../vault/old-keys.ts';
 import { isRetired, rememberRetired } from '../vault/retired-keys.ts';
 import { encryptedColumns as allEncryptedColumns, type EncryptedColumn, type KeyValue } from './encrypted-columns.ts';
 
-/** Resealed per transaction, so that no request waits for long. */
+/** Values re-encrypted per transaction; small, so that requests are not delayed. */
 const batchSize = 200;
 
 const encryptedColumns = allEncryptedColumns.filter(({ encryptedWith }) => encryptedWith === 'master key');
@@ -37,11 +38,11 @@ export function createMasterKeyRepository(database: Database, master: MasterKeyr
     status: () => readStatus(database, master),
     rotate: async (options = {}) => {
       const { file } = master.source;
-      // Files of other machines cannot be written from here, so where the database is shared the operator does it.
+      // With a shared database the operator distributes the key, since key files of other machines cannot be written here.
       const lock = file === null || database.dialect !== 'sqlite' ? null : lockFile(lockOf(file));
       if (lock === 'taken') {
         throw new Problem(
-          `Another rotation is under way. Wait for it to end; 'tocsin master-key status' shows how far it is.`,
+          `Another rotation is running. Wait until it has ended; 'tocsin master-key status' shows its progress.`,
         );
       }
       try {
@@ -53,7 +54,7 @@ export function createMasterKeyRepository(database: Database, master: MasterKeyr
   };
 }
 
-/** `file`: where the keys are, if it is for us to write. */
+/** `file`: the key file, if this process writes it. */
 async function rotate(
   database: Database,
   master: MasterKeyring,
@@ -63,9 +64,9 @@ async function rotate(
   const { onProgress = () => undefined } = options;
   await master.refresh();
   const key = await chooseKey(database, master, file);
-  // Before the file is touched: from here on, whatever is cut off, no key is lost.
+  // Before the key file is changed, so that no interruption loses a key.
   const oldKeyFile = saveOldKeys(master, key.key, file, options);
-  // Otherwise what is left is to drop the old key.
+  // Otherwise only the removal of the old key is left.
   if (master.versions.length > 1 || master.versionOf(key.key) === undefined) {
     await activateKey(database, master, file, key, onProgress);
   }
@@ -75,7 +76,7 @@ async function rotate(
   while (master.versions.length > 1) {
     damaged.length = 0;
     for (const column of encryptedColumns) {
-      for await (const batch of reseal(database, master, column, key)) {
+      for await (const batch of reencrypt(database, master, column, key)) {
         resealed += batch.resealed;
         damaged.push(...batch.damaged);
         onProgress({ step: 'resealing', resealed });
@@ -84,11 +85,11 @@ async function rotate(
     await retire(database, master, key, damaged.length);
   }
   onProgress({ step: 'old_key_retired' });
-  const todo = [...dropOldKeys(master, file, key.key), ...(await wipe(database))];
+  const todo = [...dropOldKeys(master, file, key.key), ...(await truncateLog(database))];
   return { version: key.version, retired, resealed, oldKeyFile, damaged, todo };
 }
 
-/** The one that a rotation was cut off with, else the one that the operator put in front, else a new one. */
+/** The key of an interrupted rotation, else a new first key from the operator, else a generated one. */
 async function chooseKey(database: Database, master: MasterKeyring, file: string | null): Promise<EncryptionKey> {
   const { source, versions } = master;
   const [newest = 1] = versions;
@@ -96,21 +97,21 @@ async function chooseKey(database: Database, master: MasterKeyring, file: string
   const keys = source.read();
   const [first] = keys;
   if (first !== undefined && master.versionOf(first) === undefined) {
-    await refuseRetired(database, master, first);
+    await assertNotRetired(database, master, first);
     return { version: newest + 1, key: first };
   }
-  // Cut off at the very end, or done before: what is left is to drop the old key.
+  // The rotation was interrupted at its end: only the removal of the old key is left.
   if (keys.length > 1) return master.key(newest);
-  if (file === null) throw new Problem(howToGiveKeys(master));
+  if (file === null) throw new Problem(howToConfigureKeys(master));
   return { version: newest + 1, key: makeMasterKey() };
 }
 
-/** Going back to it would make those who have it, from before, able to open everything again. */
-async function refuseRetired(database: Database, { source }: MasterKeyring, key: KeyObject): Promise<void> {
+/** Activating a retired key would make everything readable again for those who still have it. */
+async function assertNotRetired(database: Database, { source }: MasterKeyring, key: KeyObject): Promise<void> {
   if (!(await isRetired(database, key))) return;
   throw new Problem(
-    `The first key in ${source.name} was replaced by a rotation before, and is not taken again: the keys stand in the ` +
-      'wrong order, or the old one was left in. Put the newest key first. Nothing was changed.',
+    `The first key in ${source.name} has been retired by a rotation: the keys are in the wrong order, or the old key was ` +
+      'not removed. Put the newest key first. Nothing was changed.',
   );
 }
 
@@ -126,32 +127,34 @@ async function activateKey(
     try {
       writeKeyFile(file, [key.key, ...keys]);
     } catch (error) {
-      throw new Problem(`${file} cannot be written: ${describeFileError(error)}. ${howToGiveKeys(master)}`);
+      throw new Problem(`${file} cannot be written: ${describeFileError(error)}. ${howToConfigureKeys(master)}`);
     }
   }
   onProgress({ step: 'key_ready' });
   await database.write([master.prove(key), bumpGeneration(database)]);
   await master.refresh();
   if (master.versionOf(key.key) !== key.version) {
-    throw new Problem('Another rotation, with another new key, has just begun. Give every process the same keys.');
+    throw new Problem(
+      'Another rotation with a different new key has started. Configure the same keys for every process.',
+    );
   }
   onProgress({ step: 'key_in_use' });
 }
 
-function howToGiveKeys({ source: { file, name } }: MasterKeyring): string {
+function howToConfigureKeys({ source: { file, name } }: MasterKeyring): string {
   const where =
     file === null
       ? `set TOCSIN_MASTER_KEY="new,old" for every server, restart them one after the other`
-      : `put it in front of the present one, on a line of its own, in ${name} and wherever else servers read theirs`;
-  const end = file === null ? 'restart with the new key alone' : 'take the old key out again';
+      : `add it on a line of its own in front of the current one in ${name} and in the key files of all other servers`;
+  const end = file === null ? 'restart with the new key only' : 'remove the old key';
   return (
-    `The new key has to be given to every server first: make one with 'openssl rand -base64 32', ${where}, and run this ` +
+    `Every server needs the new key first: generate one with 'openssl rand -base64 32', ${where}, and run this ` +
     `again with the same keys; afterwards ${end}. Nothing was changed.`
   );
 }
 
-/** Batch by batch: what is sealed with another key than this one, sealed with this one. */
-async function* reseal(
+/** Re-encrypts values that are encrypted with another key, in batches. */
+async function* reencrypt(
   database: Database,
   master: MasterKeyring,
   column: EncryptedColumn,
@@ -175,10 +178,10 @@ async function* reseal(
     }
     const startedAt = performance.now();
     const results = updates.length === 0 ? [] : await database.write(updates);
-    // One that was changed meanwhile is left as it is; the next round finds it.
+    // A value that was changed meanwhile is not overwritten; the next round finds it.
     yield { resealed: results.reduce((sum, { changes }) => sum + changes, 0), damaged };
     if (rows.length < batchSize) return;
-    // Half of the time belongs to the requests.
+    // Leaves half of the time to requests.
     await delay(performance.now() - startedAt);
   }
 }
@@ -206,12 +209,12 @@ function replace(
     key.map((name, index) => sql`${sql.ref(name)} = ${id[index]}`),
     sql` and `,
   );
-  // Only if it is as it was read: a revocation in between stands.
+  // Only if the value has not changed since it was read, so that a concurrent revocation is kept.
   return sql`update ${sql.table(table)} set ${sql.ref(column)} = ${value}
     where ${isRow} and ${sql.ref(column)} = ${old}`.compile(build);
 }
 
-/** Ends the old keys, if nothing but damaged values is left under them. The generation goes first: writers wait for it. */
+/** Retires the old keys if only damaged values are left under them. Changes the generation first, which writers wait for. */
 async function retire(
   database: Database,
   master: MasterKeyring,
@@ -249,7 +252,7 @@ function versionBytes(version: number): Buffer {
 
 function dropOldKeys({ source }: MasterKeyring, file: string | null, key: KeyObject): string[] {
   if (source.read().length === 1) return [];
-  const byHand = `Take all keys but the first out of ${source.name}${source.file === null ? ', and restart' : ''}: they are not in use any more.`;
+  const byHand = `Remove all keys except the first from ${source.name}${source.file === null ? ', and restart' : ''}: they are retired.`;
   if (file === null) return [byHand];
   try {
     writeKeyFile(file, [key]);
@@ -259,10 +262,10 @@ function dropOldKeys({ source }: MasterKeyring, file: string | null, key: KeyObj
   }
 }
 
-/** Values under the old key must not be found in what the database has thrown away. */
-async function wipe(database: Database): Promise<string[]> {
+/** Removes values encrypted with the old key from the write-ahead log too. */
+async function truncateLog(database: Database): Promise<string[]> {
   try {
-    await database.wipe?.();
+    await database.truncateLog?.();
     return [];
   } catch (error) {
     if (error instanceof StoreUnavailable) return [`${error.message}.`];
@@ -270,7 +273,7 @@ async function wipe(database: Database): Promise<string[]> {
   }
 }
 
-/** Keeps all keys but the one that stays; says where, or null if there is none, or the operator keeps them. */
+/** Saves the old keys; returns the file, or null if there are none or the operator keeps them. */
 function saveOldKeys(
   { source }: MasterKeyring,
   key: KeyObject,

@@ -1,6 +1,5 @@
-// Goes through all rows that carry a version: takes over those that the version before wrote, and finds those that are not
-// in force.
-
+// Scans all rows that carry a version: adopts those that servers of the previous version wrote, and finds those that were
+// rolled back.
 import type { CompiledQuery } from 'kysely';
 import { dayMs, hourMs, minuteMs } from '../../core/duration.ts';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
@@ -19,29 +18,29 @@ import {
 } from '../vault/version-tree.ts';
 import { encryptedColumns, rowsOf } from './encrypted-columns.ts';
 
-/** A running server takes rows over at this interval, and whenever it is asked near the end of the time. */
+/** A running server adopts rows at this interval, and at every call near the end of the period. */
 const upkeepMs = hourMs;
 const nearEndMs = 30 * minuteMs;
-/** Servers of the version before may write rows for 24 hours; the rest is for taking over what they wrote last. */
+/** Servers of the previous version may write rows for 24 hours; the rest is for adopting the last of them. */
 const trustMs = dayMs + 20 * minuteMs;
-/** Taken over per transaction, so that no request waits for long. */
+/** Owners adopted per transaction; small, so that requests are not delayed. */
 const batchSize = 100;
 
 interface FoundRow {
   table: VersionedTable;
-  /** For messages. */
+  /** The row in messages. */
   name: string;
   ownerId: string;
   id: string;
-  /** null: it does not decrypt, which is reported elsewhere. */
+  /** null: it cannot be decrypted, which is reported elsewhere. */
   value: { rowVersion?: number } | null;
   sealed: Uint8Array;
 }
 
 /**
- * At the first start of this version the rows as they are are those in force. For a day after it, rows without a version
- * are taken over at every start, since servers of the version before may write them. An interrupted take-over is continued
- * by whatever opens the store next.
+ * The first start of this version adopts all rows as they are. For a day after it, every start adopts rows without a
+ * version, since servers of the previous version may write them. An interrupted adoption is resumed by the next process
+ * that opens the store.
  */
 export async function prepareRowVersions(
   database: Database,
@@ -57,19 +56,19 @@ export async function prepareRowVersions(
       return isDue ? adoptUnversioned(database, keyring, versions) : undefined;
     }
     const rows = await Array.fromAsync(versionedRows(database, keyring));
-    // Whoever deletes all versions does not get rows taken over that had one.
+    // Rows that had a version are not adopted after their versions were deleted.
     if (rows.some(({ value }) => (value?.rowVersion ?? 0) > 0)) return versions.report(lost);
     try {
       const trust = rows.length === 0 ? {} : { trustUnversionedUntil: Date.now() + trustMs };
       return await adoptAll(database, keyring, versions, rows, trust);
     } catch (error) {
-      // Another process wrote first: look again.
+      // Another process wrote first: scan again.
       if (!(error instanceof ConstraintViolated)) throw error;
     }
   }
 }
 
-/** For a running server: takes over what servers of the version before wrote since, often enough to miss nothing. */
+/** For a running server: adopts rows of servers of the previous version, often enough to miss none. */
 export function createAdoptionUpkeep(database: Database, keyring: Keyring, versions: RowVersions): () => Promise<void> {
   let lastAt = 0;
   return async () => {
@@ -84,7 +83,7 @@ export function createAdoptionUpkeep(database: Database, keyring: Keyring, versi
   };
 }
 
-/** Takes the rows as they are for those in force, on the word of the operator. */
+/** Accepts all rows as they are, by decision of the operator. */
 export async function trustRows(database: Database, keyring: Keyring, versions: RowVersions): Promise<number> {
   for (;;) {
     let count = 0;
@@ -107,22 +106,22 @@ export async function trustRows(database: Database, keyring: Keyring, versions: 
       });
       return count;
     } catch (error) {
-      // A server wrote first: look again.
+      // A server wrote first: scan again.
       if (!(error instanceof ConstraintViolated)) throw error;
     }
   }
 }
 
-/** What is not in force, or missing; empty when all is well. */
+/** Rows that were rolled back, added or removed; empty if there are none. */
 export async function findRolledBack(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
-  const first = await look(database, keyring, versions);
+  const first = await scan(database, keyring, versions);
   if (first.length === 0) return [];
-  // Rows and versions are not read at one moment, so only what is found twice counts.
-  const again = new Set(await look(database, keyring, versions));
+  // Rows and versions are not read in one snapshot, so only problems found twice count.
+  const again = new Set(await scan(database, keyring, versions));
   return first.filter((problem) => again.has(problem));
 }
 
-async function look(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
+async function scan(database: Database, keyring: Keyring, versions: RowVersions): Promise<string[]> {
   const head = await versions.readHead();
   if (head === 'none' || head === 'damaged') return [lost];
   const isTrusted = isTrusting(head);
@@ -138,15 +137,16 @@ async function look(database: Database, keyring: Keyring, versions: RowVersions)
     if (owners.get(ownerId)?.children[child] === rowVersion || (rowVersion === 0 && isTrusted)) continue;
     problems.push(`${name}: ${rolledBack}`);
   }
-  // Read after the rows: what is written meanwhile moves it.
+  // Read after the rows, since concurrent writes advance it.
   const after = await versions.readHead();
   const isHeadOlder = typeof after === 'object' && newest > after.version;
   if (isHeadOlder && !problems.includes(headRolledBack)) problems.push(headRolledBack);
-  if (!isTrusted) for (const name of missing) problems.push(`${name.replace('/', ' ')}: missing: it was removed`);
+  if (!isTrusted)
+    for (const name of missing) problems.push(`${name.replace('/', ' ')}: missing: it was removed outside Tocsin`);
   return problems;
 }
 
-/** Makes the rows those in force, where nothing says which are. */
+/** Adopts all rows of a store without versions. */
 async function adoptAll(
   database: Database,
   keyring: Keyring,
@@ -174,7 +174,7 @@ async function adoptAll(
   }
 }
 
-/** Makes rows without a version those in force, beside servers that write. */
+/** Adopts rows without a version while servers are writing. */
 async function adoptUnversioned(database: Database, keyring: Keyring, versions: RowVersions): Promise<void> {
   const byOwner = Map.groupBy(await Array.fromAsync(versionedRows(database, keyring)), ({ ownerId }) => ownerId);
   const { owners: known, problems } = await versions.readOwners();
@@ -184,7 +184,7 @@ async function adoptUnversioned(database: Database, keyring: Keyring, versions: 
     if (isSame(withUnversioned(seen, byOwner.get(ownerId) ?? []), seen)) continue;
     try {
       await versions.write(ownerId, async (version, before, head) => {
-        // After the time for servers of the version before, only what an interrupted take-over has left.
+        // After the period for servers of the previous version, only owners that an interrupted adoption has not reached.
         if (!isTrusting(head) && before[childName('owners', ownerId)] !== undefined) return null;
         const rows = await Array.fromAsync(versionedRows(database, keyring, ownerId));
         const after = withUnversioned(before, rows);
@@ -196,14 +196,14 @@ async function adoptUnversioned(database: Database, keyring: Keyring, versions: 
         return { children: { ...Object.fromEntries(removed), ...after }, rows: () => ({ queries }) };
       });
     } catch (error) {
-      // Its node was put back, which is reported. Nothing that was put back is brought into force here.
+      // The node was rolled back, which is reported. Its rows are not adopted.
       if (!(error instanceof RowsRolledBack)) throw error;
     }
   }
   await versions.endAdoption();
 }
 
-/** With its first version, the row of the owner tells from then on that there were versions; null: it has one. */
+/** Gives the row of the owner its first version, by which later scans know that there were versions; null: it has one. */
 async function markOwner(
   { build }: Database,
   keyring: Keyring,
@@ -215,7 +215,7 @@ async function markOwner(
   if (owner === undefined) return null;
   const key = await keyring.current(ownerId);
   const sealed = encryptVersioned(key, 'owners', ownerId, ownerId, owner.value as object, version);
-  // A change that a server of the version before has made since is kept, and found by the next take-over.
+  // A concurrent change by a server of the previous version is kept, and adopted the next time.
   const isUnchanged = build.updateTable('owners').set({ sealed }).where('id', '=', ownerId);
   return isUnchanged.where('sealed', '=', owner.sealed).compile();
 }
@@ -225,8 +225,8 @@ function versionsOf(rows: readonly FoundRow[]): Record<string, number> {
 }
 
 /**
- * The versions in force with those of rows that have none. A row that has a version, and one that had a version and is
- * missing, is left as it was: only this version writes such rows, so one that differs was put back or removed.
+ * Adds rows without a version to the valid versions. Rows that have or had a version are not changed: only this version
+ * writes them, so if they differ they were rolled back or removed.
  */
 function withUnversioned(before: Record<string, number>, rows: readonly FoundRow[]): Record<string, number> {
   const present = new Set(rows.map(({ table, id }) => childName(table, id)));
@@ -244,15 +244,15 @@ function isTrusting({ trustUnversionedUntil = 0 }: VersionNode): boolean {
   return trustUnversionedUntil > Date.now();
 }
 
-/** Of all owners, or of one. */
+/** All rows with a version, or those of one owner. */
 async function* versionedRows(database: Database, keyring: Keyring, ownerId?: string): AsyncGenerator<FoundRow> {
   for (const column of encryptedColumns) {
     const table = versionedTables.find((each) => each === column.table);
     if (table === undefined) continue;
     for await (const row of rowsOf(database, column, ownerId)) {
       const key = column.key.map((name) => row[name] as string);
-      const opener = column.encryptedWith === 'master key' ? keyring.master : keyring;
-      const value = await opener.decrypt(column.contextOf(key), row.sealed as Uint8Array).then(
+      const keys = column.encryptedWith === 'master key' ? keyring.master : keyring;
+      const value = await keys.decrypt(column.contextOf(key), row.sealed as Uint8Array).then(
         (plaintext) => JSON.parse(plaintext.toString('utf8')) as { rowVersion?: number },
         (error: unknown) => {
           if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return null;
@@ -270,5 +270,5 @@ function isSame(one: Record<string, number>, other: Record<string, number>): boo
 }
 
 const lost =
-  'row_versions: the versions of rows were removed or altered, so no key, session or owner is accepted. Restore a backup; ' +
+  'row_versions: the row versions were removed or altered, so no key, session or owner is accepted. Restore a backup; ' +
   "or check owners and keys, and accept the rows as they are with 'tocsin doctor --trust-rows'.";

@@ -1,4 +1,4 @@
-// Opens every sealed value of the store, page by page, and says which do not open.
+// Decrypts all values of the store, page by page, and lists those that cannot be decrypted.
 import { EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import { decryptKey } from '../repositories/keys.ts';
 import type { Database } from '../schema/database.ts';
@@ -22,9 +22,9 @@ export async function verify(database: Database, keyring: Keyring, versions: Row
     for await (const row of rowsOf(database, column)) {
       const key = keyOf(column, row);
       try {
-        await open(keyring, column, key, row);
+        await decrypt(keyring, column, key, row);
       } catch (error) {
-        // One word about the data key is enough, and comes with its owner. Without an owner it was shredded on purpose.
+        // A missing data key is reported once, with its owner. Without an owner it was deleted on purpose.
         if (error instanceof EncryptionKeyMissing && column.table !== 'owners') continue;
         problems.push(`${column.table} ${key.join('/')}: ${(error as Error).message}`);
       }
@@ -33,7 +33,7 @@ export async function verify(database: Database, keyring: Keyring, versions: Row
   return [...problems, ...(await findRolledBack(database, keyring, versions))];
 }
 
-async function open(keyring: Keyring, column: EncryptedColumn, key: readonly KeyValue[], row: Row): Promise<void> {
+async function decrypt(keyring: Keyring, column: EncryptedColumn, key: readonly KeyValue[], row: Row): Promise<void> {
   const value = row[column.column] as Uint8Array | null;
   if (value === null || (column.table === 'meta' && isPlaintext(String(key[0])))) return;
   if (column.table === 'api_keys') await decryptKey(keyring.master, row as unknown as Tables['api_keys']);

@@ -1,10 +1,10 @@
-// Plaintext stops here. AES-256-GCM with a random nonce; the place of the value is bound as additional data, so a sealed
-// value opens only in the row, column and key version it was sealed for.
+// AES-256-GCM with a random nonce. Table, owner, row, column and key version are additional authenticated data (AAD), so a
+// value can be decrypted only in the row and column it was encrypted for.
 //
 //   byte 0      format (1)
 //   byte 1..2   version of the key, a data key or the master key, big endian
 //   byte 3..14  nonce
-//   then        ciphertext, and the 16 byte tag at the end
+//   then        ciphertext, and a 16 byte authentication tag
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
 import { DecryptionFailed } from '../../usecases/ports/index.ts';
 import type { EncryptionKey } from '../schema/database.ts';
@@ -15,7 +15,7 @@ const nonceLength = 12;
 const tagLength = 16;
 export const cipherOverhead = headerLength + nonceLength + tagLength;
 
-/** Where a sealed value lives. No part may hold a line break; ids never do. */
+/** Where an encrypted value is stored. No part may contain a line break; ids never do. */
 export interface CipherContext {
   table: string;
   ownerId: string;
@@ -43,7 +43,7 @@ export function encrypt(
 }
 
 export function decrypt({ key, version }: EncryptionKey, context: CipherContext, sealed: Uint8Array): Buffer {
-  if (keyVersionOf(sealed) !== version) throw broken(context);
+  if (keyVersionOf(sealed) !== version) throw decryptionFailed(context);
   const nonceEnd = headerLength + nonceLength;
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(headerLength, nonceEnd), {
@@ -55,11 +55,11 @@ export function decrypt({ key, version }: EncryptionKey, context: CipherContext,
     decipher.final();
     return body;
   } catch {
-    throw broken(context);
+    throw decryptionFailed(context);
   }
 }
 
-/** The version of the key that a value was sealed with; undefined when it is no sealed value. */
+/** The version of the key that a value was encrypted with; undefined if it is not an encrypted value. */
 export function keyVersionOf(sealed: Uint8Array): number | undefined {
   if (sealed.length < cipherOverhead || sealed[0] !== format) return undefined;
   return ((sealed[1] as number) << 8) | (sealed[2] as number);
@@ -69,13 +69,13 @@ function additionalData(context: CipherContext, version: number): Buffer {
   return Buffer.from(`${context.table}\n${context.ownerId}\n${context.rowId}\n${context.column}\n${version}`);
 }
 
-function broken(context: CipherContext): DecryptionFailed {
+function decryptionFailed(context: CipherContext): DecryptionFailed {
   return new DecryptionFailed(
-    `${context.table}.${context.column} of row ${context.rowId} does not open: altered, moved, or another key`,
+    `${context.table}.${context.column} of row ${context.rowId} cannot be decrypted: it was altered, moved, or encrypted with another key`,
   );
 }
 
-// Random bytes are drawn in bulk: one call costs as much as sealing a short text.
+// Random bytes are drawn in bulk: one call costs as much as encrypting a short text.
 const noncePool = Buffer.alloc(nonceLength * 256);
 let nonceOffset = noncePool.length;
 
@@ -85,6 +85,6 @@ function nextNonce(): Buffer {
     nonceOffset = 0;
   }
   nonceOffset += nonceLength;
-  // A copy: the caller's nonce must not change when the pool is filled again.
+  // A copy, since the pool is refilled in place.
   return Buffer.from(noncePool.subarray(nonceOffset - nonceLength, nonceOffset));
 }

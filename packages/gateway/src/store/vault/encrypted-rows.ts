@@ -1,4 +1,4 @@
-// The `sealed` column of every table: one JSON value, sealed for its row.
+// The column `sealed`, which most tables have: one JSON value, encrypted for its row.
 import { DecryptionFailed } from '../../usecases/ports/index.ts';
 import type { EncryptionKey } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
@@ -25,7 +25,7 @@ export function encryptValue(
   return encrypt(key, { table, ownerId, rowId, column: 'sealed' }, JSON.stringify(value));
 }
 
-/** With the version that a row in force has to have, see `row-versions.ts`. */
+/** Adds the version of the row, see `row-versions.ts`. */
 export function encryptVersioned(
   key: EncryptionKey,
   table: VersionedTable,
@@ -45,12 +45,12 @@ export async function decryptVersioned<T>(
   return toVersioned(await decryptValue(keyring, table, row));
 }
 
-/** Opens what was sealed with a data key of the row's owner. */
+/** Decrypts a value with the data key of the row's owner. */
 export async function decryptValue<T>(keyring: Keyring, table: EncryptedTable, row: EncryptedRow): Promise<T> {
   return parse(await keyring.decrypt(contextOf(table, row), row.sealed));
 }
 
-/** Opens what was sealed with the master key. */
+/** Decrypts a value with the master key. */
 export async function decryptMasterVersioned<T>(
   master: MasterKeyring,
   table: VersionedTable,
@@ -59,19 +59,19 @@ export async function decryptMasterVersioned<T>(
   return toVersioned(parse(await master.decrypt(contextOf(table, row), row.sealed)));
 }
 
-/** Rows of the version before have none. */
+/** Rows of earlier releases have no version. */
 function toVersioned<T>({ rowVersion = 0, ...value }: { rowVersion?: number }): Versioned<T> {
   return { value: value as T, rowVersion };
 }
 
-/** For lists: null where a row does not decrypt, after `onDamaged` heard of it; without `onDamaged` it rejects. */
+/** For lists: calls `onDamaged` and returns null if a row cannot be decrypted; without `onDamaged` it rejects. */
 export function decryptOrReport<Row extends { id: string }, T>(
-  open: (row: Row) => Promise<T | null>,
+  decrypt: (row: Row) => Promise<T | null>,
   onDamaged: ((id: string) => void) | undefined,
 ): (row: Row) => Promise<T | null> {
   return async (row) => {
     try {
-      return await open(row);
+      return await decrypt(row);
     } catch (error) {
       if (onDamaged === undefined || !(error instanceof DecryptionFailed)) throw error;
       onDamaged(row.id);
@@ -80,23 +80,23 @@ export function decryptOrReport<Row extends { id: string }, T>(
   };
 }
 
-/** What hears of rows that are not in force where the caller does not want to: it rejects. */
+/** The default for callers without `onDamaged`: rejects on a row that was rolled back. */
 export function rejectRefused(table: VersionedTable): (id: string) => never {
   return (id) => {
-    throw new DecryptionFailed(`${table} ${id}: an earlier state of it was put back`);
+    throw new DecryptionFailed(`${table} ${id}: it was rolled back to an earlier state`);
   };
 }
 
-/** Rejects with the first that does not open, unless somebody wants to hear of those instead, by their ids. */
+/** Rejects if a row cannot be decrypted, unless `onDamaged` is given, which is called with its id instead. */
 export async function decryptAll<Row extends { id: string }, T>(
   rows: readonly Row[],
-  open: (row: Row) => Promise<T>,
+  decrypt: (row: Row) => Promise<T>,
   onDamaged?: (id: string) => void,
 ): Promise<T[]> {
-  const opened = await Promise.all(
+  const decrypted = await Promise.all(
     rows.map(async (row) => {
       try {
-        return [await open(row)];
+        return [await decrypt(row)];
       } catch (error) {
         if (onDamaged === undefined || !(error instanceof DecryptionFailed)) throw error;
         onDamaged(row.id);
@@ -104,7 +104,7 @@ export async function decryptAll<Row extends { id: string }, T>(
       }
     }),
   );
-  return opened.flat() as T[];
+  return decrypted.flat() as T[];
 }
 
 export function contextOf(table: EncryptedTable, row: Omit<EncryptedRow, 'sealed'>): CipherContext {

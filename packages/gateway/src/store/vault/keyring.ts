@@ -1,5 +1,5 @@
-// Every owner's rows are sealed with a data key of the owner's own, which is kept wrapped by the master key. Losing one
-// owner's key loses that owner's rows and no others; rotating the master key rewraps data keys and touches no row.
+// Envelope encryption: every owner has a data key, which is stored wrapped (encrypted) by the master key. Losing a data key
+// loses the rows of one owner; rotating the master key rewraps the data keys without changing rows.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import type { Database, EncryptionKey } from '../schema/database.ts';
@@ -7,14 +7,14 @@ import type { Tables } from '../schema/tables.ts';
 import { type CipherContext, decrypt, encrypt, keyVersionOf } from './cipher.ts';
 import type { MasterKeyring } from './master-keyring.ts';
 
-const maxRemembered = 10_000;
+const maxCached = 10_000;
 
 export class Keyring {
-  /** Seals what has to open even where the data key of an owner is lost: without it nobody could be let in and told. */
+  /** For rows that must be readable even if the data key of their owner is lost, such as API keys. */
   readonly master: MasterKeyring;
   readonly #database: Database;
-  readonly #remembered = new Map<string, EncryptionKey[]>();
-  /** Being read at this moment: a burst of requests for one owner asks once. */
+  readonly #cache = new Map<string, EncryptionKey[]>();
+  /** Reads in progress, so that concurrent requests for one owner share one read. */
   readonly #loading = new Map<string, Promise<EncryptionKey[]>>();
 
   constructor(database: Database, master: MasterKeyring) {
@@ -22,7 +22,7 @@ export class Keyring {
     this.master = master;
   }
 
-  /** A first data key for a new owner, and the row that keeps it wrapped. */
+  /** Creates the first data key of an owner, and the row with the wrapped key. */
   create(master: EncryptionKey, ownerId: string, now: number): { key: EncryptionKey; row: Tables['data_keys'] } {
     const version = 1;
     const bytes = randomBytes(32);
@@ -33,27 +33,27 @@ export class Keyring {
     };
   }
 
-  /** The newest key of an owner, for sealing. */
+  /** The newest key of an owner, for encryption. */
   async current(ownerId: string): Promise<EncryptionKey> {
-    const keys = this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
+    const keys = this.#cache.get(ownerId) ?? (await this.#obtain(ownerId));
     return keys[0] ?? missing(ownerId);
   }
 
-  /** Every key of an owner, the newest first. */
+  /** All keys of an owner, newest first. */
   async all(ownerId: string): Promise<EncryptionKey[]> {
-    return this.#remembered.get(ownerId) ?? (await this.#obtain(ownerId));
+    return this.#cache.get(ownerId) ?? (await this.#obtain(ownerId));
   }
 
-  /** Opens a value that was sealed with any of the owner's keys. */
+  /** Decrypts a value that was encrypted with any of the owner's keys. */
   async decrypt(context: CipherContext, sealed: Uint8Array): Promise<Buffer> {
     const version = keyVersionOf(sealed);
-    const keys = this.#remembered.get(context.ownerId) ?? (await this.#obtain(context.ownerId));
+    const keys = this.#cache.get(context.ownerId) ?? (await this.#obtain(context.ownerId));
     const key = keys.find((candidate) => candidate.version === version) ?? keys[0] ?? missing(context.ownerId);
     return decrypt(key, context, sealed);
   }
 
   forget(ownerId: string): void {
-    this.#remembered.delete(ownerId);
+    this.#cache.delete(ownerId);
     this.#loading.delete(ownerId);
   }
 
@@ -80,10 +80,10 @@ export class Keyring {
       rows.map(async ({ version, wrapped }) => ({ version, key: await this.#unwrap(ownerId, version, wrapped) })),
     );
     if (keys.length === 0) return missing(ownerId);
-    if (this.#remembered.size >= maxRemembered) {
-      this.#remembered.delete(this.#remembered.keys().next().value as string);
+    if (this.#cache.size >= maxCached) {
+      this.#cache.delete(this.#cache.keys().next().value as string);
     }
-    this.#remembered.set(ownerId, keys);
+    this.#cache.set(ownerId, keys);
     return keys;
   }
 
@@ -92,7 +92,9 @@ export class Keyring {
       return createSecretKey(await this.master.decrypt(dataKeyContext(ownerId, version), wrapped));
     } catch (error) {
       if (!(error instanceof DecryptionFailed)) throw error;
-      throw new EncryptionKeyMissing(`the data key of ${ownerId} does not open: ${error.message}`, { cause: error });
+      throw new EncryptionKeyMissing(`the data key of ${ownerId} cannot be decrypted: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 }

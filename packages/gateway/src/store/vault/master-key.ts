@@ -1,5 +1,5 @@
-// Where the master key comes from: the environment, or a file made at the first start. There may be several, newest
-// first, while one replaces another.
+// Sources of the master key: the environment, or a file that the first start creates. During a rotation there are several
+// keys, newest first.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -26,17 +26,17 @@ import { lockFile } from '../files/file-lock.ts';
 import { syncPath } from '../files/sync-path.ts';
 
 export interface MasterKeySource {
-  /** For messages. */
+  /** The source in messages. */
   readonly name: string;
-  /** null: a variable, which stays as it is while the process runs. */
+  /** null: a variable, which does not change while the process runs. */
   readonly file: string | null;
-  /** Newest first; empty where there is no file. */
+  /** Newest first; empty if the file does not exist. */
   read(): readonly KeyObject[];
-  /** What to do where nothing is sealed yet and there is no key. */
+  /** Creates the key file of a new installation, if this process manages it. */
   create(): void;
 }
 
-/** What was given, else the file in the data directory. */
+/** The configured keys; default: the key file in the data directory. */
 export function masterKeySource(given: GivenMasterKeys | null, ownFile: string): MasterKeySource {
   const create = (): void => {
     if (given === null) createKeyFile(ownFile);
@@ -52,9 +52,9 @@ export function makeMasterKey(): KeyObject {
   return createSecretKey(randomBytes(masterKeyLength));
 }
 
-/** Replaces the file as a whole, and leaves it readable for whoever could read it before. */
+/** Replaces the file atomically, and keeps its mode and owner. */
 export function writeKeyFile(name: string, keys: readonly KeyObject[]): void {
-  // A link stays a link; what it points to is replaced.
+  // If the file is a symbolic link, its target is replaced.
   const file = realpathSync(name);
   const draft = `${file}.draft`;
   const { mode, uid, gid } = statSync(file);
@@ -70,12 +70,12 @@ export function writeKeyFile(name: string, keys: readonly KeyObject[]): void {
   }
 }
 
-/** On whoever writes the file. */
+/** The lock of processes that write the file. */
 export function lockOf(file: string): string {
   return `${file}.lock`;
 }
 
-/** Drafts that a killed process left behind hold keys in the clear. Those of a process that is at it now stay. */
+/** Removes drafts of a killed process, which contain keys in plain text, but not those of a running process. */
 export function removeAbandonedDrafts(file: string): void {
   const folder = dirname(file);
   let lock: ReturnType<typeof lockFile> = null;
@@ -85,7 +85,7 @@ export function removeAbandonedDrafts(file: string): void {
     if (lock === 'taken') return;
     for (const name of drafts) rmSync(join(folder, name), { force: true });
   } catch {
-    // What is wrong with the folder is found out, and told of, by opening the database; the next start tries again.
+    // Problems of the folder are reported when the database is opened; the next start tries again.
   } finally {
     if (lock !== 'taken') lock?.release();
   }
@@ -108,17 +108,17 @@ function readKeyFile(file: string): KeyObject[] {
   return keys;
 }
 
-/** The file appears whole or not at all: a stop half-way, or another process that starts now, never meets an empty one. */
+/** Creates the file atomically: neither an interruption nor a concurrent start leaves or sees an empty file. */
 function createKeyFile(file: string): void {
   const draft = `${file}.${process.pid}`;
   const lock = lockFile(lockOf(file));
   try {
-    // On disk before anything is sealed with it.
+    // On disk before anything is encrypted with it.
     writeFileSync(draft, formatMasterKeys([makeMasterKey()]), { mode: 0o600, flush: true });
     linkSync(draft, file);
     syncPath(dirname(file));
   } catch (error) {
-    // Another process that starts at the same moment was first.
+    // A concurrently started process created it first.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw new Problem(`The master key file ${file} cannot be created: ${(error as Error).message}`);
   } finally {

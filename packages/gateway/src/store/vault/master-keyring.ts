@@ -1,5 +1,6 @@
-// The master keys by version. For each version in use a proof lies in `meta`: whoever opens it has that key. There is one
-// version, and two while a rotation is under way; a running process learns of a new one when it meets it.
+// The master keys by version. For each active version there is a proof in `meta`, a value encrypted with that key, by which
+// a process finds out which of its keys it is. One version is active, or two during a rotation; a running process loads a
+// new version when it first needs it.
 import type { KeyObject } from 'node:crypto';
 import { type CompiledQuery, sql } from 'kysely';
 import { Problem } from '../../core/problem.ts';
@@ -9,11 +10,11 @@ import { type CipherContext, decrypt, encrypt, keyVersionOf } from './cipher.ts'
 import type { MasterKeySource } from './master-key.ts';
 
 const firstProof = 'master_key_proof';
-/** Of a row in `meta`. */
+/** Whether a row of `meta` is a proof. */
 export const isProof = sql<boolean>`(name = ${sql.lit(firstProof)} or name like ${sql.lit(`${firstProof}:%`)})`;
 
-/** What happens between reading the proofs and reading the keys is over with the next look. */
-const looks = 3;
+/** Reads of proofs and keys, which may change in between. */
+const maxAttempts = 3;
 
 interface Proof {
   version: number;
@@ -24,9 +25,9 @@ export class MasterKeyring {
   readonly source: MasterKeySource;
   readonly #database: Database;
   readonly #onMissing: (message: string) => void;
-  /** Kept after their rotation: a row that was read just before it still has to open. */
+  /** Retired keys are kept, for rows that were read just before the rotation ended. */
   readonly #keys = new Map<number, EncryptionKey>();
-  /** Those with a proof, newest first. */
+  /** Active versions (those with a proof), newest first. */
   #versions: readonly number[] = [];
   #refreshing: Promise<void> | null = null;
   #reportedMissing = '';
@@ -37,14 +38,14 @@ export class MasterKeyring {
     this.#onMissing = onMissing;
   }
 
-  /** Gives up unless every master key in use is there. `onMissing` hears of one that comes into use later and is not. */
+  /** Rejects with a Problem if an active master key is missing. `onMissing` is called if one is missing later. */
   static async open(
     database: Database,
     source: MasterKeySource,
     onMissing: (message: string) => void,
   ): Promise<MasterKeyring> {
     const keyring = new MasterKeyring(database, source, onMissing);
-    for (let look = 1; ; look += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const proofs = await keyring.#readProofs();
       if (proofs.length === 0) {
         await keyring.#proveFirst();
@@ -52,23 +53,23 @@ export class MasterKeyring {
       }
       keyring.#learn(proofs);
       if (keyring.missing.length === 0) return keyring;
-      if (look === looks) throw new Problem(keyring.#describeMissing());
+      if (attempt === maxAttempts) throw new Problem(keyring.#describeMissing());
     }
   }
 
-  /** The newest one that this process has, for sealing. */
+  /** The newest active key that this process has, for encryption. */
   get current(): EncryptionKey {
     const version = this.#versions.find((each) => this.#keys.has(each));
     if (version === undefined) throw new StoreUnavailable(this.#describeMissing());
     return this.key(version);
   }
 
-  /** Those in use, newest first. */
+  /** Active versions, newest first. */
   get versions(): readonly number[] {
     return this.#versions;
   }
 
-  /** Those in use that this process does not have. */
+  /** Active versions whose key this process does not have. */
   get missing(): readonly number[] {
     return this.#versions.filter((version) => !this.#keys.has(version));
   }
@@ -79,7 +80,7 @@ export class MasterKeyring {
     return key;
   }
 
-  /** The version as which a key is in use; undefined when it is not. */
+  /** The version of an active key; undefined if the key is not active. */
   versionOf(key: KeyObject): number | undefined {
     return this.#versions.find((version) => this.#keys.get(version)?.key.equals(key));
   }
@@ -87,7 +88,7 @@ export class MasterKeyring {
   async decrypt(context: CipherContext, sealed: Uint8Array): Promise<Buffer> {
     const version = keyVersionOf(sealed) ?? 0;
     // Twice, for the same reason as in `write`.
-    for (let look = 0; look < 2 && !this.#keys.has(version); look += 1) await this.refresh();
+    for (let attempt = 0; attempt < 2 && !this.#keys.has(version); attempt += 1) await this.refresh();
     const key = this.#keys.get(version);
     if (key !== undefined) return decrypt(key, context, sealed);
     if (this.#versions.includes(version)) throw new DecryptionFailed(this.#describeMissing());
@@ -95,9 +96,9 @@ export class MasterKeyring {
   }
 
   /**
-   * Writes what `make` seals with the key it is given. Where a rotation has retired that key meanwhile nothing is written,
-   * and it is done again with the new one: no value is left behind that nothing opens. On a database with concurrent
-   * writers this holds if the queries end with a change of the generation, on which rotations wait.
+   * Writes values that `make` encrypts with the given key. If a rotation has retired that key meanwhile, nothing is written
+   * and `make` is called again with the new key, so that no value is encrypted with a retired key. On a database with
+   * concurrent writers the queries must end with a change of the generation, for which rotations wait.
    */
   async write(make: (master: EncryptionKey) => readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
     const { current } = this;
@@ -105,7 +106,7 @@ export class MasterKeyring {
       return await this.#writeWith(current, make(current));
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // Twice: the first look may be one that was under way already.
+      // Twice, since the first refresh may have started before the rotation.
       await this.refresh();
       await this.refresh();
       if (this.#versions.includes(current.version)) throw error;
@@ -121,13 +122,13 @@ export class MasterKeyring {
     return this.#refreshing;
   }
 
-  /** Rejects when this process lacks a key that is in use. */
+  /** Rejects if this process lacks an active key. */
   async check(): Promise<void> {
     await this.refresh();
     if (this.missing.length > 0) throw new StoreUnavailable(this.#describeMissing());
   }
 
-  /** Brings a key into use as this version, unless another key is there already. */
+  /** Activates a key as this version, unless another key has it already. */
   prove(master: EncryptionKey): CompiledQuery {
     const name = proofName(master.version);
     const insert = this.#database.build
@@ -139,16 +140,16 @@ export class MasterKeyring {
   async #writeWith({ version }: EncryptionKey, queries: readonly CompiledQuery[]): Promise<QueryResult<unknown>[]> {
     const { build } = this.#database;
     const proof = build.selectFrom('meta').select('name').where('name', '=', proofName(version));
-    // `value` cannot be null: without the proof this fails, and the transaction with it.
-    const mustBeInUse = sql`insert into meta (name, value) select 'retired', null where not exists ${proof}`;
+    // `value` cannot be null: without the proof the transaction fails.
+    const mustBeActive = sql`insert into meta (name, value) select 'retired', null where not exists ${proof}`;
     const results = await this.#database.write([
       ...queries,
-      mustBeInUse.compile(build),
+      mustBeActive.compile(build),
       build.selectFrom('meta').select('name').where(isProof).compile(),
     ]);
     const proofs = results.pop()?.rows as { name: string }[];
     results.pop();
-    // The next one is then sealed with the newest.
+    // The next write uses the newest key.
     if (proofs.some(({ name }) => versionOfProof(name) > version)) await this.refresh();
     return results;
   }
@@ -171,7 +172,7 @@ export class MasterKeyring {
     if (unknown.length === 0) return;
     const keys = this.source.read();
     for (const { version, value } of unknown) {
-      const key = keys.find((candidate) => opens({ version, key: candidate }, value));
+      const key = keys.find((candidate) => canDecrypt({ version, key: candidate }, value));
       if (key !== undefined) this.#keys.set(version, { version, key });
     }
   }
@@ -191,7 +192,7 @@ export class MasterKeyring {
     await this.#database.write([this.prove({ version: 1, key })]);
   }
 
-  /** Once for each thing there is to tell. */
+  /** Reports each message once. */
   #reportMissing(message: string): void {
     if (message !== '' && message !== this.#reportedMissing) this.#onMissing(message);
     this.#reportedMissing = message;
@@ -201,24 +202,24 @@ export class MasterKeyring {
     const { name, file } = this.source;
     if (this.#keys.size > 0) {
       return (
-        `A master key is in use that ${name} does not hold (version ${this.missing.join(', ')}): it is being rotated, or ` +
-        `was. Give the new key and the old one, newest first${file === null ? ', and restart' : ''}.`
+        `${name} lacks an active master key (version ${this.missing.join(', ')}): the master key is being rotated, or was ` +
+        `rotated. Add the new key in front of the old one${file === null ? ', and restart' : ''}.`
       );
     }
     if (this.source.read().length > 0) {
       return (
-        'The master key is not the one this database was sealed with. Check TOCSIN_MASTER_KEY (or its _FILE), ' +
+        'The master key is not the one this database was encrypted with. Check TOCSIN_MASTER_KEY (or its _FILE), ' +
         'or the master.key in the data directory.'
       );
     }
     return (
-      `The database holds sealed rows, but there is no master key: ${name} is missing and TOCSIN_MASTER_KEY is not set. ` +
-      'Put the key file back from your backup, or set TOCSIN_MASTER_KEY.'
+      `The database holds encrypted rows, but there is no master key: ${name} is missing and TOCSIN_MASTER_KEY is not ` +
+      'set. Restore the key file from your backup, or set TOCSIN_MASTER_KEY.'
     );
   }
 }
 
-/** Each sealed with the key it proves. */
+/** The row of `meta` with the proof of a version. */
 export function proofName(version: number): string {
   return version === 1 ? firstProof : `${firstProof}:${version}`;
 }
@@ -231,7 +232,7 @@ function proofContext(name: string): CipherContext {
   return { table: 'meta', ownerId: '', rowId: name, column: 'value' };
 }
 
-function opens(key: EncryptionKey, proof: Uint8Array): boolean {
+function canDecrypt(key: EncryptionKey, proof: Uint8Array): boolean {
   try {
     decrypt(key, proofContext(proofName(key.version)), proof);
     return true;

@@ -1,17 +1,17 @@
-// Master keys that a rotation has ended, by fingerprint: one that is given again, in the wrong order, is not taken for a
-// new one.
+// Fingerprints of retired master keys, so that a retired key that is configured again, for example in the wrong order, is
+// not taken for a new one.
 import { createHmac, type KeyObject } from 'node:crypto';
 import { type CompiledQuery, sql } from 'kysely';
 import type { Database, EncryptionKey } from '../schema/database.ts';
 
 const prefix = 'master_key_retired:';
 
-/** Of the name of a row in `meta`. */
+/** Whether a row of `meta` with this name is a fingerprint. */
 export function isRetiredKeyRow(name: string): boolean {
   return name.startsWith(prefix);
 }
 
-/** Unless the key is in use, which the row of this name in `meta` would prove. */
+/** Does nothing while the key is active, that is, while `meta` has its proof. */
 export function rememberRetired({ build }: Database, { version, key }: EncryptionKey, proof: string): CompiledQuery {
   return sql`insert into meta (name, value) select ${`${prefix}${version}`}, ${fingerprint(key)}
     where not exists (select 1 from meta where name = ${proof}) on conflict do nothing`.compile(build);
@@ -22,7 +22,7 @@ export async function isRetired({ build, read }: Database, key: KeyObject): Prom
   return rows.some(({ value }) => Buffer.compare(value, fingerprint(key)) === 0);
 }
 
-/** As hex digits, so that it looks unlike a sealed value. */
+/** In hex digits, which cannot be mistaken for an encrypted value. */
 function fingerprint(key: KeyObject): Buffer {
   return Buffer.from(createHmac('sha256', key).update('tocsin retired master key').digest('hex'));
 }

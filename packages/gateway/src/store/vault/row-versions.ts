@@ -61,10 +61,10 @@ const maxReported = 10_000;
 /** Attempts of a write if other processes write concurrently. */
 const maxAttempts = 200;
 
-export const rolledBack = 'not the current state: it was rolled back, or added or removed outside Tocsin';
+export const rolledBack = 'it is not the current state: it was rolled back, or added or removed outside Tocsin';
 
 export const headRolledBack =
-  'row_versions head: older than other rows and versions, so it was rolled back; rows written since are refused';
+  'row_versions head: it is older than other rows and versions, so it was rolled back; rows written since are refused';
 
 export class RowVersions {
   readonly #database: Database;

@@ -1,4 +1,4 @@
-// Secrets of the service itself, such as the key that signs Web Push requests: sealed with the master key in `meta`.
+// Secrets of the service itself, such as the VAPID key of Web Push: encrypted with the master key, in `meta`.
 import type { SecretRepository } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';
@@ -31,7 +31,7 @@ export function createSecretRepository(database: Database, { master }: Keyring):
           .compile(),
         bumpGeneration(database),
       ]);
-      // Another process may have been first; what is stored counts.
+      // Another process may have stored its secret first.
       return (await read(name)) as string;
     },
   };
