@@ -168,11 +168,11 @@ suite('A restore refuses, and touches nothing,', () => {
   const spoilt: Record<string, { spoil: (file: string, installation: Installation) => void; says: RegExp }> = {
     'what is no database': {
       spoil: (file) => writeFileSync(file, 'Dear diary, today nothing was backed up.'),
-      says: /no Tocsin backup/,
+      says: /not a Tocsin backup/,
     },
     'a database that is no backup': {
       spoil: (file, installation) => copyFileSync(databaseOf(installation), file),
-      says: /no Tocsin backup/,
+      says: /not a Tocsin backup/,
     },
     'a backup that was cut off': { spoil: (file) => truncateSync(file, statSync(file).size - 5000), says: /damaged/ },
     'a backup with a changed byte in a sealed value': {
@@ -201,7 +201,7 @@ suite('A restore refuses, and touches nothing,', () => {
     },
     'a backup with a number that is too large': {
       spoil: (file) => execute(file, 'UPDATE notifications SET created_at = 9223372036854775807'),
-      says: /no Tocsin backup, or a damaged one/,
+      says: /not a Tocsin backup, or is damaged/,
     },
     'a backup with a row too few': {
       spoil: (file) => execute(file, 'DELETE FROM api_keys'),
