@@ -25,6 +25,7 @@ const finished = [
   'packages/inbox/public',
   'packages/inbox/screenshots',
   'packages/inbox/src',
+  'scripts/torture.mjs',
   'wordpress',
 ];
 
