@@ -19,6 +19,7 @@ const finished = [
   'docs',
   'package.json',
   'packages/contract',
+  'packages/gateway/bin',
   'packages/gateway/src/store',
   'packages/gateway/src/usecases/ports',
   'packages/inbox/index.html',
@@ -26,6 +27,7 @@ const finished = [
   'packages/inbox/screenshots',
   'packages/inbox/src',
   'scripts/torture.mjs',
+  'scripts',
   'wordpress',
 ];
 
