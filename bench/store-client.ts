@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createUuidV7Source } from '../packages/gateway/src/core/uuid-v7.ts';
 import { openStore } from '../packages/gateway/src/store/open-store.ts';
 import type { NotificationContent, Store } from '../packages/gateway/src/usecases/ports/index.ts';
-import { createDevice, systemMakers } from '../packages/gateway/src/usecases/registration.ts';
+import { createDevice, systemEnvironment } from '../packages/gateway/src/usecases/registration.ts';
 import { percentile } from './figures.ts';
 import { notification } from './request.ts';
 
@@ -83,7 +83,7 @@ async function run(job: OpenJob | StoreJob): Promise<unknown> {
     case 'devices':
       for (let count = 0; count < job.count; count += 1) {
         const wanted = { ownerId: job.ownerId, name: `Device ${count}`, topicPrefix: 'tocsin', urls: [] };
-        await createDevice(store, systemMakers, wanted);
+        await createDevice(store, systemEnvironment, wanted);
       }
       return job.count;
     case 'waiting':

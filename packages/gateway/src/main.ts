@@ -1,9 +1,9 @@
-// Composition root: config → open → listen → drain. Two kinds of process are put together here.
+// Composition root: config → open → listen → drain, for the two kinds of process (gateway and worker).
 import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
-import { createOwnBroker, openChannels, openRedelivery } from './composition/channels.ts';
+import { createBrokerIfEmbedded, openChannels, openRedelivery } from './composition/channels.ts';
 import { addConsoleApi, addUpgrades, openConsole } from './composition/console.ts';
 import { openApi } from './composition/public-api.ts';
-import { type Foundation, layFoundation, lockData } from './composition/runtime.ts';
+import { createRuntime, lockData, type Runtime } from './composition/runtime.ts';
 import { reportWalDamage, startStoreUpkeep } from './composition/store-upkeep.ts';
 import type { Config } from './config/server.ts';
 import { createReadiness } from './console/readiness.ts';
@@ -11,12 +11,12 @@ import { byName, deviceUrls } from './core/device-urls.ts';
 import type { Log } from './observability/log.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { listen, listenProblem } from './process/listen.ts';
-import { headBudget, OrderlyStop, ownBudget, workerBudget } from './process/shutdown.ts';
-import { GatheredMetrics, type MetricSet } from './process/workers/aggregate-metrics.ts';
-import type { HeadLink } from './process/workers/primary-link.ts';
-import { type Crew, openCrew } from './process/workers/worker-pool.ts';
+import { primaryBudget, ShutdownStack, singleProcessBudget, workerBudget } from './process/shutdown.ts';
+import { AggregatedMetrics, type MetricSet } from './process/workers/aggregate-metrics.ts';
+import type { PrimaryLink } from './process/workers/primary-link.ts';
+import { openWorkerPool, type WorkerPool } from './process/workers/worker-pool.ts';
 import { endFirstRun, type FirstRun, prepareFirstRun } from './usecases/first-run.ts';
-import { systemMakers } from './usecases/registration.ts';
+import { systemEnvironment } from './usecases/registration.ts';
 import { startRetention } from './usecases/retention.ts';
 import { StoreHealth } from './usecases/store-health.ts';
 
@@ -25,43 +25,43 @@ export interface Gateway {
   /** Where people open the inbox in a browser. */
   inbox: string;
   firstRun: FirstRun | null;
-  /** To be called once the first run was shown; until then the next start shows it again. */
+  /** Must be called after the first run was printed; until then the next start prints it again. */
   firstRunShown(): Promise<void>;
   metrics: Metrics;
-  /** Takes the certificate from its files again. */
+  /** Reloads the certificate from its files. */
   reload(): void;
-  /** Stops accepting, finishes what runs, closes channels and store, all within one budget. */
+  /** Stops accepting, finishes requests in flight, closes channels and store, all within one time budget. */
   stop(): Promise<void>;
 }
 
-/** Everything; with several workers everything but the requests, which they serve. */
+/** Starts the whole service. With several workers this is the primary, and the workers serve the public API. */
 export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   if (config.unknownVariables.length > 0) log.unknownVariables(config.unknownVariables);
-  // What is opened later is closed earlier: the API, then channels and broker, then the console, then the store.
-  const budget = config.workers === 1 ? ownBudget : headBudget;
-  const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, budget);
+  // Closed in the reverse order of opening: the API, then channels and broker, then the console, then the store.
+  const budget = config.workers === 1 ? singleProcessBudget : primaryBudget;
+  const opened = new ShutdownStack({ onLate: log.stopLate, onFailed: log.stopFailed }, budget);
   try {
     const isLocked = lockData(config, opened);
     reportWalDamage(config, log);
-    const foundation = await layFoundation(config, log, opened);
+    const runtime = await createRuntime(config, log, opened);
     if (!isLocked) log.dataFolderNotLocked(config.dataDir);
-    const { store, tls } = foundation;
-    const { metrics } = foundation.observability;
+    const { store, tls } = runtime;
+    const { metrics } = runtime.observability;
     metrics.watchDeliveries(store.deliveries);
     const readiness = createReadiness({
       check: async () => {
         await store.check();
-        await foundation.storeHealth.check(store);
+        await runtime.storeHealth.check(store);
       },
     });
-    const gathered = config.workers === 1 ? null : new GatheredMetrics(metrics.registry);
-    const consoleApp = await openConsole(foundation, readiness, gathered ?? metrics.registry);
-    const embedded = await createOwnBroker(foundation);
+    const aggregated = config.workers === 1 ? null : new AggregatedMetrics(metrics.registry);
+    const consoleApp = await openConsole(runtime, readiness, aggregated ?? metrics.registry);
+    const embedded = await createBrokerIfEmbedded(runtime);
     if (embedded !== null) store.claimBroker(log.brokerShared);
-    const set = await openChannels(foundation, embedded);
+    const set = await openChannels(runtime, embedded);
     const listeners = { api: '', console: '', mqtt: null as string | null };
     const stopping = new AbortController();
-    await addConsoleApi(consoleApp, foundation, {
+    await addConsoleApi(consoleApp, runtime, {
       channels: set,
       knowsLastSeen: embedded !== null,
       listeners: () => listeners,
@@ -70,27 +70,27 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     await consoleApp.ready();
     if (embedded !== null) addUpgrades(consoleApp, embedded);
     readiness.watch(set.managed);
-    openRetention(foundation, embedded);
+    openRetention(runtime, embedded);
     opened.defer(startStoreUpkeep({ store, onDamage: log.storeDamaged, onFailed: log.upkeepFailed }), 'store upkeep');
-    await openRedelivery(foundation, set);
-    const crew = config.workers === 1 ? null : await openWorkers(foundation, embedded);
-    if (crew !== null) gathered?.addFrom(crew.metrics);
-    listeners.api = crew?.url ?? (await openApi(foundation, set.channels));
+    await openRedelivery(runtime, set);
+    const workerPool = config.workers === 1 ? null : await openWorkers(runtime, embedded);
+    if (workerPool !== null) aggregated?.addFrom(workerPool.metrics);
+    listeners.api = workerPool?.url ?? (await openApi(runtime, set.channels));
     listeners.mqtt = embedded && (await listenEmbedded(embedded, config));
     listeners.console = await listen(consoleApp.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT');
     const { mqtt, ...others } = listeners;
     const urls = { ...others, ...(mqtt !== null && { mqtt }) };
     const consoleUrl = config.publicAddresses.consoleUrl ?? new URL(byName(urls.console)).origin;
-    // After the ports are taken: a start that fails must not use up the one moment at which the first key is shown.
+    // After the ports are open: the first key is shown only once, so a start that fails must not consume it.
     const firstRun = config.firstRun
-      ? await prepareFirstRun(store, systemMakers, {
+      ? await prepareFirstRun(store, systemEnvironment, {
           firstKey: config.firstKey,
           topicPrefix: config.mqtt.topicPrefix,
           urls: deviceUrls(config, listeners),
           consoleUrl,
         })
       : null;
-    // What the first run made must not depend on the write-ahead log.
+    // The rows of the first run must survive damage to the write-ahead log.
     if (firstRun !== null) await store.maintenance.checkpoint().catch(log.upkeepFailed);
     log.started(urls);
     return {
@@ -101,7 +101,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       metrics,
       reload: () => {
         void tls?.reload();
-        crew?.reload();
+        workerPool?.reload();
       },
       stop: async () => {
         readiness.setStopping();
@@ -116,16 +116,20 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
   }
 }
 
-/** One of several processes that serve the public API; the rest is done by the head that forked it. */
-export async function startWorker(config: Config, log: Log, head: HeadLink): Promise<Pick<Gateway, 'reload' | 'stop'>> {
-  const opened = new OrderlyStop({ onLate: log.stopLate, onFailed: log.stopFailed }, workerBudget);
+/** Starts one of several processes that serve the public API; the primary that forked it does everything else. */
+export async function startWorker(
+  config: Config,
+  log: Log,
+  primary: PrimaryLink,
+): Promise<Pick<Gateway, 'reload' | 'stop'>> {
+  const opened = new ShutdownStack({ onLate: log.stopLate, onFailed: log.stopFailed }, workerBudget);
   try {
-    const foundation = await layFoundation(config, log, opened, new StoreHealth(head.storeFailures));
-    const { tls, observability } = foundation;
-    const { channels } = await openChannels(foundation, config.mqtt.platform === null ? head.publisher : null);
+    const runtime = await createRuntime(config, log, opened, new StoreHealth(primary.storeFailures));
+    const { tls, observability } = runtime;
+    const { channels } = await openChannels(runtime, config.mqtt.platform === null ? primary.publisher : null);
     const reload = (): void => void tls?.reload();
-    head.serve({ metrics: () => observability.metrics.registry.getMetricsAsJSON() as Promise<MetricSet>, reload });
-    await head.listening(await openApi(foundation, channels));
+    primary.serve({ metrics: () => observability.metrics.registry.getMetricsAsJSON() as Promise<MetricSet>, reload });
+    await primary.listening(await openApi(runtime, channels));
     return { reload, stop: () => opened.disposeAsync() };
   } catch (error) {
     await opened.disposeAsync();
@@ -133,7 +137,7 @@ export async function startWorker(config: Config, log: Log, head: HeadLink): Pro
   }
 }
 
-function openRetention({ config, store, log, opened }: Foundation, embedded: EmbeddedBroker | null): void {
+function openRetention({ config, store, log, opened }: Runtime, embedded: EmbeddedBroker | null): void {
   opened.defer(
     startRetention({
       store: {
@@ -158,11 +162,11 @@ function openRetention({ config, store, log, opened }: Foundation, embedded: Emb
 }
 
 async function openWorkers(
-  { config, log, opened, storeHealth }: Foundation,
+  { config, log, opened, storeHealth }: Runtime,
   embedded: EmbeddedBroker | null,
-): Promise<Crew> {
+): Promise<WorkerPool> {
   const { workers: size, port } = config;
-  const crew = await openCrew({
+  const workerPool = await openWorkerPool({
     size,
     port,
     publisher: embedded,
@@ -170,8 +174,8 @@ async function openWorkers(
     log,
     onStoreFailures: (worker, failures) => storeHealth.noteWorker(worker, failures),
   });
-  opened.defer(() => crew.stop(workerBudget.totalMs + 300), 'workers');
-  return crew;
+  opened.defer(() => workerPool.stop(workerBudget.totalMs + 300), 'workers');
+  return workerPool;
 }
 
 async function listenEmbedded(embedded: EmbeddedBroker, { host, mqtt }: Config): Promise<string> {

@@ -11,7 +11,7 @@ import {
 import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import type { Channels, StoredDevice } from '../src/usecases/ports/index.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../src/usecases/ports/index.ts';
-import { createDevice, createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createDevice, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 type MqttTarget = Parameters<Channels['mqtt']['send']>[1][number];
 type EmailTarget = Parameters<Channels['email']['send']>[1][number];
@@ -28,7 +28,8 @@ suite('The answer', () => {
   }
 
   async function addDevice(name = 'Phone', ownerId = gateway.ownerId): Promise<StoredDevice> {
-    return (await createDevice(gateway.store, systemMakers, { ownerId, name, topicPrefix: 'tocsin', urls: [] })).device;
+    return (await createDevice(gateway.store, systemEnvironment, { ownerId, name, topicPrefix: 'tocsin', urls: [] }))
+      .device;
   }
 
   async function setEmail(email: string | null, emailAlerts: boolean): Promise<void> {
@@ -199,7 +200,11 @@ suite('The answer', () => {
 
   test('is 404 for a device of another owner, word for word as for one that never was', async () => {
     const caller = await start();
-    const other = await createOwner(gateway.store, systemMakers, { name: 'Other', email: null, emailAlerts: false });
+    const other = await createOwner(gateway.store, systemEnvironment, {
+      name: 'Other',
+      email: null,
+      emailAlerts: false,
+    });
     const foreign = await addDevice('Foreign', other.id);
     const bodies = [];
     for (const deviceId of [foreign.id, 'dev_0000000000000000', '../x', '+', '#', ' x y ']) {

@@ -8,7 +8,7 @@ import { rawRequest } from '@tocsin/test-support/raw-request.ts';
 import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import { createKey as newKeyValue } from '../src/core/key-format.ts';
 import { type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
-import { createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createKey, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 type KeyWishes = Partial<Parameters<typeof createKey>[2]>;
 
@@ -48,7 +48,7 @@ suite('Authentication', () => {
   after(() => gateway.stop());
 
   async function keyWith(wishes: KeyWishes): Promise<string> {
-    const { value } = await createKey(gateway.store, systemMakers, {
+    const { value } = await createKey(gateway.store, systemEnvironment, {
       ownerId: gateway.ownerId,
       type: 'public_client',
       ...wishes,
@@ -121,11 +121,14 @@ suite('Authentication', () => {
   });
 
   test('refuses an unknown, a revoked and an expired key alike', async () => {
-    const revoked = await createKey(gateway.store, systemMakers, { ownerId: gateway.ownerId, type: 'public_client' });
+    const revoked = await createKey(gateway.store, systemEnvironment, {
+      ownerId: gateway.ownerId,
+      type: 'public_client',
+    });
     await gateway.store.keys.revoke(revoked.key.id, 1);
     const expired = await keyWith({ expiresAt: gateway.clock.now });
     for (const key of [
-      newKeyValue(systemMakers.randomIndex),
+      newKeyValue(systemEnvironment.randomIndex),
       revoked.value,
       expired,
       'svc_',
@@ -301,7 +304,7 @@ suite('Authentication', () => {
   });
 
   test('keeps imported keys working, also those that look mistyped', async () => {
-    const odd = newKeyValue(systemMakers.randomIndex).replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
+    const odd = newKeyValue(systemEnvironment.randomIndex).replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
     const short = 'svc_an-imported-key-of-old';
     for (const value of [odd, short]) {
       await keyWith({ value });
@@ -314,7 +317,11 @@ suite('Authentication', () => {
   });
 
   test('does not let a key of one owner see the devices of another', async () => {
-    const other = await createOwner(gateway.store, systemMakers, { name: 'Other', email: null, emailAlerts: false });
+    const other = await createOwner(gateway.store, systemEnvironment, {
+      name: 'Other',
+      email: null,
+      emailAlerts: false,
+    });
     const key = await keyWith({ ownerId: other.id });
     assert.equal((await post({ 'X-API-Key': key })).status, 200);
     assert.equal((await gateway.store.notifications.list(other.id, { limit: 10 })).notifications.length, 1);

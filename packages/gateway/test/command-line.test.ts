@@ -318,7 +318,7 @@ suite('The first run', () => {
       for (const variable of ['TOCSIN_PORT', 'TOCSIN_CONSOLE_PORT']) {
         const { exitCode, stderr } = await installation.run(['serve'], { [variable]: port });
         assert.equal(exitCode, 1);
-        assert.match(stderr, new RegExp(`Port ${port} is taken.*${variable}`));
+        assert.match(stderr, new RegExp(`Port ${port} is already in use.*${variable}`));
       }
       assert.match((await installation.serve()).key, /^svc_/);
     } finally {

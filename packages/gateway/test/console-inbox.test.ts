@@ -20,7 +20,7 @@ import { serverText, startMailServer, type TestMailServer } from '@tocsin/test-s
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { makeLink } from '../src/usecases/one-time-links.ts';
-import { createKey, systemMakers } from '../src/usecases/registration.ts';
+import { createKey, systemEnvironment } from '../src/usecases/registration.ts';
 
 const nobodys = '01890000-0000-7000-8000-000000000000';
 const ids = (entries: readonly InboxEntry[]): string[] => entries.map(({ id }) => id);
@@ -59,7 +59,7 @@ suite('The inbox', () => {
     const { id } = (await ann.post<{ id: string }>('/api/operator/owners', { name, email: null })).body;
     const client = new ConsoleClient(ann.origin);
     return withStore(installation.dataDir, async (store) => {
-      const { value: key } = await createKey(store, systemMakers, { ownerId: id, type: 'public_client' });
+      const { value: key } = await createKey(store, systemEnvironment, { ownerId: id, type: 'public_client' });
       const wanted = { ownerId: id, method: 'link', lifetimeMs: 60_000, now: Date.now() } as const;
       await client.useLink((await makeLink(store, wanted, ann.origin)).url);
       return { id, client, key };

@@ -12,7 +12,7 @@ import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local
 import { notify } from '@tocsin/test-support/requests.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { DecryptionFailed, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
-import { createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 /** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
 const promisedMs = 5000;
@@ -265,7 +265,7 @@ suite('Live events', () => {
   test('end within five seconds once the session is revoked, or its owner is gone', async () => {
     const browser = await local.signIn();
     const revoked = (await browser.get<SessionInfo>('/api/session')).body.sessionId;
-    const other = await createOwner(local.store, systemMakers, { name: 'Gone', email: null, emailAlerts: false });
+    const other = await createOwner(local.store, systemEnvironment, { name: 'Gone', email: null, emailAlerts: false });
     const gone = await local.signIn(other.id);
     const stays = await EventListener.open(client);
     const listeners = [await EventListener.open(browser), await EventListener.open(gone)];

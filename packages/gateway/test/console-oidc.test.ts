@@ -10,7 +10,7 @@ import { type OidcAccount, TestOidcProvider } from '@tocsin/test-support/oidc-pr
 import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
 import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { createOidcProvider } from '../src/console/sign-in/oidc-provider.ts';
-import { createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 const accounts = {
   ann: { email: 'Ann@example.org', email_verified: true, name: 'Ann' },
@@ -162,12 +162,12 @@ test('Where owners are to be made, whoever the provider lets in becomes one, onc
   assert.equal(await signIn(client, provider, 'carol'), '/');
   assert.equal((await whoIs(client)).id, carol.id);
   // Not verified, so it is nobody's: it must not become that of an owner.
-  await createOwner(local.store, systemMakers, { name: 'Bob', email: 'bob@example.org', emailAlerts: false });
+  await createOwner(local.store, systemEnvironment, { name: 'Bob', email: 'bob@example.org', emailAlerts: false });
   assert.equal(await signIn(client, provider, 'bob'), '/');
   assert.equal((await whoIs(client)).email, null);
   // Two have it, so it says of neither that they are the one.
   for (const name of ['Dora', 'Emil'])
-    await createOwner(local.store, systemMakers, { name, email: 'home@example.org', emailAlerts: false });
+    await createOwner(local.store, systemEnvironment, { name, email: 'home@example.org', emailAlerts: false });
   const before = (await local.store.owners.list()).map(({ id }) => id);
   assert.equal(before.length, 6);
   assert.equal(await signIn(client, provider, 'dora'), '/');

@@ -5,7 +5,7 @@ import type { PasskeyEntry, SessionInfo } from '@tocsin/contract/console';
 import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
-import { createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 suite('A passkey', () => {
   let local: LocalConsole;
@@ -19,7 +19,7 @@ suite('A passkey', () => {
 
   /** Somebody new with a passkey. */
   async function register(name: string) {
-    const owner = await createOwner(local.store, systemMakers, { name, email: null, emailAlerts: false });
+    const owner = await createOwner(local.store, systemEnvironment, { name, email: null, emailAlerts: false });
     const client = await local.signIn(owner.id);
     const authenticator = new SoftwareAuthenticator(local.origin);
     const { body: options } = await client.post<CreationOptions>('/api/passkeys/options');

@@ -5,7 +5,7 @@ import type { ConsoleError, KeyEntry, OwnerOverview, Preferences } from '@tocsin
 import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { DecryptionFailed, type Store } from '../src/usecases/ports/index.ts';
-import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createDevice, createKey, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 suite('The settings in the console', () => {
   let local: LocalConsole;
@@ -49,8 +49,8 @@ suite('The settings in the console', () => {
     const { id: ownerId } = local.owner;
     const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
     const many = Array.from({ length: 999 }, (_, count) => count);
-    await Promise.all(many.map(() => createDevice(local.store, systemMakers, wanted)));
-    await Promise.all(many.map(() => createKey(local.store, systemMakers, { ownerId, type: 'public_client' })));
+    await Promise.all(many.map(() => createDevice(local.store, systemEnvironment, wanted)));
+    await Promise.all(many.map(() => createKey(local.store, systemEnvironment, { ownerId, type: 'public_client' })));
     const addPushTarget = (name: string) =>
       ann.post('/api/push-targets', { label: name, subscription: subscription(name) });
     for (const count of many.slice(0, 99)) assert.equal((await addPushTarget(`browser ${count}`)).status, 201);
@@ -72,9 +72,9 @@ suite('The settings in the console', () => {
   });
 
   test('show operators the other owners when the row of one is damaged', async (t) => {
-    const bob = await createOwner(local.store, systemMakers, { name: 'Bob', email: null, emailAlerts: false });
+    const bob = await createOwner(local.store, systemEnvironment, { name: 'Bob', email: null, emailAlerts: false });
     const boss = { name: 'Boss', email: null, emailAlerts: false, role: 'operator' } as const;
-    const operator = await local.signIn((await createOwner(local.store, systemMakers, boss)).id);
+    const operator = await local.signIn((await createOwner(local.store, systemEnvironment, boss)).id);
     damagedOwner = bob.id;
     t.after(() => {
       damagedOwner = null;
@@ -111,7 +111,7 @@ suite('The settings in the console', () => {
       (client: ConsoleClient) => client.put<ConsoleError>('/api/preferences', preferences),
       (client: ConsoleClient) => client.post<ConsoleError>('/api/devices', { name: 'Phone' }),
     ]) {
-      const gone = await createOwner(local.store, systemMakers, { name: 'Gone', email: null, emailAlerts: false });
+      const gone = await createOwner(local.store, systemEnvironment, { name: 'Gone', email: null, emailAlerts: false });
       const client = await local.signIn(gone.id);
       meanwhile = () => local.store.owners.delete(gone.id);
       const { status, body } = await act(client);

@@ -14,7 +14,7 @@ import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import { EmailNotSent } from '../src/console/deps.ts';
 import { EncryptionKeyMissing, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
-import { createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 const dayMs = 86_400_000;
 
@@ -146,7 +146,8 @@ suite('The console', () => {
   });
   after(() => local.stop());
 
-  const newOwner = (name: string) => createOwner(local.store, systemMakers, { name, email: null, emailAlerts: false });
+  const newOwner = (name: string) =>
+    createOwner(local.store, systemEnvironment, { name, email: null, emailAlerts: false });
 
   /** One of its own, for a test that needs it otherwise. */
   const start = async (t: TestContext, options: LocalConsoleOptions): Promise<LocalConsole> => {

@@ -7,7 +7,7 @@ import { type Caller, createCaller, notify, signedHeaders } from '@tocsin/test-s
 import { startRedelivery } from '../src/delivery/redeliver.ts';
 import { readIdempotencyKey } from '../src/http/idempotency-key.ts';
 import { StoreUnavailable } from '../src/usecases/ports/index.ts';
-import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createDevice, createKey, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 const dayMs = 86_400_000;
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
@@ -32,7 +32,7 @@ suite('An Idempotency-Key', () => {
   async function addDevice(): Promise<string> {
     const { store, ownerId } = gateway;
     const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
-    return (await createDevice(store, systemMakers, wanted)).device.id;
+    return (await createDevice(store, systemEnvironment, wanted)).device.id;
   }
 
   const countStored = async () =>
@@ -80,9 +80,9 @@ suite('An Idempotency-Key', () => {
 
   test('belongs to the owner: two keys of one share it, another owner has keys of their own', async () => {
     const { store, ownerId } = gateway;
-    const second = await createKey(store, systemMakers, { ownerId, type: 'internal_service' });
-    const other = await createOwner(store, systemMakers, { name: 'Bob', email: null, emailAlerts: false });
-    const foreign = await createKey(store, systemMakers, { ownerId: other.id, type: 'public_client' });
+    const second = await createKey(store, systemEnvironment, { ownerId, type: 'internal_service' });
+    const other = await createOwner(store, systemEnvironment, { name: 'Bob', email: null, emailAlerts: false });
+    const foreign = await createKey(store, systemEnvironment, { ownerId: other.id, type: 'public_client' });
     const first = await caller.notify({ title: 'x' }, withKey('a'));
     const replayed = await caller.withKey(second.value).notify({ title: 'x' }, withKey('a'));
     assert.equal(replayed.body.id, first.body.id);

@@ -19,7 +19,7 @@ import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts
 import { openStore } from '../src/store/open-store.ts';
 import { endFirstRun, prepareFirstRun } from '../src/usecases/first-run.ts';
 import type { Store } from '../src/usecases/ports/index.ts';
-import { systemMakers } from '../src/usecases/registration.ts';
+import { systemEnvironment } from '../src/usecases/registration.ts';
 
 const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 4);
 const timeout = 120_000 + kills * 20_000;
@@ -122,20 +122,20 @@ test('A first run that ends before any of its steps is finished by the next, wit
       const cut = new Proxy(store, {
         get: (target, name: keyof Store) => (left-- > 0 ? target[name] : () => Promise.reject(killed)),
       });
-      const before = await prepareFirstRun(cut, systemMakers, options).catch((error) => {
+      const before = await prepareFirstRun(cut, systemEnvironment, options).catch((error) => {
         if (error !== killed) throw error;
         return null;
       });
       isCut = before === null;
-      const first = await prepareFirstRun(store, systemMakers, options);
-      const again = await prepareFirstRun(store, systemMakers, options);
+      const first = await prepareFirstRun(store, systemEnvironment, options);
+      const again = await prepareFirstRun(store, systemEnvironment, options);
       assert.ok(first && again);
       for (const other of [again, before ?? again]) {
         assert.equal(other.key.value, first.key.value);
         assert.deepEqual(other.device.mqtt, first.device.mqtt);
       }
       await endFirstRun(store);
-      assert.equal(await prepareFirstRun(store, systemMakers, options), null);
+      assert.equal(await prepareFirstRun(store, systemEnvironment, options), null);
       const owners = await store.owners.list();
       assert.equal(owners.length, 1);
       assert.equal((await store.keys.list(first.ownerId)).length, 1);

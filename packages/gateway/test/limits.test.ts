@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type LocalGateway, type LocalOptions, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import { createKey as newKeyValue } from '../src/core/key-format.ts';
-import { createKey, systemMakers } from '../src/usecases/registration.ts';
+import { createKey, systemEnvironment } from '../src/usecases/registration.ts';
 
 suite('Rate limits', () => {
   let gateway: LocalGateway;
@@ -40,13 +40,16 @@ suite('Rate limits', () => {
     const wait = Number(headers.get('retry-after'));
     assert.ok(wait >= 1 && wait <= 60, `${wait}`);
     assert.match(headers.get('ratelimit') ?? '', /^"key";r=0;t=\d+$/);
-    const other = await createKey(gateway.store, systemMakers, { ownerId: gateway.ownerId, type: 'public_client' });
+    const other = await createKey(gateway.store, systemEnvironment, {
+      ownerId: gateway.ownerId,
+      type: 'public_client',
+    });
     assert.equal((await caller.withKey(other.value).notify({ title: 'x' })).status, 200);
   });
 
   test('the limit of a key goes before the limit of the service, and is told on refusals too', async () => {
     await start({ rateLimit: '1000/m' });
-    const { value } = await createKey(gateway.store, systemMakers, {
+    const { value } = await createKey(gateway.store, systemEnvironment, {
       ownerId: gateway.ownerId,
       type: 'public_client',
       rateLimit: { requests: 1, seconds: 3600 },
@@ -74,7 +77,7 @@ suite('Rate limits', () => {
     await caller.notify({ title: 'x' });
     const guess = (forwarded: number) =>
       caller
-        .withKey(newKeyValue(systemMakers.randomIndex))
+        .withKey(newKeyValue(systemEnvironment.randomIndex))
         .notify({ title: 'x' }, { 'X-Forwarded-For': `192.0.2.${forwarded}` });
     for (let batch = 0; batch < 40; batch += 1) {
       const statuses = await Promise.all(Array.from({ length: 25 }, async (_, index) => (await guess(index)).status));

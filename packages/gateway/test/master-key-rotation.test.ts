@@ -26,7 +26,7 @@ import { createMasterKeyRepository } from '../src/store/upkeep/rotation.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
 import type { RotationProgress, Store } from '../src/usecases/ports/index.ts';
-import { createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
+import { createKey, createOwner, systemEnvironment as environment } from '../src/usecases/registration.ts';
 
 const owners = Number(process.env.TOCSIN_TEST_ROTATION_OWNERS ?? 60);
 const rowsPerOwner = Number(process.env.TOCSIN_TEST_ROTATION_ROWS ?? 3);
@@ -74,7 +74,7 @@ describe('Rotating the master key of a store:', () => {
       await assert.rejects(cutOff, /cut off here/);
       const fresh = await open(t, dataDir);
       for (const store of [running, fresh]) await assertAllOpen(store, keys);
-      const during = await createOwner(running, makers, { name: 'During', email: null, emailAlerts: false });
+      const during = await createOwner(running, environment, { name: 'During', email: null, emailAlerts: false });
       const report = await fresh.masterKeys.rotate();
       assert.equal(report.version, 2, 'it goes on instead of beginning anew');
       await assertWholeUnder(dataDir, 2, keys);
@@ -87,8 +87,8 @@ describe('Rotating the master key of a store:', () => {
     const { dataDir, keys, ids } = await prepare(t, 2);
     const asleep = await open(t, dataDir);
     await withStore(dataDir, (store) => store.masterKeys.rotate());
-    const owner = await createOwner(asleep, makers, { name: 'Late', email: null, emailAlerts: false });
-    await createKey(asleep, makers, { ownerId: owner.id, type: 'public_client' });
+    const owner = await createOwner(asleep, environment, { name: 'Late', email: null, emailAlerts: false });
+    await createKey(asleep, environment, { ownerId: owner.id, type: 'public_client' });
     const sleepier = await open(t, dataDir);
     await withStore(dataDir, (store) => store.masterKeys.rotate());
     await sleepier.keys.revoke(ids[0] as string, 1);
@@ -422,15 +422,15 @@ describe('On PostgreSQL:', () => {
     if (!canRun(t, obstacle)) return;
     const { openNode, dataDir, query } = await startPostgres(t);
     const first = await openNode([oldKey]);
-    const before = await createOwner(first, makers, { name: 'Before', email: null, emailAlerts: false });
+    const before = await createOwner(first, environment, { name: 'Before', email: null, emailAlerts: false });
     await assert.rejects(first.masterKeys.rotate(), /given to every server first.*Nothing was changed/s);
     const [node, rotating] = [await openNode([newKey, oldKey]), await openNode([newKey, oldKey])];
     const made: string[] = [];
     let isOver = false;
     const writing = (async () => {
       while (!isOver) {
-        const { id } = await createOwner(node, makers, { name: 'During', email: null, emailAlerts: false });
-        await createKey(node, makers, { ownerId: id, type: 'public_client' });
+        const { id } = await createOwner(node, environment, { name: 'During', email: null, emailAlerts: false });
+        await createKey(node, environment, { ownerId: id, type: 'public_client' });
         made.push(id);
       }
     })();
@@ -459,7 +459,7 @@ describe('On PostgreSQL:', () => {
     }
     await assert.rejects(openNode([oldKey]), /not the one this database was encrypted with/);
     // It had the old key alone: nothing is sealed with it any more, and it says what it lacks.
-    const late = createOwner(first, makers, { name: 'Late', email: null, emailAlerts: false });
+    const late = createOwner(first, environment, { name: 'Late', email: null, emailAlerts: false });
     await assert.rejects(late, { name: 'StoreUnavailable' });
     assert.deepEqual(await readdir(dataDir), []);
   });
@@ -598,8 +598,8 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
   const newId = createUuidV7Source(Date.now, randomUUID);
   const keys: PreparedKey[] = [];
   const one = async (index: number): Promise<void> => {
-    const owner = await createOwner(store, makers, { name: `Owner ${index}`, email: null, emailAlerts: false });
-    const { key, value } = await createKey(store, makers, { ownerId: owner.id, type: 'public_client' });
+    const owner = await createOwner(store, environment, { name: `Owner ${index}`, email: null, emailAlerts: false });
+    const { key, value } = await createKey(store, environment, { ownerId: owner.id, type: 'public_client' });
     keys.push({ id: key.id, value, digest: key.digest });
     await Promise.all(
       Array.from({ length: rows }, () =>
@@ -618,7 +618,7 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
   // For a test that takes one away from its owner.
   const [spare] = await store.owners.list();
   const extra =
-    count > 20 ? await createKey(store, makers, { ownerId: spare?.id as string, type: 'public_client' }) : null;
+    count > 20 ? await createKey(store, environment, { ownerId: spare?.id as string, type: 'public_client' }) : null;
   await store.close();
   return { keys, revocable: extra === null ? [] : [{ id: extra.key.id, value: extra.value }] };
 }

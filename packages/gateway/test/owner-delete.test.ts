@@ -13,7 +13,12 @@ import { addSignInRows } from '@tocsin/test-support/sign-in-rows.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Notification, SaveOptions, Store } from '../src/usecases/ports/index.ts';
-import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
+import {
+  createDevice,
+  createKey,
+  createOwner,
+  systemEnvironment as environment,
+} from '../src/usecases/registration.ts';
 
 const newId = createUuidV7Source(Date.now, randomUUID);
 
@@ -48,7 +53,7 @@ test('Pages that were split and merged hold none either', async (t) => {
   const ids: string[] = [];
   for (let round = 0; round < 3; round += 1) {
     const made = Array.from({ length: 150 }, (_, index) =>
-      createOwner(store, makers, { name: `Owner ${index}`, email: null, emailAlerts: false }),
+      createOwner(store, environment, { name: `Owner ${index}`, email: null, emailAlerts: false }),
     );
     ids.push(...(await Promise.all(made)).map(({ id }) => id));
   }
@@ -92,9 +97,9 @@ async function open(t: TestContext): Promise<{ store: Store; dataDir: string }> 
 
 /** Something in every table that is keyed by owner. */
 async function fill(store: Store, name: string, count: number): Promise<string> {
-  const { id: ownerId } = await createOwner(store, makers, { name, email: null, emailAlerts: false });
-  await createKey(store, makers, { ownerId, type: 'public_client' });
-  const { device } = await createDevice(store, makers, { ownerId, name, topicPrefix: 'tocsin', urls: [] });
+  const { id: ownerId } = await createOwner(store, environment, { name, email: null, emailAlerts: false });
+  await createKey(store, environment, { ownerId, type: 'public_client' });
+  const { device } = await createDevice(store, environment, { ownerId, name, topicPrefix: 'tocsin', urls: [] });
   const target = { id: `psh_${name}`, ownerId, provider: 'fcm', token: 'token', label: null } as const;
   await store.pushTargets.create({ ...target, createdAt: 1, disabledAt: null });
   await store.signatures.claim(ownerId, 'signature', Date.now());

@@ -11,7 +11,12 @@ import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Delivery, Notification, Owner, Store } from '../src/usecases/ports/index.ts';
-import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
+import {
+  createDevice,
+  createKey,
+  createOwner,
+  systemEnvironment as environment,
+} from '../src/usecases/registration.ts';
 
 interface Export {
   format: string;
@@ -127,10 +132,15 @@ async function prepare(t: TestContext, count: number) {
 
 async function fill(store: Store, name: string, count: number) {
   const email = `${name.toLowerCase()}@example.com`;
-  const owner: Owner = await createOwner(store, makers, { name, email, emailAlerts: true });
+  const owner: Owner = await createOwner(store, environment, { name, email, emailAlerts: true });
   const wanted = { ownerId: owner.id, type: 'public_client', label: `key of ${name}` } as const;
-  const { key } = await createKey(store, makers, wanted);
-  await createDevice(store, makers, { ownerId: owner.id, name: `device of ${name}`, topicPrefix: 'tocsin', urls: [] });
+  const { key } = await createKey(store, environment, wanted);
+  await createDevice(store, environment, {
+    ownerId: owner.id,
+    name: `device of ${name}`,
+    topicPrefix: 'tocsin',
+    urls: [],
+  });
   const target = { id: `psh_${name}`, ownerId: owner.id, provider: 'fcm', token: `token-of-${name}` } as const;
   await store.pushTargets.create({ ...target, label: null, createdAt: 1, disabledAt: null });
   const notifications = Array.from(

@@ -113,7 +113,7 @@ suite('PostgreSQL', () => {
     const installation = await install(t, { TOCSIN_DATABASE_URL: await server.createDatabase() });
     const first = await installation.serve();
     const second = await installation.serve();
-    const warning = /another node on this database runs an embedded broker, too.*Set TOCSIN_MQTT_URL/;
+    const warning = /another node on this database also runs an embedded broker.*Set TOCSIN_MQTT_URL/;
     await eventually(
       'the second says so',
       20_000,

@@ -11,7 +11,7 @@ import { type Output, UsageError } from '../src/cli/command.ts';
 import { pushCommands } from '../src/cli/push.ts';
 import { Problem } from '../src/core/problem.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 suite('The commands about push targets', () => {
   let dataDir: string;
@@ -20,7 +20,7 @@ suite('The commands about push targets', () => {
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
     const store = await openStore({ dataDir, masterKey: null }, 'create');
-    ({ id: ownerId } = await createOwner(store, systemMakers, { name: 'Owner', email: null, emailAlerts: false }));
+    ({ id: ownerId } = await createOwner(store, systemEnvironment, { name: 'Owner', email: null, emailAlerts: false }));
     await store.close();
   });
   after(() => rm(dataDir, { recursive: true, force: true }));

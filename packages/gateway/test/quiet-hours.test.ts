@@ -7,7 +7,7 @@ import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
 import type { QuietHours } from '../src/core/quiet-hours.ts';
 import type { Channels } from '../src/usecases/ports/index.ts';
-import { createDevice, createKey, systemMakers } from '../src/usecases/registration.ts';
+import { createDevice, createKey, systemEnvironment } from '../src/usecases/registration.ts';
 
 type TargetOf<C extends keyof Channels> = Parameters<Channels[C]['send']>[1][number];
 
@@ -37,10 +37,10 @@ suite('In quiet hours', () => {
     const ownerId = `own_${randomUUID()}`;
     await store.owners.create(plainOwner(ownerId, 0, { email: 'ann@example.com', emailAlerts: true, quietHours }));
     const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
-    const { device } = await createDevice(store, systemMakers, wanted);
+    const { device } = await createDevice(store, systemEnvironment, wanted);
     const target = { id: `psh_${randomUUID()}`, ownerId, provider: 'webpush', token: '{}', label: null } as const;
     await store.pushTargets.create({ ...target, createdAt: 0, disabledAt: null });
-    const { value: key } = await createKey(store, systemMakers, { ownerId, type: 'public_client' });
+    const { value: key } = await createKey(store, systemEnvironment, { ownerId, type: 'public_client' });
     return { ownerId, deviceId: device.id, key };
   }
 

@@ -12,7 +12,7 @@ import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
 import { type Redelivery, startRedelivery } from '../src/delivery/redeliver.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { type Channel, type Delivery, StoreUnavailable } from '../src/usecases/ports/index.ts';
-import { createDevice, systemMakers } from '../src/usecases/registration.ts';
+import { createDevice, systemEnvironment } from '../src/usecases/registration.ts';
 
 const unreachable: Outcome = { kind: 'retry', reason: 'unreachable', error: 'The provider is not reachable' };
 const busy: Outcome = { kind: 'retry', reason: 'deferred', error: 'The provider wants it later' };
@@ -76,7 +76,7 @@ suite('Redelivery', () => {
   async function addDevice() {
     const { store, ownerId } = gateway;
     const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
-    return (await createDevice(store, systemMakers, wanted)).device;
+    return (await createDevice(store, systemEnvironment, wanted)).device;
   }
 
   async function post(title: string, more: object = {}) {

@@ -21,7 +21,12 @@ import { Keyring } from '../src/store/vault/keyring.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
 import type { Delivery, Notification, Store } from '../src/usecases/ports/index.ts';
-import { createDevice, createKey, createOwner, systemMakers as makers } from '../src/usecases/registration.ts';
+import {
+  createDevice,
+  createKey,
+  createOwner,
+  systemEnvironment as environment,
+} from '../src/usecases/registration.ts';
 
 /** May be in an answer, but neither in a file nor in the log. */
 const content = {
@@ -503,9 +508,13 @@ async function withTwoOwners(use: (world: TwoOwners) => Promise<void>): Promise<
 }
 
 async function createOwnerWithRows(store: Store, name: string): Promise<OwnerWithRows> {
-  const { id: ownerId } = await createOwner(store, makers, { name, email: `${name}@example.com`, emailAlerts: true });
-  const { key } = await createKey(store, makers, { ownerId, type: 'public_client', label: `key of ${name}` });
-  const { device } = await createDevice(store, makers, {
+  const { id: ownerId } = await createOwner(store, environment, {
+    name,
+    email: `${name}@example.com`,
+    emailAlerts: true,
+  });
+  const { key } = await createKey(store, environment, { ownerId, type: 'public_client', label: `key of ${name}` });
+  const { device } = await createDevice(store, environment, {
     ownerId,
     name: `device of ${name}`,
     topicPrefix: 'tocsin',

@@ -11,7 +11,7 @@ import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticat
 import { createEmailChannel } from '../src/channels/email/index.ts';
 import { createAccountMailer } from '../src/composition/account-mailer.ts';
 import { EmailNotSent, type SecurityNotice } from '../src/console/deps.ts';
-import { createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 const address = 'ann@example.org';
 
@@ -58,7 +58,7 @@ suite('An owner gets an email', () => {
 
   test('about a browser that knows another owner only', async () => {
     const bob = { name: 'Bob', email: 'bob@example.org', emailAlerts: false };
-    const { id } = await createOwner(local.store, systemMakers, bob);
+    const { id } = await createOwner(local.store, systemEnvironment, bob);
     const client = await local.signIn(id);
     await told(1);
     await client.useLink(await local.link());
@@ -92,7 +92,7 @@ suite('An owner gets an email', () => {
   });
 
   test('at the old address when the address is changed or removed', async () => {
-    const { id } = await createOwner(local.store, systemMakers, {
+    const { id } = await createOwner(local.store, systemEnvironment, {
       name: 'Carol',
       email: 'old@example.org',
       emailAlerts: false,

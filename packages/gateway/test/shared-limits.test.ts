@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Connections } from '@tocsin/test-support/connections.ts';
-import { untilBothAnswered } from '@tocsin/test-support/crew.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
+import { untilBothAnswered } from '@tocsin/test-support/worker-processes.ts';
 
 const limit = 50;
 const requests = 120;
@@ -93,7 +93,7 @@ suite('On PostgreSQL', () => {
         'the log tells of it',
         5000,
         () => gateway.log,
-        (log) => log.includes('rate limits are counted by this process alone'),
+        (log) => log.includes('rate limits fell back to per-process counting'),
       );
     } finally {
       server.thaw();

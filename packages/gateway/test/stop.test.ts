@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
 import { Connections } from '@tocsin/test-support/connections.ts';
-import { childrenOf, exitWithin } from '@tocsin/test-support/crew.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { KeepAliveClient } from '@tocsin/test-support/keep-alive-client.ts';
@@ -18,6 +17,7 @@ import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
+import { childrenOf, exitWithin } from '@tocsin/test-support/worker-processes.ts';
 
 const limitMs = 10_000;
 /** Nothing hangs, so nothing is waited for. */
@@ -35,7 +35,7 @@ async function timedStop(t: TestContext, gateway: GatewayProcess): Promise<{ cod
   const code = await gateway.stop();
   const ms = performance.now() - startedAt;
   const late = [...gateway.log.matchAll(/"part":"([^"]+)"/g)].map(([, part]) => part);
-  t.diagnostic(`ended ${ms.toFixed()} ms after SIGTERM; left behind: ${late.join(', ') || 'nothing'}`);
+  t.diagnostic(`ended ${ms.toFixed()} ms after SIGTERM; not closed in time: ${late.join(', ') || 'nothing'}`);
   return { code, ms };
 }
 

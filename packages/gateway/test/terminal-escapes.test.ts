@@ -6,7 +6,7 @@ import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { createDevice, createKey, createOwner, systemMakers } from '../src/usecases/registration.ts';
+import { createDevice, createKey, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
 /** What terminals obey or are confused by, one each. */
 const hostile = {
@@ -86,15 +86,15 @@ suite('The command line', () => {
     const store = await openStore({ dataDir: installation.dataDir, masterKey: null }, 'existing');
     const [ann] = await store.owners.list();
     assert.ok(ann);
-    const makers = systemMakers;
+    const environment = systemEnvironment;
     const names = Object.values(hostile);
     let bob = '';
     for (const name of names) {
-      const owner = await createOwner(store, makers, { name, email: null, emailAlerts: false });
+      const owner = await createOwner(store, environment, { name, email: null, emailAlerts: false });
       bob = owner.id;
-      await createDevice(store, makers, { ownerId: ann.id, name, topicPrefix: 'tocsin', urls: [] });
+      await createDevice(store, environment, { ownerId: ann.id, name, topicPrefix: 'tocsin', urls: [] });
       const key = { type: 'internal_service', allowedDomains: [], requireSignature: false, rateLimit: null } as const;
-      await createKey(store, makers, { ownerId: ann.id, label: name, expiresAt: null, value: null, ...key });
+      await createKey(store, environment, { ownerId: ann.id, label: name, expiresAt: null, value: null, ...key });
       const target = { provider: 'fcm', token: name, createdAt: 1, disabledAt: null } as const;
       await store.pushTargets.create({ id: `psh_${owner.id}`, ownerId: ann.id, label: name, ...target });
       const content = { title: name, body: name, source: name, category: 'info', severity: null } as const;

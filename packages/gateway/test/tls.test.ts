@@ -138,8 +138,14 @@ suite('What cannot work is said at the start, with the variable', () => {
       [{ TOCSIN_TLS_KEY: one.keyFile }, /TOCSIN_TLS_CERT is needed with TOCSIN_TLS_KEY/],
       [{ TOCSIN_TLS_CERT: nothing, TOCSIN_TLS_KEY: one.keyFile }, /TOCSIN_TLS_CERT: .*nothing\.pem cannot be read/],
       [{ TOCSIN_TLS_CERT: one.certFile, TOCSIN_TLS_KEY: nothing }, /TOCSIN_TLS_KEY: .*nothing\.pem cannot be read/],
-      [{ TOCSIN_TLS_CERT: one.keyFile, TOCSIN_TLS_KEY: one.keyFile }, /TOCSIN_TLS_CERT: .* holds no certificate/],
-      [{ TOCSIN_TLS_CERT: one.certFile, TOCSIN_TLS_KEY: one.certFile }, /TOCSIN_TLS_KEY: .* holds no private key/],
+      [
+        { TOCSIN_TLS_CERT: one.keyFile, TOCSIN_TLS_KEY: one.keyFile },
+        /TOCSIN_TLS_CERT: .* contains no PEM certificate/,
+      ],
+      [
+        { TOCSIN_TLS_CERT: one.certFile, TOCSIN_TLS_KEY: one.certFile },
+        /TOCSIN_TLS_KEY: .* contains no PEM private key/,
+      ],
       [{ TOCSIN_TLS_CERT: one.certFile, TOCSIN_TLS_KEY: other.keyFile }, /TOCSIN_TLS_KEY: .* does not belong/],
       [{ TOCSIN_TLS_CERT: cut, TOCSIN_TLS_KEY: one.keyFile }, /TOCSIN_TLS_CERT: .*cut\.pem cannot be used/],
     ] as const) {
@@ -247,7 +253,7 @@ suite('A renewed certificate', () => {
     await writeFile(half.keyFile, renewed.key.slice(0, 60));
     await live.put('key', half);
     await warned(2);
-    assert.match(gateway.log, /holds no private key/);
+    assert.match(gateway.log, /contains no PEM private key/);
     assert.equal(await shownAt(gateway.api), old);
     await live.put('key', renewed);
     await eventually(

@@ -210,7 +210,7 @@ suite('With a collector', () => {
     const traceId = newTraceId();
     await notify(gateway, { title: 'back' }, traceparent(traceId, '01'));
     await spansOf(collector, traceId, 3);
-    assert.match(gateway.log, /"cause":"no connection \(ECONNREFUSED\)","msg":"traces do not reach the collector/);
+    assert.match(gateway.log, /"cause":"no connection \(ECONNREFUSED\)","msg":"traces cannot be exported/);
     assert.match(gateway.log, /"cause":"the collector answered 503"/);
     await eventually(
       'and the log says that it is over',

@@ -6,6 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Connections } from '@tocsin/test-support/connections.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
+import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { notify } from '@tocsin/test-support/requests.ts';
+import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import {
   childrenOf,
   exitWithin,
@@ -16,11 +20,7 @@ import {
   replaced,
   untilBothAnswered,
   workersOf,
-} from '@tocsin/test-support/crew.ts';
-import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
-import { notify } from '@tocsin/test-support/requests.ts';
-import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
+} from '@tocsin/test-support/worker-processes.ts';
 import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
 import { databaseFileName } from '../src/store/files/data-folder.ts';
 
@@ -86,7 +86,7 @@ test('A worker that is killed under load is replaced, the others serve on, and n
   // At the same address, though for a moment nobody held the port.
   await load.more(200);
   await load.stop();
-  const endings = logLines(gateway).filter(({ msg }) => msg === 'worker ended');
+  const endings = logLines(gateway).filter(({ msg }) => msg === 'worker exited');
   assert.deepEqual(
     endings.map(({ worker, signal }) => [worker, signal]).sort(),
     [1, 1, 2, 2].map((worker) => [worker, 'SIGKILL']),
@@ -165,7 +165,7 @@ test('Ctrl-C during the start, which all processes get, lets the start finish an
   assert.match((await ready).firstRun?.key ?? '', /^svc_/);
   assert.equal(await exitWithin(gateway, 10_000), 0);
   assert.deepEqual(workers.filter(isAlive), []);
-  assert.ok(!gateway.log.includes('worker ended'), 'an end that was asked for is no incident');
+  assert.ok(!gateway.log.includes('worker exited'), 'an end that was asked for is no incident');
 });
 
 test('When the head is killed, its workers answer what they have begun, end, and leave the port', async (t) => {
@@ -223,7 +223,7 @@ test('SIGTERM under load ends all of them within ten seconds, with exit code 0, 
   assert.deepEqual(workers.filter(isAlive), []);
   await load.stop();
   assert.deepEqual(load.refused, []);
-  assert.ok(!gateway.log.includes('worker ended'), 'an end that was asked for is no incident');
+  assert.ok(!gateway.log.includes('worker exited'), 'an end that was asked for is no incident');
   await assertStored(installation, gateway, load);
 });
 
@@ -262,7 +262,7 @@ test('A worker that hangs is killed and replaced, and new connections are served
   assert.equal(served, 4);
   await replacement;
   assert.ok(
-    logLines(gateway).some(({ msg, worker }) => msg === 'worker does not answer and is killed' && worker === 1),
+    logLines(gateway).some(({ msg, worker }) => msg === 'worker does not respond and is killed' && worker === 1),
   );
 });
 
@@ -276,7 +276,7 @@ test('A port that is taken is told once, as without workers, and the first key i
   const { exitCode, stderr, stdout } = await installation.run(['serve'], { TOCSIN_PORT: String(port) });
   assert.equal(exitCode, 1);
   assert.equal(stdout, '');
-  assert.match(stderr, new RegExp(`^Port ${port} is taken\\. .*TOCSIN_PORT.*\n$`), 'this, and nothing else');
+  assert.match(stderr, new RegExp(`^Port ${port} is already in use\\. .*TOCSIN_PORT.*\n$`), 'this, and nothing else');
   assert.equal((await installation.serve()).key.startsWith('svc_'), true);
 });
 

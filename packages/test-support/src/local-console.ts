@@ -16,7 +16,7 @@ import { openStore } from '../../gateway/src/store/open-store.ts';
 import { createAccept } from '../../gateway/src/usecases/accept.ts';
 import { makeLink } from '../../gateway/src/usecases/one-time-links.ts';
 import type { Owner, Store } from '../../gateway/src/usecases/ports/index.ts';
-import { createOwner, systemMakers } from '../../gateway/src/usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../../gateway/src/usecases/registration.ts';
 import { ConsoleClient } from './console-client.ts';
 
 export interface LocalConsole {
@@ -52,7 +52,11 @@ export interface LocalConsoleOptions {
 export async function startLocalConsole(options: LocalConsoleOptions = {}): Promise<LocalConsole> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   const store = await openStore({ dataDir, masterKey: null }, 'create');
-  const owner = await createOwner(store, systemMakers, { name: 'Ann', email: 'ann@example.org', emailAlerts: false });
+  const owner = await createOwner(store, systemEnvironment, {
+    name: 'Ann',
+    email: 'ann@example.org',
+    emailAlerts: false,
+  });
   const clock = { now: Date.now() };
   const now = (): number => clock.now;
   const failures: unknown[] = [];
@@ -80,7 +84,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   addApi(app, {
     store: wrapped,
     now,
-    makers: { ...systemMakers, now },
+    environment: { ...systemEnvironment, now },
     addresses: createAddresses({
       consoleUrl: options.consoleUrl ?? null,
       apiUrl: null,

@@ -21,7 +21,7 @@ import { createAccept } from '../../gateway/src/usecases/accept.ts';
 import { createDirectory } from '../../gateway/src/usecases/directory.ts';
 import { createIdempotency } from '../../gateway/src/usecases/idempotency.ts';
 import type { Channel, Channels, Store } from '../../gateway/src/usecases/ports/index.ts';
-import { createKey, createOwner, systemMakers } from '../../gateway/src/usecases/registration.ts';
+import { createKey, createOwner, systemEnvironment } from '../../gateway/src/usecases/registration.ts';
 
 export interface LocalGateway {
   api: string;
@@ -55,8 +55,8 @@ export interface LocalOptions {
 export async function startLocalGateway(options: LocalOptions = {}): Promise<LocalGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   const store = await openStore({ dataDir, masterKey: null }, 'create');
-  const owner = await createOwner(store, systemMakers, { name: 'Test owner', email: null, emailAlerts: false });
-  const { value: key } = await createKey(store, systemMakers, { ownerId: owner.id, type: 'public_client' });
+  const owner = await createOwner(store, systemEnvironment, { name: 'Test owner', email: null, emailAlerts: false });
+  const { value: key } = await createKey(store, systemEnvironment, { ownerId: owner.id, type: 'public_client' });
   const clock = { now: Date.now() };
   const failures: unknown[] = [];
   const wrapped = options.wrapStore?.(store) ?? store;

@@ -1,7 +1,7 @@
 import { configuredListeners, deviceUrls } from '../core/device-urls.ts';
 import type { Device } from '../core/plan.ts';
 import type { StoredDevice } from '../usecases/ports/index.ts';
-import { createDevice, systemMakers as makers } from '../usecases/registration.ts';
+import { createDevice, systemEnvironment } from '../usecases/registration.ts';
 import {
   type Command,
   type CommandGroup,
@@ -30,7 +30,7 @@ export const deviceCommands: CommandGroup = {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
           const { topicPrefix, embeddedPort } = config.mqtt;
           const urls = deviceUrls(config, configuredListeners(config, embeddedPort));
-          return createDevice(store, makers, { ownerId, name, topicPrefix, urls });
+          return createDevice(store, systemEnvironment, { ownerId, name, topicPrefix, urls });
         });
         return {
           json: { ...deviceJson(device), mqtt },

@@ -11,7 +11,7 @@ import { parseDuration } from '../core/duration.ts';
 import { isImportable } from '../core/key-format.ts';
 import { Problem } from '../core/problem.ts';
 import { type ApiKey, KeyExists } from '../usecases/ports/index.ts';
-import { createKey, systemMakers as makers } from '../usecases/registration.ts';
+import { createKey, systemEnvironment } from '../usecases/registration.ts';
 import {
   type Arguments,
   type CommandGroup,
@@ -55,13 +55,13 @@ export const keyCommands: CommandGroup = {
       run: async (args, environment) => {
         const wanted = {
           type: readType(args),
-          ...readFields(args, makers.now()),
+          ...readFields(args, systemEnvironment.now()),
           requireSignature: args.flag('require-signature'),
           value: await readValue(args),
         };
         const { key, value } = await withStore(environment, async (store) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          return createKey(store, makers, { ownerId, ...wanted }).catch((error) => {
+          return createKey(store, systemEnvironment, { ownerId, ...wanted }).catch((error) => {
             throw error instanceof KeyExists ? new Problem('A key with this value exists already.') : error;
           });
         });
@@ -99,7 +99,7 @@ export const keyCommands: CommandGroup = {
       positional: 'KEYID',
       run: ({ positional }, environment) =>
         withStore(environment, async (store) => {
-          const key = (await store.keys.revoke(positional, makers.now())) ?? notFound('key', positional);
+          const key = (await store.keys.revoke(positional, systemEnvironment.now())) ?? notFound('key', positional);
           return { json: toJson(key), text: `Revoked key ${key.id}.` };
         }),
     },
@@ -174,7 +174,7 @@ function toJson(key: ApiKey) {
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): 'valid' | 'revoked' | 'expired' {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= makers.now() ? 'expired' : 'valid';
+  return expiresAt !== null && expiresAt <= systemEnvironment.now() ? 'expired' : 'valid';
 }
 
 function describe(keys: ApiKey[]): string {

@@ -6,7 +6,7 @@ import { Problem } from '../core/problem.ts';
 import { linkLifetimes, makeLink } from '../usecases/one-time-links.ts';
 import type { Owner } from '../usecases/ports/index.ts';
 import type { QuotaUse } from '../usecases/ports/limits.ts';
-import { createOwner, systemMakers as makers } from '../usecases/registration.ts';
+import { createOwner, systemEnvironment } from '../usecases/registration.ts';
 import {
   type Arguments,
   type CommandGroup,
@@ -51,7 +51,7 @@ export const ownerCommands: CommandGroup = {
           role: readRole(args) ?? 'owner',
         };
         checkAlerts(profile);
-        const owner = await withStore(environment, (store) => createOwner(store, makers, profile), 'create');
+        const owner = await withStore(environment, (store) => createOwner(store, systemEnvironment, profile), 'create');
         return { json: toJson(owner), text: `Created owner ${owner.id} (${owner.name}).` };
       },
     },

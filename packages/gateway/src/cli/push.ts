@@ -5,7 +5,7 @@ import { digestOf, randomBase62 } from '../core/key-format.ts';
 import type { PushTarget } from '../core/plan.ts';
 import { Problem } from '../core/problem.ts';
 import type { Store, StoredPushTarget } from '../usecases/ports/index.ts';
-import { systemMakers as makers } from '../usecases/registration.ts';
+import { systemEnvironment } from '../usecases/registration.ts';
 import {
   type Arguments,
   type CommandGroup,
@@ -105,8 +105,8 @@ async function add(
       `This owner already has the token, as ${same.id}. To add it again, first run 'tocsin push remove ${same.id}'.`,
     );
   }
-  const id = `psh_${randomBase62(16, makers.randomIndex)}`;
-  const target: StoredPushTarget = { ...wanted, id, createdAt: makers.now(), disabledAt: null };
+  const id = `psh_${randomBase62(16, systemEnvironment.randomIndex)}`;
+  const target: StoredPushTarget = { ...wanted, id, createdAt: systemEnvironment.now(), disabledAt: null };
   await store.pushTargets.create(target);
   return target;
 }

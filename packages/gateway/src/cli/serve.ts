@@ -41,24 +41,24 @@ export const serveCommand: Command = {
  * send stop signals to all processes of the group; workers ignore them, because the primary has to drain them in order.
  */
 async function serveAsWorker(config: Config, signals: Signals, number: number, isForPeople: boolean): Promise<never> {
-  const [{ createLog }, { startWorker }, { linkToHead }] = await Promise.all([
+  const [{ createLog }, { startWorker }, { linkToPrimary }] = await Promise.all([
     import('../observability/log.ts'),
     import('../main.ts'),
     import('../process/workers/primary-link.ts'),
   ]);
   const log = createLog(config.logLevel, isForPeople, number);
-  const head = linkToHead();
+  const primary = linkToPrimary();
   try {
     // A start without a primary never completes, so it is abandoned.
-    const worker = await Promise.race([startWorker(config, log, head), head.stopAsked]);
+    const worker = await Promise.race([startWorker(config, log, primary), primary.stopAsked]);
     if (worker !== undefined) {
       signals.onReload(worker.reload);
-      await head.stopAsked;
+      await primary.stopAsked;
       await worker.stop();
     }
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    await head.failed(error.message);
+    await primary.failed(error.message);
     process.exit(1);
   }
   await log.flush();

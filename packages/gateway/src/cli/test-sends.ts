@@ -12,7 +12,7 @@ import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { waitForReceipt } from '../delivery/mqtt-receipt.ts';
 import { askOwnServer } from '../process/tls/own-server.ts';
 import type { Notification, Store } from '../usecases/ports/index.ts';
-import { createKey, systemMakers } from '../usecases/registration.ts';
+import { createKey, systemEnvironment } from '../usecases/registration.ts';
 import { type Command, notFound, type Output, withStore } from './command.ts';
 
 const sendTimeoutMs = 15_000;
@@ -147,7 +147,7 @@ type TestResponse = Partial<ChannelReport> & { id?: string; ok?: boolean; error?
 
 /** Sends a request with a temporary key that expires after a minute, so that the whole path is tested. */
 async function postTest(config: Config, store: Store, ownerId: string, deviceId: string): Promise<TestResponse> {
-  const { key, value } = await createKey(store, systemMakers, {
+  const { key, value } = await createKey(store, systemEnvironment, {
     ownerId,
     type: 'internal_service',
     label: 'device test',

@@ -1,4 +1,4 @@
-// The ways out of one process: its broker, its channels, and the redelivery of what they did not take.
+// Broker, channels and redelivery of one process.
 import { createEmbeddedBroker, type EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { type ChannelSet, closeEgresses, createChannels, createEgresses } from '../channels/registry.ts';
@@ -8,11 +8,11 @@ import { startRedelivery } from '../delivery/redeliver.ts';
 import { takeUpLeftBehind } from '../delivery/resume-orphans.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { createIsConsolePage } from './console.ts';
-import type { Foundation } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
-/** null where the operator has a broker. */
-export async function createOwnBroker(foundation: Foundation): Promise<EmbeddedBroker | null> {
-  const { config, store, observability } = foundation;
+/** null: the operator configured a broker. */
+export async function createBrokerIfEmbedded(runtime: Runtime): Promise<EmbeddedBroker | null> {
+  const { config, store, observability } = runtime;
   if (config.mqtt.platform !== null) return null;
   return createEmbeddedBroker({
     store,
@@ -21,14 +21,14 @@ export async function createOwnBroker(foundation: Foundation): Promise<EmbeddedB
     now: Date.now,
     onEvent: observability.onBrokerEvent,
     addressOf: (request) => clientAddress(request, config.trustedProxies),
-    isOwnPage: await createIsConsolePage(foundation),
+    isOwnPage: await createIsConsolePage(runtime),
   });
 }
 
-/** Over the broker inside, if this process has one or knows who does; otherwise over the operator's. */
-export async function openChannels(foundation: Foundation, inside: MqttPublisher | null): Promise<ChannelSet> {
-  const { config, store, opened, observability } = foundation;
-  const publisher = opened.adopt(inside ?? (await connectPlatform(foundation)), (each) => each.close(), 'broker');
+/** `embedded` publishes to the embedded broker of this process or of the primary; null: use the operator's broker. */
+export async function openChannels(runtime: Runtime, embedded: MqttPublisher | null): Promise<ChannelSet> {
+  const { config, store, opened, observability } = runtime;
+  const publisher = opened.adopt(embedded ?? (await connectPlatform(runtime)), (each) => each.close(), 'broker');
   const set = await createChannels(config, {
     store,
     egress: opened.adopt(createEgresses(config), closeEgresses),
@@ -37,23 +37,23 @@ export async function openChannels(foundation: Foundation, inside: MqttPublisher
     observer: observability.channelsObserver,
   });
   opened.adopt(set, (each) => each.close(), 'channels');
-  // After the channels: by then their breaker is closed.
-  publisher.onConnected?.(() => foundation.followUp.hasten('mqtt'));
-  publisher.onRoom?.(() => foundation.followUp.hasten('mqtt'));
-  return { ...set, channels: callOffAt(opened.lastCall, set.channels) };
+  // Registered after the channels, so that their circuit breaker is closed before deliveries are woken.
+  publisher.onConnected?.(() => runtime.followUp.hasten('mqtt'));
+  publisher.onRoom?.(() => runtime.followUp.hasten('mqtt'));
+  return { ...set, channels: callOffAt(opened.abortSends, set.channels) };
 }
 
-async function connectPlatform({ config, log }: Foundation): Promise<MqttPublisher> {
+async function connectPlatform({ config, log }: Runtime): Promise<MqttPublisher> {
   const { platform } = config.mqtt;
   if (platform === null) throw new Error('There is no broker to connect to.');
   const { createPlatformBroker } = await import('../channels/mqtt/platform.ts');
   return createPlatformBroker(platform, { now: Date.now, onStateChange: log.brokerState });
 }
 
-/** Resolves when what a crash left in the queue is there, so that nothing that is accepted from now on overtakes it. */
-export async function openRedelivery(foundation: Foundation, set: ChannelSet): Promise<void> {
-  const { config, store, followUp, observability, log, opened } = foundation;
-  // An SQLite store has one server, which has just started: whatever is in its dispatches was interrupted.
+/** Resolves when dispatches of a crashed process are queued, so that no notification accepted later overtakes them. */
+export async function openRedelivery(runtime: Runtime, set: ChannelSet): Promise<void> {
+  const { config, store, followUp, observability, log, opened } = runtime;
+  // An SQLite store has only this server, which has just started: every dispatch in it was interrupted.
   if (config.databaseUrl === null) {
     const parts = { ...followUp, store, now: Date.now, onFailed: log.redeliveryFailed };
     await takeUpLeftBehind(parts, 'all').catch(log.redeliveryFailed);

@@ -1,4 +1,4 @@
-// The console of one process: health and metrics at once, and the API behind the inbox once there are channels.
+// Wires the console of one process: first health and metrics, then the API of the inbox once the channels exist.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -27,24 +27,24 @@ import { clientAddress, isTrusted } from '../http/client-address.ts';
 import { markAuthenticated } from '../http/connection-guard.ts';
 import { drain } from '../process/listen.ts';
 import { type Accept, createAccept } from '../usecases/accept.ts';
-import { systemMakers } from '../usecases/registration.ts';
+import { systemEnvironment } from '../usecases/registration.ts';
 import { createAccountMailer } from './account-mailer.ts';
-import { type Foundation, serverMaker, transportHeaders } from './runtime.ts';
+import { type Runtime, serverMaker, transportHeaders } from './runtime.ts';
 
 export async function openConsole(
-  foundation: Foundation,
+  runtime: Runtime,
   readiness: Readiness,
   source: MetricsSource,
 ): Promise<FastifyInstance> {
-  const { config, log, opened, store } = foundation;
+  const { config, log, opened, store } = runtime;
   const isLegacy = await store.isLegacy();
   for (const warning of legacyWarnings(config, isLegacy)) log.legacyWarning(warning);
   const app = createConsole({
     readiness,
     metrics: { source, token: config.metricsToken },
     isKnownHost: knownHosts(config, isLegacy, log.unknownHost),
-    transportHeaders: transportHeaders(foundation),
-    ...serverMaker(foundation),
+    transportHeaders: transportHeaders(runtime),
+    ...serverMaker(runtime),
   });
   const close = async (each: FastifyInstance, signal: AbortSignal): Promise<void> => {
     await drain(each.server, signal);
@@ -53,22 +53,22 @@ export async function openConsole(
   return opened.adopt(app, close, 'console');
 }
 
-export interface ConsoleSurroundings {
+export interface ConsoleContext {
   channels: ChannelSet;
-  /** Devices use the broker inside, so that we know when they were last seen. */
+  /** True with the embedded broker, which records when devices were last connected. */
   knowsLastSeen: boolean;
-  /** Asked only once they are all there. */
+  /** Called only after all listeners are open. */
   listeners: AddressOptions['listeners'];
   stopping: AbortSignal;
 }
 
-/** To be called before the app is made ready. */
+/** Must be called before `app.ready()`. */
 export async function addConsoleApi(
   app: FastifyInstance,
-  foundation: Foundation,
-  { channels, knowsLastSeen, listeners, stopping }: ConsoleSurroundings,
+  runtime: Runtime,
+  { channels, knowsLastSeen, listeners, stopping }: ConsoleContext,
 ): Promise<void> {
-  const { config, log, store } = foundation;
+  const { config, log, store } = runtime;
   const vapid = parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys));
   const newCookieKey = (): string => randomBytes(32).toString('base64url');
   const addresses = createAddresses({
@@ -81,9 +81,9 @@ export async function addConsoleApi(
   addApi(app, {
     store,
     now: Date.now,
-    makers: systemMakers,
+    environment: systemEnvironment,
     addresses,
-    acceptFor: acceptForSome(foundation, channels),
+    acceptFor: createAcceptFor(runtime, channels),
     clientAddress: ({ raw }: FastifyRequest) => clientAddress(raw, config.trustedProxies),
     mailer: channels.managed.email && createAccountMailer(channels.managed.email),
     oidc: config.oidc && createOidcProvider(config.oidc),
@@ -113,14 +113,14 @@ function knownHosts(config: Config, isLegacy: boolean, onUnknownName: (name: str
   });
 }
 
-/** Whether a WebSocket was opened by a page of the console, under a name that the console answers to. */
+/** Returns a check whether a WebSocket was opened by a page of the console, under a known host name. */
 export async function createIsConsolePage({
   config,
   store,
-}: Pick<Foundation, 'config' | 'store'>): Promise<(message: IncomingMessage) => boolean> {
+}: Pick<Runtime, 'config' | 'store'>): Promise<(message: IncomingMessage) => boolean> {
   const { consoleUrl } = config.publicAddresses;
   const options = { consoleUrl, isTrustedProxy: isTrustedProxy(config) };
-  // The console reports unknown names, when it serves the page.
+  // Unknown names are not reported here: the console reports them when it serves the page.
   const isKnownHost = knownHosts(config, await store.isLegacy(), () => undefined);
   return (message) => {
     const { origin = '', host } = message.headers;
@@ -135,19 +135,19 @@ function isTrustedProxy({ trustedProxies }: Config): (message: IncomingMessage) 
   return ({ socket }) => isTrusted(socket.remoteAddress ?? '', trustedProxies);
 }
 
-/** MQTT over WebSocket. */
+/** Adds MQTT over WebSocket. */
 export function addUpgrades({ server }: FastifyInstance, broker: Pick<EmbeddedBroker, 'handleUpgrade'>): void {
   server.on('upgrade', (request, socket, head) => {
     broker.handleUpgrade(request, socket, head, () => markAuthenticated(request));
   });
 }
 
-/** The accept path of the public API, with recipients of its own. */
-function acceptForSome(
-  { config, log, store, storeHealth, followUp, observability: { deliveryObserver } }: Foundation,
+/** The accept path of the public API, with recipients that the caller chooses. */
+function createAcceptFor(
+  { config, log, store, storeHealth, followUp, observability: { deliveryObserver } }: Runtime,
   { channels }: ChannelSet,
 ): (recipients: Recipients) => Accept {
-  const parts = {
+  const deps = {
     notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
     channels: observeChannels(channels, 'first', deliveryObserver),
     followUp,
@@ -156,5 +156,5 @@ function acceptForSome(
     now: Date.now,
     onStoreFailure: log.storeFailed,
   };
-  return (recipients) => createAccept({ ...parts, directory: { recipientsOf: async () => recipients } });
+  return (recipients) => createAccept({ ...deps, directory: { recipientsOf: async () => recipients } });
 }

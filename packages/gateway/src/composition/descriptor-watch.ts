@@ -1,10 +1,10 @@
-// Connections that come while every file descriptor is in use are closed by Node without an event, so this is looked for.
+// Node closes connections without an event while every file descriptor is in use, so this state has to be polled for.
 import { close, open } from 'node:fs';
 import { isTooManyFiles } from '../core/file-error.ts';
 
-const everyMs = 2000;
+const pollMs = 2000;
 
-/** Calls back once each time the process has run out of file descriptors. Returns how to stop. */
+/** Calls back once each time the process has run out of file descriptors. Returns the function that stops watching. */
 export function watchDescriptors(onExhausted: () => void): () => void {
   let isExhausted = false;
   const timer = setInterval(() => {
@@ -14,6 +14,6 @@ export function watchDescriptors(onExhausted: () => void): () => void {
       isExhausted = error !== null && isTooManyFiles(error);
       if (isExhausted && !wasExhausted) onExhausted();
     });
-  }, everyMs).unref();
+  }, pollMs).unref();
   return () => clearInterval(timer);
 }

@@ -1,4 +1,4 @@
-// The public API of one process, from its parts to a port.
+// Wires the public API of one process and opens its port.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -14,22 +14,22 @@ import { createDirectory } from '../usecases/directory.ts';
 import { createIdempotency } from '../usecases/idempotency.ts';
 import type { Channels } from '../usecases/ports/index.ts';
 import { watchDescriptors } from './descriptor-watch.ts';
-import { type Foundation, serverMaker, transportHeaders } from './runtime.ts';
+import { type Runtime, serverMaker, transportHeaders } from './runtime.ts';
 
-/** Says where it listens. */
-export async function openApi(foundation: Foundation, channels: Channels): Promise<string> {
-  const { config, log, opened, followUp } = foundation;
+/** Returns the URL of the listener. */
+export async function openApi(runtime: Runtime, channels: Channels): Promise<string> {
+  const { config, log, opened, followUp } = runtime;
   opened.defer(watchDescriptors(log.descriptorsExhausted), 'descriptor watch');
   await followUp.queues.watch();
-  // What waits is sent in the order of ids: new ones go behind it, also if the clock was set back before the start.
-  const after = await foundation.store.deliveries.newestWaiting().catch(log.redeliveryFailed);
+  // Queued notifications are sent in the order of their ids, so new ids sort after them even if the clock was set back.
+  const after = await runtime.store.deliveries.newestWaiting().catch(log.redeliveryFailed);
   const newId = createUuidV7Source(Date.now, randomUUID, after ?? null);
-  const api = opened.adopt(createApi(foundation, channels, newId), drain, 'requests');
+  const api = opened.adopt(createApi(runtime, channels, newId), drain, 'requests');
   return listen(api, config.host, config.port, 'TOCSIN_PORT');
 }
 
-function createApi(foundation: Foundation, channels: Channels, newId: () => string): Server {
-  const { config, log, opened, store, storeHealth, followUp, observability } = foundation;
+function createApi(runtime: Runtime, channels: Channels, newId: () => string): Server {
+  const { config, log, opened, store, storeHealth, followUp, observability } = runtime;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
   store.changes.listen(directory.changed);
@@ -64,7 +64,7 @@ function createApi(foundation: Foundation, channels: Channels, newId: () => stri
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.maxBodyBytes,
     version: packageJson.version,
-    transportHeaders: transportHeaders(foundation),
+    transportHeaders: transportHeaders(runtime),
     newRequestId,
     now: Date.now,
     log: requestLog,
@@ -73,11 +73,11 @@ function createApi(foundation: Foundation, channels: Channels, newId: () => stri
     app: aroundRequests(app),
     newRequestId,
     onRefused,
-    ...serverMaker(foundation),
+    ...serverMaker(runtime),
   });
 }
 
-/** Unique across processes and restarts, and cheap: a random start, then counted. */
+/** Unique across processes and restarts, and cheap: a random prefix and a counter. */
 function createRequestIdSource(): () => string {
   const start = randomBytes(9).toString('base64url');
   let count = 0;

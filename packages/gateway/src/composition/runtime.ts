@@ -1,11 +1,11 @@
-// What every process of the service stands on, whether it does everything or serves requests alone.
+// What every process needs, whether it does everything or only serves requests: log, store, observability, TLS.
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../config/server.ts';
 import { createFollowUp, type FollowUp } from '../delivery/dispatch-lifecycle.ts';
 import { guardConnections, type ServerMaker } from '../http/connection-guard.ts';
 import { createObservability, type Observability } from '../observability/index.ts';
 import type { Log } from '../observability/log.ts';
-import type { OrderlyStop } from '../process/shutdown.ts';
+import type { ShutdownStack } from '../process/shutdown.ts';
 import { openTls, type Tls } from '../process/tls/index.ts';
 import { makeFolder } from '../store/files/data-folder.ts';
 import { lockDataFolder } from '../store/files/data-folder-lock.ts';
@@ -13,11 +13,11 @@ import { openStore } from '../store/open-store.ts';
 import type { Store } from '../usecases/ports/index.ts';
 import { StoreHealth } from '../usecases/store-health.ts';
 
-export interface Foundation {
+export interface Runtime {
   config: Config;
   log: Log;
-  /** What is opened later is closed earlier. */
-  opened: OrderlyStop;
+  /** Closes in the reverse order of opening. */
+  opened: ShutdownStack;
   observability: Observability;
   store: Store;
   storeHealth: StoreHealth;
@@ -26,8 +26,8 @@ export interface Foundation {
   tls: Tls | null;
 }
 
-/** Says whether no other server can use the data directory now. With PostgreSQL several nodes are meant to share the data. */
-export function lockData({ dataDir, databaseUrl }: Config, opened: OrderlyStop): boolean {
+/** Returns whether this server has the data directory to itself. With PostgreSQL, nodes share the data by design. */
+export function lockData({ dataDir, databaseUrl }: Config, opened: ShutdownStack): boolean {
   if (databaseUrl !== null) return true;
   makeFolder(dataDir);
   const lock = lockDataFolder(dataDir, 'server');
@@ -35,12 +35,12 @@ export function lockData({ dataDir, databaseUrl }: Config, opened: OrderlyStop):
   return lock !== null;
 }
 
-export async function layFoundation(
+export async function createRuntime(
   config: Config,
   log: Log,
-  opened: OrderlyStop,
+  opened: ShutdownStack,
   storeHealth = new StoreHealth(),
-): Promise<Foundation> {
+): Promise<Runtime> {
   const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
   const { onBatch } = observability.metrics;
   const store = opened.adopt(
@@ -74,14 +74,14 @@ export async function layFoundation(
   return { config, log, opened, observability, store, storeHealth, followUp, tls };
 }
 
-async function openCertificate({ tls }: Config, log: Log, opened: OrderlyStop): Promise<Tls | null> {
+async function openCertificate({ tls }: Config, log: Log, opened: ShutdownStack): Promise<Tls | null> {
   if (tls === null) return null;
   const notices = { onLoaded: log.certificateLoaded, onKept: log.certificateKept };
   return opened.adopt(await openTls(tls, notices), (each) => each.close());
 }
 
-/** For both listeners: over TLS where there is a certificate, with connections that are guarded. */
-export function serverMaker({ tls, config, observability }: Foundation): { createServer: ServerMaker } {
+/** Creates the servers of both listeners: with TLS if there is a certificate, and with connection limits. */
+export function serverMaker({ tls, config, observability }: Runtime): { createServer: ServerMaker } {
   return {
     createServer: guardConnections({
       ...(tls !== null && { createServer: tls.createServer }),
@@ -92,7 +92,7 @@ export function serverMaker({ tls, config, observability }: Foundation): { creat
   };
 }
 
-/** Browsers that came once over our own TLS stay with it for half a year. */
-export function transportHeaders({ tls }: Pick<Foundation, 'tls'>): Record<string, string> {
+/** HSTS for half a year, if this process terminates TLS itself. */
+export function transportHeaders({ tls }: Pick<Runtime, 'tls'>): Record<string, string> {
   return tls === null ? {} : { 'Strict-Transport-Security': 'max-age=15552000' };
 }

@@ -5,14 +5,14 @@ import type { Recipients } from '../core/plan.ts';
 import type { Accept } from '../usecases/accept.ts';
 import type { Owner, Store } from '../usecases/ports/index.ts';
 import type { SignInMethod } from '../usecases/ports/sign-in.ts';
-import type { Makers } from '../usecases/registration.ts';
+import type { Environment } from '../usecases/registration.ts';
 import type { Addresses } from './addresses.ts';
 import type { OidcProvider } from './sign-in/oidc-provider.ts';
 
 export interface ConsoleApiDeps {
   store: Store;
   now: () => number;
-  makers: Makers;
+  environment: Environment;
   addresses: Addresses;
   /** Accepts a notification like the public API, but delivers to these recipients only: for test sends. */
   acceptFor: (recipients: Recipients) => Accept;

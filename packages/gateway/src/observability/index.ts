@@ -1,4 +1,4 @@
-// Log, metrics and traces put together: whoever has something to tell tells it once.
+// Combines log, metrics and traces behind one observer for each part of the service.
 import type { RequestListener } from 'node:http';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
 import type { ChannelsObserver } from '../channels/registry.ts';

@@ -1,26 +1,26 @@
 import { write } from 'node:fs';
 
 const stderr = 2;
-/** Beyond this, lines are dropped: a log that nobody reads, or a full disk, must not take the service with it. */
-const maxWaitingCharacters = 4 * 1024 * 1024;
+/** Lines beyond this limit are dropped: a blocked reader of the log, or a full disk, must not stop the service. */
+const maxPendingCharacters = 4 * 1024 * 1024;
 
-/** Lines to stderr, one write at a time, as well as it goes: what cannot be written is lost, and nothing else. */
+/** Writes lines to stderr, one write at a time. Lines that cannot be written are lost. */
 export class LogSink {
-  #waiting = '';
+  #pending = '';
   #isWriting = false;
   #whenIdle: (() => void)[] = [];
 
   write(line: string): void {
-    if (this.#waiting.length + line.length > maxWaitingCharacters) return;
-    this.#waiting += line;
+    if (this.#pending.length + line.length > maxPendingCharacters) return;
+    this.#pending += line;
     this.#next();
   }
 
-  /** Resolves when all is written, or when it takes too long. */
-  flush(patienceMs: number): Promise<void> {
+  /** Resolves when all lines are written, or after the timeout. */
+  flush(timeoutMs: number): Promise<void> {
     if (!this.#isWriting) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
+      const timer = setTimeout(resolve, timeoutMs);
       this.#whenIdle.push(() => {
         clearTimeout(timer);
         resolve();
@@ -30,12 +30,12 @@ export class LogSink {
 
   #next(): void {
     if (this.#isWriting) return;
-    if (this.#waiting === '') {
+    if (this.#pending === '') {
       for (const notice of this.#whenIdle.splice(0)) notice();
       return;
     }
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
+    const bytes = Buffer.from(this.#pending);
+    this.#pending = '';
     this.#isWriting = true;
     this.#put(bytes);
   }

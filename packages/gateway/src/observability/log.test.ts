@@ -37,9 +37,9 @@ test('A channel that goes and comes back is one line each, however often it is t
   assert.deepEqual(
     lines.map(({ level, msg, channel }) => [level, msg, channel]),
     [
-      [40, 'mail fails; what is for it waits and is tried again', 'email'],
-      [30, 'mail works again', 'email'],
-      [40, 'mail fails; what is for it waits and is tried again', 'email'],
+      [40, 'email channel down; deliveries are queued for retry', 'email'],
+      [30, 'email channel recovered', 'email'],
+      [40, 'email channel down; deliveries are queued for retry', 'email'],
     ],
   );
   assert.equal(lines[0]?.cause, 'The mail server cannot be reached (ECONNREFUSED)');

@@ -1,5 +1,5 @@
-// Structured lines on stderr. Every line is built here from named fields: nothing a caller sent, and no secret, can get
-// into one by accident.
+// Structured log on stderr. Every line is built here from named fields, so neither the content of requests nor a secret can
+// get into one by accident.
 import pino from 'pino';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
 import type { ChannelsObserver, GuardName } from '../channels/registry.ts';
@@ -8,13 +8,13 @@ import { printable, printableJson, printableLines } from '../core/printable.ts';
 import type { RequestLog } from '../http/app.ts';
 import type { OnDisconnected } from '../http/connection-guard.ts';
 import type { OnRefused } from '../http/server.ts';
-import type { CrewLog } from '../process/workers/worker-pool.ts';
+import type { WorkerPoolLog } from '../process/workers/worker-pool.ts';
 import { type Delivery, StoreUnavailable } from '../usecases/ports/index.ts';
 import { LogRepeats } from './log-repeats.ts';
 import { LogSink } from './log-sink.ts';
 import { LogSummary } from './log-summary.ts';
 
-export interface Log extends RequestLog, CrewLog {
+export interface Log extends RequestLog, WorkerPoolLog {
   readonly isForPeople: boolean;
   started(urls: Record<string, string>): void;
   stopped(): void;
@@ -22,7 +22,7 @@ export interface Log extends RequestLog, CrewLog {
   quotaNotCounted(error: unknown): void;
   descriptorsExhausted(): void;
   disconnected: OnDisconnected;
-  /** Without a reason all is well again. */
+  /** null: traces are exported again. */
   tracesState(reason: string | null): void;
   storeFailed(failure: { requestId: string; reason: string; error: Error }): void;
   limitsShared(isShared: boolean, cause?: string): void;
@@ -53,23 +53,23 @@ export interface Log extends RequestLog, CrewLog {
   legacyWarning(warning: string): void;
   unknownHost(name: string): void;
   unknownVariables(names: string[]): void;
-  /** Waits a moment for what is not written yet. */
+  /** Waits up to 500 ms for pending lines. */
   flush(): Promise<void>;
 }
 
-const storeLineEveryMs = 30_000;
-/** Of refused sign-ins, or of dropped connections, for the same reason. */
+const storeLineIntervalMs = 30_000;
+/** Limit for refused sign-ins, and for dropped connections, with the same reason. */
 const brokerLinesPerMinute = 10;
 
 const guardTexts: Record<GuardName, string> = {
   mqtt: 'MQTT',
-  email: 'mail',
+  email: 'email',
   webpush: 'Web Push',
   fcm: 'FCM',
   apns: 'APNs',
 };
 
-/** For people the lines are short text; for machines they are JSON. Those of a worker carry its number. */
+/** Writes short text if `isForPeople`, otherwise JSON. Lines of a worker carry its number. */
 export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {
   const sink = new LogSink();
   const destination = isForPeople ? asText(sink) : asJson(sink);
@@ -113,8 +113,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     },
     quotaNotCounted: (error) => {
       const cause = (error as Error).message;
-      const again = (count: number): void => logger.warn({ cause, count }, 'quotas were not added up');
-      if (summary.isFirst('quota', '', again)) logger.warn({ cause }, 'quotas are counted by this process alone');
+      const again = (count: number): void => logger.warn({ cause, count }, 'quotas not shared, more often');
+      if (summary.isFirst('quota', '', again)) logger.warn({ cause }, 'quotas fell back to per-process counting');
     },
     descriptorsExhausted: () => {
       const message = 'too many open files: new connections are closed; raise the limit (ulimit -n, LimitNOFILE)';
@@ -126,7 +126,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       const again = (count: number): void => logger.error({ stack, count }, 'internal error, more often');
       if (summary.isFirst(`failed ${stack}`, '', again)) logger.error({ requestId, stack }, 'internal error');
     },
-    // People are welcomed on stdout.
+    // On a terminal the welcome text on stdout replaces this line.
     started: (urls) => isForPeople || logger.info(urls, 'ready'),
     stopped: () => {
       brokerRepeats.flush();
@@ -139,12 +139,12 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     },
     limitsShared: (isShared, cause) => {
       if (isShared) logger.info('rate limits are shared again');
-      else logger.warn({ cause }, 'rate limits are counted by this process alone');
+      else logger.warn({ cause }, 'rate limits fell back to per-process counting');
     },
-    workerStarted: (worker, pid) => logger.info({ worker, pid }, 'worker listens'),
+    workerStarted: (worker, pid) => logger.info({ worker, pid }, 'worker listening'),
     workerEnded: (worker, { code, signal, problem }) =>
-      logger.warn({ worker, code, signal, cause: problem }, 'worker ended'),
-    workerHung: (worker) => logger.error({ worker }, 'worker does not answer and is killed'),
+      logger.warn({ worker, code, signal, cause: problem }, 'worker exited'),
+    workerHung: (worker) => logger.error({ worker }, 'worker does not respond and is killed'),
     brokerState: (state, error) => {
       if (state === 'connected') logger.info('connected to the MQTT broker');
       else logger.warn({ cause: error }, 'no connection to the MQTT broker');
@@ -168,28 +168,28 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       } else logger.debug({ event: event.kind, deviceId: event.deviceId }, 'MQTT');
     },
     guardState: (guard, state, cause) => {
-      // Half open is one try of many; what counts is that the provider went, and that it came back.
+      // Half open is not logged: it occurs with every probe of a provider that is down.
       if (state === 'open' && !failing.has(guard)) {
         failing.add(guard);
-        logger.warn({ channel: guard, cause }, `${guardTexts[guard]} fails; what is for it waits and is tried again`);
+        logger.warn({ channel: guard, cause }, `${guardTexts[guard]} channel down; deliveries are queued for retry`);
       } else if (state === 'closed' && failing.delete(guard)) {
-        logger.info({ channel: guard }, `${guardTexts[guard]} works again`);
+        logger.info({ channel: guard }, `${guardTexts[guard]} channel recovered`);
       }
     },
     tracesState: (reason) => {
-      if (reason === null) logger.info('traces reach the collector again');
-      else logger.warn({ cause: reason }, 'traces do not reach the collector, and are dropped');
+      if (reason === null) logger.info('traces are exported again');
+      else logger.warn({ cause: reason }, 'traces cannot be exported and are dropped');
     },
     brokerShared: (isShared) => {
       if (isShared) {
         logger.error(
-          'MQTT: another node on this database runs an embedded broker, too: devices miss what the other node accepts. ' +
+          'MQTT: another node on this database also runs an embedded broker: devices miss notifications that the other node accepts. ' +
             'Set TOCSIN_MQTT_URL to a broker that all nodes share, or stop the other node',
         );
-      } else logger.info('MQTT: no other node on this database runs an embedded broker any more');
+      } else logger.info('MQTT: no other node on this database runs an embedded broker any longer');
     },
     diskFull: () =>
-      logger.error('the disk is full: nothing is stored until there is space again; requests are served meanwhile'),
+      logger.error('the disk is full: notifications are delivered but not stored until there is space again'),
     dataFolderNotLocked: (dataDir) =>
       logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
@@ -202,32 +202,36 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     walDamaged: ({ frames, lostFrames, lostCommits }) =>
       logger.error(
         { frames, lostFrames, lostCommits },
-        'the write-ahead log is damaged, or was cut off by a power failure: SQLite left out its last commits',
+        'the write-ahead log is damaged, or was truncated by a power failure: SQLite dropped its last commits',
       ),
     upkeepFailed: (error) => logger.warn({ cause: String((error as Error).message) }, 'upkeep of the database failed'),
     rowRefused: (message) => logger.error({ cause: message }, 'a row of the database was refused'),
     redeliveryFailed: (error) => {
       if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');
-      else if (performance.now() - storeLostAt >= storeLineEveryMs) {
-        // It is asked once a second, and says so with every request already.
+      else if (performance.now() - storeLostAt >= storeLineIntervalMs) {
+        // The store is polled once a second, and every request logs the failure as well.
         storeLostAt = performance.now();
         logger.warn({ cause: error.message }, 'redelivery waits for the store');
       }
     },
     givenUp: ({ notificationId, channel, target, attempts, error }) =>
-      logger.warn({ notificationId, channel, target, attempts, cause: error }, 'delivery given up'),
+      logger.warn(
+        { notificationId, channel, target, attempts, cause: error },
+        'delivery dead: retries exhausted or rejected',
+      ),
     certificateLoaded: ({ names, validTo }) => {
       const isExpired = validTo.getTime() <= Date.now();
       const fields = { names, expires: validTo.toISOString() };
       if (isExpired) logger.warn(fields, 'the TLS certificate has expired');
       else logger.info(fields, 'TLS certificate loaded');
     },
-    certificateKept: (problem) => logger.warn({ cause: problem }, 'TLS certificate not reloaded, the old one is kept'),
-    stopLate: (part) => logger.warn({ part }, 'did not stop in time and was left behind'),
-    stopFailed: (part, error) => logger.error({ part, stack: stackOf(error) }, 'stopping failed'),
+    certificateKept: (problem) =>
+      logger.warn({ cause: problem }, 'TLS certificate not reloaded; the old one stays in use'),
+    stopLate: (part) => logger.warn({ part }, 'shutdown timed out'),
+    stopFailed: (part, error) => logger.error({ part, stack: stackOf(error) }, 'shutdown failed'),
     purged: (count) => logger.info({ count }, 'old notifications deleted'),
     clockDoubted: (doubt) => {
-      if (doubt === null) logger.info('the clock has held; expired data is deleted again');
+      if (doubt === null) logger.info('the clock is stable; expired data is deleted again');
       else logger.warn({ cause: doubt }, 'the clock jumped; nothing is deleted by age');
     },
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
@@ -237,9 +241,9 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     unknownHost: (name) =>
       logger.warn(
         { name },
-        'the console was asked under a host name that a new installation would refuse: add it to TOCSIN_CONSOLE_HOSTS',
+        'the console got a request with a host name that a new installation would refuse: add it to TOCSIN_CONSOLE_HOSTS',
       ),
-    unknownVariables: (names) => logger.warn({ names }, 'variables that are not known to this version, so misspelt?'),
+    unknownVariables: (names) => logger.warn({ names }, 'unknown TOCSIN_ variables'),
     flush: () => {
       summary.flush();
       return sink.flush(500);
@@ -252,7 +256,7 @@ function asText(sink: LogSink) {
     write(line: string): void {
       const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
       const rest = Object.entries(fields).map(
-        // Only a stack has lines of its own.
+        // Only a stack may contain line breaks.
         ([name, value]) =>
           `${name}=${name === 'stack' ? value : printable(typeof value === 'string' ? value : JSON.stringify(value))}`,
       );

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AggregatorRegistry, Histogram, Registry } from 'prom-client';
-import { createDistributions } from './counters.ts';
+import { createHistograms } from './counters.ts';
 import { createMetrics } from './metrics.ts';
 
 test('Our histograms read as those of prom-client do', async () => {
   const values = [0, 0.5, 1, 1.5, 2, 7, 100];
   const shape = { name: 'seconds', help: 'Some seconds.', buckets: [1, 2, 5] };
   const ours = new Registry();
-  const distribution = createDistributions(ours, shape)({ method: 'POST' });
+  const distribution = createHistograms(ours, shape)({ method: 'POST' });
   const theirs = new Registry();
   const histogram = new Histogram({ ...shape, labelNames: ['method'], registers: [theirs] });
   for (const value of values) {

@@ -1,5 +1,5 @@
-// What Prometheus is told. Every label has a short list of values that are written in the source: nothing that a caller
-// sent, and no id, can become one.
+// Prometheus metrics. Every label has a short list of values that are written in the source, so nothing that a caller
+// sent, and no id, can become a label.
 import type { ErrorCode } from '@tocsin/contract';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
@@ -11,22 +11,22 @@ import type { DisconnectReason, OnDisconnected } from '../http/connection-guard.
 import type { OnRefused } from '../http/server.ts';
 import type { OnBatch } from '../store/schema/database.ts';
 import type { DeliveryRepository, WaitingTotals } from '../usecases/ports/index.ts';
-import { createDistributions, createTallies } from './counters.ts';
+import { createCounters, createHistograms } from './counters.ts';
 import type { OnSpans } from './traces/exporter.ts';
 
 export interface Metrics extends DeliveryObserver, ChannelsObserver, Pick<RequestLog, 'answered'> {
   refused: OnRefused;
   disconnected: OnDisconnected;
-  /** One for each process; several are put together with AggregatorRegistry. */
+  /** One per process; several are combined with AggregatorRegistry. */
   readonly registry: Registry;
   onBatch: OnBatch;
   onSpans: OnSpans;
   brokerEvent(event: BrokerEvent): void;
-  /** From now on a scrape also asks this store what waits. */
+  /** Makes every scrape also read the totals of waiting and dead deliveries. */
   watchDeliveries(deliveries: Pick<DeliveryRepository, 'totals'>): void;
 }
 
-/** A scrape waits no longer for a store that hangs; the numbers that it would have given are left out. */
+/** Timeout of a scrape for reading the store; after it the metrics of the store are omitted. */
 const storeDeadlineMs = 1000;
 
 const guards: readonly GuardName[] = ['mqtt', 'email', 'webpush', 'fcm', 'apns'];
@@ -61,24 +61,24 @@ export function createMetrics(version: string): Metrics {
 }
 
 function requestMetrics(registry: Registry): Pick<Metrics, 'answered' | 'refused' | 'disconnected'> {
-  const requests = createTallies(registry, {
+  const requests = createCounters(registry, {
     name: 'tocsin_http_requests_total',
-    help: 'Answers of the public API, by status and, for refusals, by code.',
+    help: 'Responses of the public API, by status and, for errors, by code.',
     labelNames: ['status', 'code'],
   });
-  const durations = createDistributions(registry, {
+  const durations = createHistograms(registry, {
     name: 'tocsin_http_request_duration_seconds',
-    help: 'From the headers of a request to its answer.',
+    help: 'Time from the headers of a request to the end of its response.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
-  const disconnects = createTallies(registry, {
+  const disconnects = createCounters(registry, {
     name: 'tocsin_http_disconnects_total',
-    help: 'Connections that were closed because of what their client did, by reason.',
+    help: 'Connections closed because of the behaviour of their client, by reason.',
     labelNames: ['reason'],
   });
   const disconnectsOf = byName(disconnectReasons, (reason) => disconnects({ reason }));
-  const requestsOf = remember((status: number, code: ErrorCode | 'none') => requests({ status: String(status), code }));
-  const durationsOf = remember((status: number, method: 'POST' | 'other') =>
+  const requestsOf = memoize((status: number, code: ErrorCode | 'none') => requests({ status: String(status), code }));
+  const durationsOf = memoize((status: number, method: 'POST' | 'other') =>
     durations({ method, status: String(status) }),
   );
   return {
@@ -96,14 +96,14 @@ function requestMetrics(registry: Registry): Pick<Metrics, 'answered' | 'refused
 }
 
 function deliveryMetrics(registry: Registry): DeliveryObserver {
-  const notifications = createTallies(registry, {
+  const notifications = createCounters(registry, {
     name: 'tocsin_notifications_total',
-    help: 'Notifications that were to be stored, by what became of it.',
+    help: 'Accepted notifications, by result of storing them.',
     labelNames: ['result'],
   });
-  const outcomes = createTallies(registry, {
+  const outcomes = createCounters(registry, {
     name: 'tocsin_channel_outcomes_total',
-    help: 'Attempts to reach one target, by how they ended.',
+    help: 'Delivery attempts to one target, by outcome.',
     labelNames: ['channel', 'kind', 'attempt'],
   });
   const saved = byName(saveResults, (result) => notifications({ result }));
@@ -124,7 +124,7 @@ function deliveryMetrics(registry: Registry): DeliveryObserver {
 function guardMetrics(registers: Registry[]): ChannelsObserver {
   const states = new Gauge({
     name: 'tocsin_breaker_state',
-    help: '0: closed, all is well. 1: half open, one send tries. 2: open, sends fail at once.',
+    help: 'State of the circuit breaker. 0: closed. 1: half open, one send probes the provider. 2: open, sends fail at once.',
     labelNames: ['guard'],
     aggregator: 'max',
     registers,
@@ -135,23 +135,23 @@ function guardMetrics(registers: Registry[]): ChannelsObserver {
 }
 
 function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchDeliveries'> {
-  const size = createDistributions(registry, {
+  const size = createHistograms(registry, {
     name: 'tocsin_store_batch_size',
-    help: 'Writes that shared one commit.',
+    help: 'Number of writes per commit.',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
   })();
-  const duration = createDistributions(registry, {
+  const duration = createHistograms(registry, {
     name: 'tocsin_store_commit_duration_seconds',
-    help: 'From handing a batch to the database to its answer.',
+    help: 'Duration of a commit.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   })();
   let readTotals = async (): Promise<WaitingTotals | null> => null;
-  // All processes on one store say the same.
+  // All processes on one store report the same values.
   const shared = { registers: [registry], aggregator: 'max' as const };
   const deliveries = new Gauge({
     ...shared,
     name: 'tocsin_redeliveries',
-    help: 'Targets that are still to be told (waiting) or were given up (dead). Missing when the store does not answer.',
+    help: 'Deliveries waiting for a retry (waiting) or with retries exhausted (dead). Absent if the store does not respond.',
     labelNames: ['state'],
     async collect() {
       const totals = await readTotals();
@@ -164,7 +164,7 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchDeliv
   const oldest = new Gauge({
     ...shared,
     name: 'tocsin_redelivery_oldest_age_seconds',
-    help: 'Age of the notification that waits longest; 0 when nothing waits. Missing when the store does not answer.',
+    help: 'Age of the oldest notification waiting for a retry; 0 if there is none. Absent if the store does not respond.',
     async collect() {
       const totals = await readTotals();
       if (totals === null) oldest.remove();
@@ -177,7 +177,7 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchDeliv
       duration.observe(ms / 1000);
     },
     watchDeliveries: (deliveries) => {
-      readTotals = onceAtATime(() => deliveries.totals());
+      readTotals = shareRead(() => deliveries.totals());
     },
   };
 }
@@ -185,12 +185,12 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchDeliv
 function brokerMetrics(registry: Registry): Pick<Metrics, 'brokerEvent'> {
   const connections = new Gauge({
     name: 'tocsin_mqtt_connections',
-    help: 'Devices that are signed in to the embedded broker.',
+    help: 'Devices connected to the embedded broker.',
     registers: [registry],
   });
-  const dropped = createTallies(registry, {
+  const dropped = createCounters(registry, {
     name: 'tocsin_mqtt_dropped_total',
-    help: 'Messages that left a queue of the embedded broker before a device took them, by reason.',
+    help: 'Messages dropped from a queue of the embedded broker before delivery, by reason.',
     labelNames: ['reason'],
   });
   const droppedFor = byName(['queue_full', 'notification_deleted'], (reason) => dropped({ reason }));
@@ -204,9 +204,9 @@ function brokerMetrics(registry: Registry): Pick<Metrics, 'brokerEvent'> {
 }
 
 function traceMetrics(registry: Registry): Pick<Metrics, 'onSpans'> {
-  const spans = createTallies(registry, {
+  const spans = createCounters(registry, {
     name: 'tocsin_trace_spans_total',
-    help: 'Spans that a collector took (exported) or that were lost (dropped).',
+    help: 'Spans that the collector accepted (exported) or that were lost (dropped).',
     labelNames: ['result'],
   });
   const results = byName(['exported', 'dropped'], (result) => spans({ result }));
@@ -221,8 +221,8 @@ function byName<Name extends string, T>(names: readonly Name[], make: (name: Nam
   return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, T>;
 }
 
-/** Labels are put together once for each pair, and not for each request. */
-function remember<Name extends string, T>(make: (status: number, name: Name) => T): (status: number, name: Name) => T {
+/** Creates the labels once per pair instead of per request. */
+function memoize<Name extends string, T>(make: (status: number, name: Name) => T): (status: number, name: Name) => T {
   const made: Record<number, Partial<Record<Name, T>>> = {};
   return (status, name) => {
     made[status] ??= {};
@@ -232,11 +232,11 @@ function remember<Name extends string, T>(make: (status: number, name: Name) => 
   };
 }
 
-/** Whoever asks while a question is open gets its answer; null when that fails or takes too long. */
-function onceAtATime<T>(ask: () => Promise<T>): () => Promise<T | null> {
+/** Concurrent calls share one read; null if it fails or exceeds the timeout. */
+function shareRead<T>(read: () => Promise<T>): () => Promise<T | null> {
   let pending: Promise<T | null> | null = null;
   return async () => {
-    pending ??= ask()
+    pending ??= read()
       .catch(() => null)
       .finally(() => {
         pending = null;

@@ -1,4 +1,4 @@
-// Taking ports, and giving them back in order.
+// Opens listeners, and drains them on shutdown.
 import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -6,11 +6,11 @@ import { isTooManyFiles, tooManyFiles } from '../core/file-error.ts';
 import { plainSocketOf } from '../core/plain-socket.ts';
 import { Problem } from '../core/problem.ts';
 
-/** A client that keeps its connection may have sent its next request before it could learn of the stop. */
+/** A keep-alive client may have sent its next request before it could know of the shutdown. */
 const lingerMs = 250;
 const sweepEveryMs = 50;
 
-/** Gives the address that was really taken; a failure says which variable to change. */
+/** Returns the URL of the listener, with the port that the system chose if it was 0. Errors name the variable to change. */
 export async function listen(server: Server, host: string, port: number, variable: string): Promise<string> {
   track(server);
   try {
@@ -21,7 +21,7 @@ export async function listen(server: Server, host: string, port: number, variabl
   } catch (error) {
     throw listenProblem(error, { host, port, variable });
   }
-  // A connection that cannot be accepted, as for want of file descriptors, must not end the process.
+  // A connection that cannot be accepted, for example without free file descriptors, must not end the process.
   server.on('error', () => undefined);
   const { address, port: taken, family } = server.address() as AddressInfo;
   return `${isSecure(server) ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${taken}/`;
@@ -33,7 +33,9 @@ export function listenProblem(
 ): Problem {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
-    return new Problem(`Port ${port} is taken. Stop what uses it, or set ${variable} to another (0: any).`);
+    return new Problem(
+      `Port ${port} is already in use. Stop the process that uses it, or set ${variable} to another port (0: any).`,
+    );
   }
   if (code !== undefined && notOurAddress.has(code)) {
     return new Problem(
@@ -42,7 +44,7 @@ export function listenProblem(
     );
   }
   if (code === 'EACCES') {
-    return new Problem(`This user may not listen on port ${port}. Set ${variable} to one from 1024 on.`);
+    return new Problem(`Permission denied to listen on port ${port}. Set ${variable} to 1024 or higher.`);
   }
   if (isTooManyFiles(error)) return new Problem(`Cannot listen on port ${port} (${variable}). ${tooManyFiles}`);
   return new Problem(`Cannot listen on port ${port} (${variable}): ${message}`);
@@ -51,8 +53,8 @@ export function listenProblem(
 const notOurAddress = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAFNOSUPPORT', 'EINVAL']);
 
 /**
- * Takes no new connections, answers what is under way, and resolves when the last answer is out. Answers say that the
- * connection closes, so that balancers move on. Whoever is not done when the signal aborts is cut off.
+ * Accepts no new connections, finishes requests in flight, and resolves when the last response is sent. Responses carry
+ * `Connection: close`, so that balancers reconnect elsewhere. The signal closes the remaining connections.
  */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   const tracked = trackedServers.get(server);
@@ -63,7 +65,7 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
     socket.bytesRead === (response === null ? 0 : (bytesBefore.get(socket) ?? 0)) &&
     (response === null || response.writableFinished || response.destroyed);
 
-  // Not HTTP's own close: it would at once cut connections on which a request may be arriving.
+  // Not http.Server.close: it would immediately close idle connections on which a request may be arriving.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   tracked.isDraining = true;
   for (const response of latest.values()) {
@@ -75,23 +77,23 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
     for (const socket of handshakes) socket.destroy();
     for (const [socket, response] of latest) if (answered(socket, response)) socket.destroy();
   }, sweepEveryMs);
-  const cutOff = (): void => {
+  const closeAll = (): void => {
     for (const socket of [...handshakes, ...latest.keys()]) socket.destroy();
   };
-  signal.addEventListener('abort', cutOff);
-  if (signal.aborted) cutOff();
+  signal.addEventListener('abort', closeAll);
+  if (signal.aborted) closeAll();
   await closed;
-  signal.removeEventListener('abort', cutOff);
+  signal.removeEventListener('abort', closeAll);
   clearInterval(sweep);
-  // Ends the timer with which HTTP looks for slow clients.
+  // Stops the timer of http.Server that checks for slow clients.
   server.close();
 }
 
 interface Tracked {
   isDraining: boolean;
-  /** Connections that do not speak HTTP yet. */
+  /** Connections during the TLS handshake. */
   handshakes: Set<Socket>;
-  /** Connection → the answer to the last request that came on it. */
+  /** Connection → the response to the last request that arrived on it. */
   latest: Map<Socket, ServerResponse | null>;
 }
 
@@ -121,7 +123,7 @@ function track(server: Server): void {
   });
 }
 
-/** Of requests that were sent ahead, the last one closes the connection. */
+/** Of pipelined requests, the last one closes the connection. */
 function closeAfter(response: ServerResponse, before: ServerResponse | null): void {
   if (before !== null && !before.headersSent) before.shouldKeepAlive = true;
   response.shouldKeepAlive = false;

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headBudget, OrderlyStop, ownBudget, workerBudget } from './shutdown.ts';
+import { primaryBudget, ShutdownStack, singleProcessBudget, workerBudget } from './shutdown.ts';
 
-function noted(budget = ownBudget) {
+function noted(budget = singleProcessBudget) {
   const late: string[] = [];
   const failed: string[] = [];
-  const stop = new OrderlyStop({ onLate: (part) => late.push(part), onFailed: (part) => failed.push(part) }, budget);
+  const stop = new ShutdownStack({ onLate: (part) => late.push(part), onFailed: (part) => failed.push(part) }, budget);
   return { stop, late, failed };
 }
 
 const never = (): Promise<void> => new Promise(() => undefined);
 
-test('Parts close in the opposite order of their opening, each after the one before', async () => {
+test('Parts close one after the other, in the reverse order of opening', async () => {
   const { stop, late } = noted();
   const order: string[] = [];
   stop.defer(() => void order.push('store'), 'store');
@@ -25,7 +25,7 @@ test('Parts close in the opposite order of their opening, each after the one bef
   assert.deepEqual(late, []);
 });
 
-test('Parts that hang share one budget, are told when their time is up, and leave some to those after them', async () => {
+test('Parts that hang share one budget: their signal aborts in time to leave a share to the next part', async () => {
   const { stop, late } = noted({ totalMs: 600, firstMs: 400 });
   const left: number[] = [];
   const startedAt = performance.now();
@@ -43,7 +43,7 @@ test('Parts that hang share one budget, are told when their time is up, and leav
   assert.ok(ms >= 570 && ms < 700, `${ms} ms`);
 });
 
-test('A part that fails is told of and keeps no other from closing', async () => {
+test('A part that fails is reported, and the other parts still close', async () => {
   const { stop, failed } = noted();
   let isClosed = false;
   stop.defer(() => {
@@ -58,10 +58,10 @@ test('A part that fails is told of and keeps no other from closing', async () =>
   assert.ok(isClosed);
 });
 
-test('The last call comes before the time of the first part is up, and not when all goes well', async () => {
+test('Sends are aborted before the time of the first part ends, and not if it closes in time', async () => {
   const { stop } = noted({ totalMs: 2100, firstMs: 1400 });
   const heard = new Promise<number>((resolve) => {
-    stop.lastCall.addEventListener('abort', () => resolve(performance.now()));
+    stop.abortSends.addEventListener('abort', () => resolve(performance.now()));
   });
   const startedAt = performance.now();
   stop.defer(async () => {
@@ -72,12 +72,12 @@ test('The last call comes before the time of the first part is up, and not when 
   assert.ok(ms >= 390 && ms < 600, `${ms} ms`);
   const well = noted();
   await well.stop.disposeAsync();
-  assert.equal(well.stop.lastCall.aborted, false);
+  assert.equal(well.stop.abortSends.aborted, false);
 });
 
-test('Requests have the same time in a worker, which the head waits for and still has some left for itself', () => {
+test('A worker has the same time for requests, and the primary has time left after waiting for its workers', () => {
   const storeDeadlineMs = 5000;
-  for (const { firstMs } of [ownBudget, workerBudget]) assert.ok(firstMs > storeDeadlineMs, `${firstMs} ms`);
-  assert.ok(headBudget.firstMs > workerBudget.totalMs);
-  assert.ok(headBudget.totalMs - headBudget.firstMs >= 1000);
+  for (const { firstMs } of [singleProcessBudget, workerBudget]) assert.ok(firstMs > storeDeadlineMs, `${firstMs} ms`);
+  assert.ok(primaryBudget.firstMs > workerBudget.totalMs);
+  assert.ok(primaryBudget.totalMs - primaryBudget.firstMs >= 1000);
 });

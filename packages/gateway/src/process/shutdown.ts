@@ -1,55 +1,55 @@
-// One budget for the whole stop: parts are closed in the opposite order of their opening, and none can hold up the end.
+// One time budget for the whole shutdown: parts close in the reverse order of opening, and none can block the exit.
 import { createDeadline } from '../core/deadline.ts';
 
-export interface StopNotices {
-  /** A part did not close in its time and was left behind. */
+export interface ShutdownObserver {
+  /** A part exceeded its time and was abandoned. */
   onLate(part: string): void;
   onFailed(part: string, error: unknown): void;
 }
 
-export interface StopBudget {
+export interface ShutdownBudget {
   totalMs: number;
-  /** Of it, for the part that closes first: the requests under way, or the workers that have them. */
+  /** Share of totalMs reserved for the first part to close (in-flight requests, or the workers serving them). */
   firstMs: number;
 }
 
-/** A store that hangs is waited for five seconds; whoever waits for it is still to be answered. */
+/** A request waits up to 5 s for a store that hangs; the rest is for sending its response. */
 const requestsMs = 5300;
 
-/** Of ten seconds; the rest is for the log, and for a thread of the store that waits for a lock, which the process waits for. */
+/** Leaves 2 of the promised 10 s for flushing the log and for a store thread that is blocked on a lock. */
 const totalMs = 8000;
 
-/** Of a process that serves requests itself. */
-export const ownBudget: StopBudget = { totalMs, firstMs: requestsMs };
-export const workerBudget: StopBudget = { totalMs: requestsMs + 1000, firstMs: requestsMs };
-/** Of the head that waits for them. */
-export const headBudget: StopBudget = { totalMs, firstMs: workerBudget.totalMs + 500 };
+/** Budget of a process that serves requests itself. */
+export const singleProcessBudget: ShutdownBudget = { totalMs, firstMs: requestsMs };
+export const workerBudget: ShutdownBudget = { totalMs: requestsMs + 1000, firstMs: requestsMs };
+/** Budget of the primary, which waits for its workers. */
+export const primaryBudget: ShutdownBudget = { totalMs, firstMs: workerBudget.totalMs + 500 };
 
-/** What each further part may use of the time that is left, so that one that hangs leaves some to those after it. */
-const share = 2 / 3;
+/** Each further part may use this fraction of the remaining time, so that one that hangs leaves time for the next. */
+const fractionOfRemaining = 2 / 3;
 
-/** So long before the time of the first part is up, sends under way are called off. */
-const lastCallMs = 1000;
+/** Sends in flight are aborted this long before the time of the first part ends. */
+const abortSendsMs = 1000;
 
 type Close<T> = (value: T, signal: AbortSignal) => PromiseLike<void> | void;
 
-/** A stack of what was opened. The signal that a close function gets aborts when its time is up. */
-export class OrderlyStop extends AsyncDisposableStack {
-  readonly #notices: StopNotices;
-  readonly #budget: StopBudget;
-  readonly #lastCall = new AbortController();
+/** A stack of opened resources. The signal passed to a close function aborts when its time is over. */
+export class ShutdownStack extends AsyncDisposableStack {
+  readonly #observer: ShutdownObserver;
+  readonly #budget: ShutdownBudget;
+  readonly #abortSends = new AbortController();
   #endsAt: number | null = null;
   #isFirst = true;
 
-  constructor(notices: StopNotices, budget: StopBudget) {
+  constructor(observer: ShutdownObserver, budget: ShutdownBudget) {
     super();
-    this.#notices = notices;
+    this.#observer = observer;
     this.#budget = budget;
   }
 
-  /** Aborts while there is still time to answer those whose sends do not come to an end. */
-  get lastCall(): AbortSignal {
-    return this.#lastCall.signal;
+  /** Aborts sends that hang while there is still time to respond to their callers. */
+  get abortSends(): AbortSignal {
+    return this.#abortSends.signal;
   }
 
   override adopt<T>(value: T, close: Close<T>, part = 'a part'): T {
@@ -63,7 +63,7 @@ export class OrderlyStop extends AsyncDisposableStack {
   override async disposeAsync(): Promise<void> {
     const { totalMs, firstMs } = this.#budget;
     this.#endsAt ??= performance.now() + totalMs;
-    const timer = setTimeout(() => this.#lastCall.abort(), Math.max(0, firstMs - lastCallMs));
+    const timer = setTimeout(() => this.#abortSends.abort(), Math.max(0, firstMs - abortSendsMs));
     try {
       await super.disposeAsync();
     } finally {
@@ -73,18 +73,18 @@ export class OrderlyStop extends AsyncDisposableStack {
 
   async #close(part: string, close: (signal: AbortSignal) => PromiseLike<void> | void): Promise<void> {
     const left = (this.#endsAt ?? performance.now()) - performance.now();
-    using deadline = createDeadline(this.#isFirst ? this.#budget.firstMs : Math.max(0, left) * share);
+    using deadline = createDeadline(this.#isFirst ? this.#budget.firstMs : Math.max(0, left) * fractionOfRemaining);
     this.#isFirst = false;
     const late = Promise.withResolvers<void>();
     deadline.signal.addEventListener('abort', () => {
-      this.#notices.onLate(part);
+      this.#observer.onLate(part);
       late.resolve();
     });
     try {
       await Promise.race([Promise.try(close, deadline.signal), late.promise]);
     } catch (error) {
-      // The others are closed all the same.
-      this.#notices.onFailed(part, error);
+      // The remaining parts are closed nevertheless.
+      this.#observer.onFailed(part, error);
     }
   }
 }

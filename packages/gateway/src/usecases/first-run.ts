@@ -11,7 +11,7 @@ import {
   createDevice,
   createFirstOwner,
   createKey,
-  type Makers,
+  type Environment,
   mqttSettings,
   newId,
 } from './registration.ts';
@@ -44,27 +44,27 @@ const secretName = 'first_run';
 /** null when there are owners already. Gives the same again until `endFirstRun` was called. */
 export async function prepareFirstRun(
   store: Store,
-  makers: Makers,
+  environment: Environment,
   options: FirstRunOptions,
 ): Promise<FirstRun | null> {
   if ((await store.secrets.find(secretName)) === null && (await store.owners.hasAny())) return null;
   const newPending = (): Pending => ({
-    ownerId: newId('own', makers),
-    key: createKeyValue(makers.randomIndex),
-    deviceId: newId('dev', makers),
-    password: randomBase62(32, makers.randomIndex),
+    ownerId: newId('own', environment),
+    key: createKeyValue(environment.randomIndex),
+    deviceId: newId('dev', environment),
+    password: randomBase62(32, environment.randomIndex),
   });
   const pending = JSON.parse(await store.secrets.obtain(secretName, () => JSON.stringify(newPending()))) as Pending;
   const { ownerId } = pending;
-  await createFirstOwner(store, makers, { id: ownerId, name: 'First owner', email: null, emailAlerts: false });
+  await createFirstOwner(store, environment, { id: ownerId, name: 'First owner', email: null, emailAlerts: false });
   if ((await store.owners.find(ownerId)) === null) {
     // Another process made the first owner meanwhile.
     await store.secrets.delete(secretName);
     return null;
   }
-  const key = await ensureKey(store, makers, ownerId, options.firstKey ?? pending.key);
-  const device = await ensureDevice(store, makers, pending, options);
-  const link = { ownerId, method: 'link', lifetimeMs: linkLifetimes.firstRun, now: makers.now() } as const;
+  const key = await ensureKey(store, environment, ownerId, options.firstKey ?? pending.key);
+  const device = await ensureDevice(store, environment, pending, options);
+  const link = { ownerId, method: 'link', lifetimeMs: linkLifetimes.firstRun, now: environment.now() } as const;
   return { ownerId, key, device, signIn: await makeLink(store, link, options.consoleUrl) };
 }
 
@@ -78,9 +78,14 @@ export async function endFirstRun(store: Pick<Store, 'secrets'>): Promise<void> 
   }
 }
 
-async function ensureKey(store: Store, makers: Makers, ownerId: string, value: string): Promise<FirstRun['key']> {
+async function ensureKey(
+  store: Store,
+  environment: Environment,
+  ownerId: string,
+  value: string,
+): Promise<FirstRun['key']> {
   try {
-    return await createKey(store, makers, { ownerId, type: 'public_client', label: 'First key', value });
+    return await createKey(store, environment, { ownerId, type: 'public_client', label: 'First key', value });
   } catch (error) {
     if (error instanceof KeyExists) return { value };
     throw error;
@@ -89,7 +94,7 @@ async function ensureKey(store: Store, makers: Makers, ownerId: string, value: s
 
 async function ensureDevice(
   store: Store,
-  makers: Makers,
+  environment: Environment,
   { ownerId, deviceId: id, password }: Pending,
   { topicPrefix, urls }: FirstRunOptions,
 ): Promise<CreatedDevice> {
@@ -101,7 +106,7 @@ async function ensureDevice(
   const found = await find();
   if (found !== undefined) return found;
   try {
-    return await createDevice(store, makers, { ownerId, name: 'First device', ...where, id, password });
+    return await createDevice(store, environment, { ownerId, name: 'First device', ...where, id, password });
   } catch (error) {
     // Another node on the same database finishes the same first run.
     const made = await find();

@@ -5,12 +5,12 @@ import { deviceTopic } from '../core/device-topics.ts';
 import { createKey as createKeyValue, digestOf, hasWrongChecksum, randomBase62 } from '../core/key-format.ts';
 import type { ApiKey, Owner, Store, StoredDevice } from './ports/index.ts';
 
-export interface Makers {
+export interface Environment {
   now: () => number;
   randomIndex: (below: number) => number;
 }
 
-export const systemMakers: Makers = { now: Date.now, randomIndex: (below) => randomInt(below) };
+export const systemEnvironment: Environment = { now: Date.now, randomIndex: (below) => randomInt(below) };
 
 export interface CreatedKey {
   key: ApiKey;
@@ -26,21 +26,25 @@ export interface CreatedDevice {
 
 export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Partial<Pick<Owner, 'id' | 'role'>>;
 
-export async function createOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner> {
-  const owner = newOwner(makers, profile);
+export async function createOwner(store: Store, environment: Environment, profile: OwnerProfile): Promise<Owner> {
+  const owner = newOwner(environment, profile);
   await store.owners.create(owner);
   return owner;
 }
 
 /** The first is an operator: somebody has to be. null when there are owners already. */
-export async function createFirstOwner(store: Store, makers: Makers, profile: OwnerProfile): Promise<Owner | null> {
-  const owner = newOwner(makers, { role: 'operator', ...profile });
+export async function createFirstOwner(
+  store: Store,
+  environment: Environment,
+  profile: OwnerProfile,
+): Promise<Owner | null> {
+  const owner = newOwner(environment, { role: 'operator', ...profile });
   return (await store.owners.createFirst(owner)) ? owner : null;
 }
 
 export async function createKey(
   store: Store,
-  makers: Makers,
+  environment: Environment,
   wanted: {
     ownerId: string;
     type: KeyType;
@@ -53,9 +57,9 @@ export async function createKey(
     value?: string | null;
   },
 ): Promise<CreatedKey> {
-  const value = wanted.value ?? createKeyValue(makers.randomIndex);
+  const value = wanted.value ?? createKeyValue(environment.randomIndex);
   const key: ApiKey = {
-    id: newId('key', makers),
+    id: newId('key', environment),
     ownerId: wanted.ownerId,
     digest: digestOf(value),
     type: wanted.type,
@@ -63,7 +67,7 @@ export async function createKey(
     allowedDomains: wanted.allowedDomains ?? [],
     requireSignature: wanted.requireSignature ?? false,
     rateLimit: wanted.rateLimit ?? null,
-    createdAt: makers.now(),
+    createdAt: environment.now(),
     expiresAt: wanted.expiresAt ?? null,
     revokedAt: null,
     irregular: hasWrongChecksum(value),
@@ -74,19 +78,19 @@ export async function createKey(
 
 export async function createDevice(
   store: Store,
-  makers: Makers,
+  environment: Environment,
   wanted: { ownerId: string; name: string; topicPrefix: string; urls: string[]; id?: string; password?: string },
 ): Promise<CreatedDevice> {
   const device: StoredDevice = {
-    id: wanted.id ?? newId('dev', makers),
+    id: wanted.id ?? newId('dev', environment),
     ownerId: wanted.ownerId,
     name: wanted.name,
     state: 'active',
     paused: false,
-    createdAt: makers.now(),
+    createdAt: environment.now(),
     seenAt: null,
   };
-  const password = wanted.password ?? randomBase62(32, makers.randomIndex);
+  const password = wanted.password ?? randomBase62(32, environment.randomIndex);
   await store.devices.create(device, digestOf(password));
   return { device, mqtt: mqttSettings(device, password, wanted) };
 }
@@ -94,11 +98,11 @@ export async function createDevice(
 /** Whoever uses the one before is refused from now on. null when the device is gone. */
 export async function renewDevicePassword(
   store: Store,
-  makers: Makers,
+  environment: Environment,
   device: StoredDevice,
   where: { topicPrefix: string; urls: string[] },
 ): Promise<CreatedDevice['mqtt'] | null> {
-  const password = randomBase62(32, makers.randomIndex);
+  const password = randomBase62(32, environment.randomIndex);
   const isChanged = await store.devices.changeSecret(device.id, digestOf(password));
   return isChanged ? mqttSettings(device, password, where) : null;
 }
@@ -111,17 +115,17 @@ export function mqttSettings(
   return { username: id, password, topic: deviceTopic(topicPrefix, ownerId, id), urls };
 }
 
-function newOwner(makers: Makers, profile: OwnerProfile): Owner {
+function newOwner(environment: Environment, profile: OwnerProfile): Owner {
   return {
-    id: newId('own', makers),
+    id: newId('own', environment),
     role: 'owner',
     quietHours: null,
     retentionDays: null,
-    createdAt: makers.now(),
+    createdAt: environment.now(),
     ...profile,
   };
 }
 
-export function newId(prefix: string, { randomIndex }: Makers): string {
+export function newId(prefix: string, { randomIndex }: Environment): string {
   return `${prefix}_${randomBase62(16, randomIndex)}`;
 }

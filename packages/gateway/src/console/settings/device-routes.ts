@@ -12,7 +12,7 @@ import { assertQuota } from './quotas.ts';
 import type { SendTest } from './test-sends.ts';
 
 export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendTest: SendTest): void {
-  const { store, makers, addresses, topicPrefix } = deps;
+  const { store, environment, addresses, topicPrefix } = deps;
 
   /** A device of another owner is reported as not found. */
   async function find(request: FastifyRequest<{ Params: { id: string } }>): Promise<StoredDevice> {
@@ -37,7 +37,7 @@ export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, send
 
   addRoute(app, deviceRoutes.createDevice, async (request) => {
     assertQuota('devices', (await list(request)).length);
-    const { device, mqtt } = await createDevice(store, makers, {
+    const { device, mqtt } = await createDevice(store, environment, {
       ownerId: ownerOf(request).id,
       name: request.body.name,
       topicPrefix,
@@ -48,7 +48,7 @@ export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, send
 
   addRoute(app, deviceRoutes.renewPassword, async (request) => {
     const device = await find(request);
-    const mqtt = await renewDevicePassword(store, makers, device, {
+    const mqtt = await renewDevicePassword(store, environment, device, {
       topicPrefix,
       urls: addresses.deviceUrls(request),
     });

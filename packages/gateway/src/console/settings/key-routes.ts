@@ -10,7 +10,7 @@ import { addRoute } from '../route.ts';
 import { ownerOf } from '../signed-in.ts';
 import { assertQuota } from './quotas.ts';
 
-export function addKeyRoutes(app: FastifyInstance, { store, makers, now, onError }: ConsoleApiDeps): void {
+export function addKeyRoutes(app: FastifyInstance, { store, environment, now, onError }: ConsoleApiDeps): void {
   addRoute(app, keyRoutes.listKeys, async (request) => {
     const onDamaged = (id: string): void => onError(new Error(`The key ${id} cannot be decrypted.`), request);
     const keys = await store.keys.list(ownerOf(request).id, onDamaged);
@@ -22,7 +22,7 @@ export function addKeyRoutes(app: FastifyInstance, { store, makers, now, onError
     const { id: ownerId } = ownerOf(request);
     const live = (await store.keys.list(ownerId, skipDamaged)).filter(({ revokedAt }) => revokedAt === null);
     assertQuota('keys', live.length);
-    const { key, value } = await createKey(store, makers, {
+    const { key, value } = await createKey(store, environment, {
       ownerId,
       type,
       label,

@@ -14,7 +14,7 @@ import { hasEmail } from '../sign-in/owners-with-email.ts';
 import { assertEmailUnused, sendOrRefuse } from './email-address.ts';
 
 export function addOwnerRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void {
-  const { store, makers, mailer } = deps;
+  const { store, environment, mailer } = deps;
 
   async function find(id: string): Promise<Owner | null> {
     try {
@@ -35,7 +35,7 @@ export function addOwnerRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void
   addRoute(app, ownerRoutes.createOwner, async (request) => {
     const { name, email } = request.body;
     await assertEmailUnused(store, email);
-    const owner = await createOwner(store, makers, { name, email, emailAlerts: email !== null });
+    const owner = await createOwner(store, environment, { name, email, emailAlerts: email !== null });
     if (mailer !== null && hasEmail(owner)) {
       await sendOrRefuse(
         emailSignInLink(deps, owner, linkLifetimes.invitation),

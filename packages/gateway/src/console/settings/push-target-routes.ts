@@ -12,7 +12,7 @@ import { assertQuota } from './quotas.ts';
 import type { SendTest } from './test-sends.ts';
 
 export function addPushTargetRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendTest: SendTest): void {
-  const { store, makers, now, webPushProblem } = deps;
+  const { store, environment, now, webPushProblem } = deps;
 
   /** A target of another owner is reported as not found. */
   async function find(request: FastifyRequest<{ Params: { id: string } }>): Promise<StoredPushTarget> {
@@ -46,7 +46,7 @@ export function addPushTargetRoutes(app: FastifyInstance, deps: ConsoleApiDeps, 
     async (request) => {
       const { label, subscription } = request.body;
       const target: StoredPushTarget = {
-        id: newId('psh', makers),
+        id: newId('psh', environment),
         ownerId: ownerOf(request).id,
         provider: 'webpush',
         token: tokenOf(subscription),

@@ -7,7 +7,7 @@ import type { ConsoleApiDeps } from '../deps.ts';
 import type { OidcPerson } from './oidc-provider.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 
-type Deps = Pick<ConsoleApiDeps, 'store' | 'now' | 'makers'>;
+type Deps = Pick<ConsoleApiDeps, 'store' | 'now' | 'environment'>;
 
 const nameCharacters = 100;
 
@@ -32,9 +32,9 @@ async function isLinkedToOther({ store }: Deps, ownerId: string, { issuer, subje
 }
 
 /** Of two concurrent requests, both get the owner that was linked first. */
-async function link({ store, now, makers }: Deps, person: OidcPerson, ownerId: string): Promise<string | null> {
+async function link({ store, now, environment }: Deps, person: OidcPerson, ownerId: string): Promise<string | null> {
   const identity: OidcIdentity = {
-    id: newId('oid', makers),
+    id: newId('oid', environment),
     ownerId,
     subjectDigest: digestOfPerson(person),
     issuer: person.issuer,
@@ -56,7 +56,7 @@ async function createAndLink(deps: Deps, person: OidcPerson): Promise<string | n
     .replaceAll(/\ufffd+/g, ' ')
     .trim();
   const name = (given || email || 'New owner').slice(0, nameCharacters).toWellFormed();
-  const { id } = await createOwner(deps.store, deps.makers, { name, email, emailAlerts: false });
+  const { id } = await createOwner(deps.store, deps.environment, { name, email, emailAlerts: false });
   const linked = await link(deps, person, id);
   if (linked !== id) await deps.store.owners.delete(id);
   return linked;

@@ -27,7 +27,7 @@ import { webAuthn } from './web-authn.ts';
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 export function addPasskeyRoutes(api: FastifyInstance, deps: ConsoleApiDeps): void {
-  const { store, now, makers } = deps;
+  const { store, now, environment } = deps;
 
   addRoute(api, passkeyRoutes.listPasskeys, async (request) => ({
     passkeys: (await store.passkeys.list(ownerOf(request).id)).map(toEntry),
@@ -73,7 +73,7 @@ export function addPasskeyRoutes(api: FastifyInstance, deps: ConsoleApiDeps): vo
     const { credential, userVerified } = registrationInfo;
     if (!userVerified && role === 'operator') throw notVerified();
     const passkey: Passkey = {
-      id: newId('pky', makers),
+      id: newId('pky', environment),
       ownerId,
       credentialDigest: digestOf(credential.id),
       credentialId: credential.id,

@@ -25,7 +25,7 @@ type Deps = Pick<
   ConsoleApiDeps,
   | 'store'
   | 'now'
-  | 'makers'
+  | 'environment'
   | 'addresses'
   | 'clientAddress'
   | 'sessionMaxMs'
@@ -53,7 +53,7 @@ export async function beginSession(
   const address = deps.clientAddress(request);
   const token = randomBytes(32).toString('base64url');
   await store.sessions.create({
-    id: newId('ses', deps.makers),
+    id: newId('ses', deps.environment),
     ownerId,
     tokenDigest: digestOf(token),
     method,

@@ -1,4 +1,4 @@
-// The server's certificate and key, as they lie in the operator's files.
+// Reads and checks the server's certificate and key files.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -33,8 +33,8 @@ export async function readPair({ certFile, keyFile }: TlsFiles): Promise<PemPair
 }
 
 export function checkCertificate({ certFile, keyFile }: TlsFiles, { cert, key }: PemPair): Certificate {
-  const leaf = parse(`TOCSIN_TLS_CERT: ${certFile} holds no certificate in PEM form.`, () => new X509Certificate(cert));
-  const privateKey = parse(`TOCSIN_TLS_KEY: ${keyFile} holds no private key in PEM form without a passphrase.`, () =>
+  const leaf = parse(`TOCSIN_TLS_CERT: ${certFile} contains no PEM certificate.`, () => new X509Certificate(cert));
+  const privateKey = parse(`TOCSIN_TLS_KEY: ${keyFile} contains no PEM private key without a passphrase.`, () =>
     createPrivateKey(key),
   );
   if (!leaf.checkPrivateKey(privateKey)) {
@@ -44,7 +44,7 @@ export function checkCertificate({ certFile, keyFile }: TlsFiles, { cert, key }:
     );
   }
   try {
-    // What TLS itself has to say, as about a chain that is cut off or a key that is too short.
+    // OpenSSL finds further problems, such as a truncated chain or a key that is too short.
     createSecureContext({ cert, key });
   } catch (error) {
     throw new Problem(`TOCSIN_TLS_CERT: ${certFile} cannot be used: ${(error as Error).message}`);
@@ -66,7 +66,7 @@ async function read(variable: string, file: string): Promise<string> {
   }
 }
 
-/** What the parsers say names neither file nor remedy. */
+/** Replaces the messages of the parsers, which name neither the file nor a remedy. */
 function parse<T>(problem: string, parser: () => T): T {
   try {
     return parser();

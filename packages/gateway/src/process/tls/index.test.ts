@@ -27,32 +27,32 @@ async function prepare(t: TestContext) {
     onKept: (problem) => kept.push(problem),
   });
   t.after(() => tls.close());
-  /** It reads both files; whoever reads them twice after it comes later. */
-  const look = async (): Promise<void> => {
+  /** Triggers a poll, which reads both files; two more reads of each finish after it. */
+  const poll = async (): Promise<void> => {
     t.mock.timers.tick(2000);
     for (const file of [files.certFile, files.keyFile, files.certFile, files.keyFile]) await readFile(file);
   };
-  return { files, second, loaded, kept, look };
+  return { files, second, loaded, kept, poll };
 }
 
-test('A pair of which one half is replaced before and one after a look is taken without a word of complaint', async (t) => {
-  const { files, second, loaded, kept, look } = await prepare(t);
+test('Certificate and key that are replaced in two steps, with a poll in between, are loaded without a warning', async (t) => {
+  const { files, second, loaded, kept, poll } = await prepare(t);
   await writeFile(files.certFile, second.cert);
-  await look();
+  await poll();
   await writeFile(files.keyFile, second.key);
-  const lookAgain = async (): Promise<number> => {
-    await look();
+  const pollAgain = async (): Promise<number> => {
+    await poll();
     return loaded.length;
   };
-  await eventually('the new pair is taken', 5000, lookAgain, (count) => count === 2);
+  await eventually('the new pair is loaded', 5000, pollAgain, (count) => count === 2);
   assert.deepEqual(loaded, ['DNS:a.test', 'DNS:b.test']);
   assert.deepEqual(kept, []);
 });
 
-test('A pair that does not fit is complained about once, however often it is looked at', async (t) => {
-  const { files, second, loaded, kept, look } = await prepare(t);
+test('A certificate and key that do not match are reported once', async (t) => {
+  const { files, second, loaded, kept, poll } = await prepare(t);
   await writeFile(files.certFile, second.cert);
-  for (let count = 0; count < 10; count += 1) await look();
+  for (let count = 0; count < 10; count += 1) await poll();
   assert.equal(kept.length, 1);
   assert.deepEqual(loaded, ['DNS:a.test']);
 });

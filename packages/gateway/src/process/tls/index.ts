@@ -1,4 +1,4 @@
-// TLS on the HTTP listeners, with a certificate that is renewed while they run.
+// TLS on the HTTP listeners, with a certificate that is reloaded while they run.
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import { createServer, type Server as TlsServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
@@ -15,37 +15,37 @@ import {
 
 export interface Tls {
   createServer(options: ServerOptions, listener: RequestListener): Server;
-  /** Takes what is in the files now, without waiting for the next look at them. */
+  /** Loads the files now, without waiting for the next poll. */
   reload(): Promise<void>;
   close(): void;
 }
 
 export interface TlsNotices {
   onLoaded(certificate: Pick<Certificate, 'names' | 'validTo'>): void;
-  /** What is in the files cannot be used; the certificate that was loaded before is. */
+  /** The files cannot be used; the certificate that was loaded before stays in use. */
   onKept(problem: string): void;
 }
 
-/** A renewal is taken at the second look that finds the same files: certificate and key are replaced one after the other. */
-const lookEveryMs = 2000;
+/** A renewal is loaded when two polls find the same files, because certificate and key are replaced one after the other. */
+const defaultPollMs = 2000;
 const handshakeMs = 10_000;
 
-export async function openTls(files: TlsFiles, notices: TlsNotices, everyMs = lookEveryMs): Promise<Tls> {
+export async function openTls(files: TlsFiles, notices: TlsNotices, pollMs = defaultPollMs): Promise<Tls> {
   const servers = new Set<TlsServer>();
   let current: Certificate;
-  /** What the last look found, and what was complained about already. */
+  /** The files at the last poll, and the ones already reported as unusable. */
   let seen = '';
   let refused = '';
-  let isLooking = false;
+  let isPolling = false;
 
-  const take = (pair: PemPair): void => {
+  const load = (pair: PemPair): void => {
     current = checkCertificate(files, pair);
     for (const server of servers) server.setSecureContext(contextOf(current));
     refused = '';
     notices.onLoaded(current);
   };
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const found = await readPair(files).catch(problemOf);
     const fingerprint = found instanceof Problem ? found.message : textOf(found);
     const isSettled = fingerprint === seen;
@@ -57,7 +57,7 @@ export async function openTls(files: TlsFiles, notices: TlsNotices, everyMs = lo
     }
     try {
       if (found instanceof Problem) throw found;
-      take(found);
+      load(found);
     } catch (error) {
       refused = fingerprint;
       notices.onKept(problemOf(error).message);
@@ -68,12 +68,12 @@ export async function openTls(files: TlsFiles, notices: TlsNotices, everyMs = lo
   seen = textOf(current);
   notices.onLoaded(current);
   const timer = setInterval(async () => {
-    // A file system that hangs is asked once, not again and again.
-    if (isLooking) return;
-    isLooking = true;
-    await look();
-    isLooking = false;
-  }, everyMs).unref();
+    // On a file system that hangs, only one read is pending.
+    if (isPolling) return;
+    isPolling = true;
+    await poll();
+    isPolling = false;
+  }, pollMs).unref();
 
   return {
     createServer(options, listener) {
@@ -83,9 +83,9 @@ export async function openTls(files: TlsFiles, notices: TlsNotices, everyMs = lo
           ...contextOf(current),
           minVersion: 'TLSv1.2',
           ALPNProtocols: ['http/1.1', 'http/1.0'],
-          // A handshake has as much time as the headers that follow it.
+          // The handshake has the same timeout as the headers after it.
           handshakeTimeout: options.headersTimeout ?? handshakeMs,
-          // As Node's plain server has it: what becomes of a client that closes its side is decided by HTTP.
+          // As in http.Server: the HTTP layer handles clients that close their side.
           allowHalfOpen: true,
         },
         listener,
@@ -97,7 +97,7 @@ export async function openTls(files: TlsFiles, notices: TlsNotices, everyMs = lo
     },
     async reload() {
       try {
-        take(await readPair(files));
+        load(await readPair(files));
       } catch (error) {
         notices.onKept(problemOf(error).message);
       }
@@ -107,11 +107,11 @@ export async function openTls(files: TlsFiles, notices: TlsNotices, everyMs = lo
 }
 
 /**
- * Whoever speaks plain HTTP to the port, or does not get to the end of the handshake in time, is refused as broken and
- * slow requests are. Other failed handshakes have nobody who would understand an answer.
+ * Clients that send plain HTTP, or do not finish the handshake in time, get the same response as malformed and slow
+ * requests. After other failed handshakes no client could read a response.
  */
 function refuseFailedHandshakes(server: TlsServer): void {
-  // Node's own listener hands every failed handshake to whoever answers broken requests.
+  // Node's own listener emits `clientError` for every failed handshake.
   server.removeAllListeners('tlsClientError');
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     const plain = plainSocketOf(socket);

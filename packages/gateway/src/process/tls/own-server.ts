@@ -1,4 +1,4 @@
-// Commands that ask the server of their own configuration.
+// Requests from commands to the server of the same configuration.
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { readCertificate, type TlsFiles } from './certificate.ts';
@@ -10,16 +10,16 @@ export interface OwnRequest {
   signal: AbortSignal;
 }
 
-export interface OwnAnswer {
+export interface OwnResponse {
   ok: boolean;
   json(): Promise<unknown>;
 }
 
-/** Its certificate names the host that others know it by, so the one it shows is held against the file instead. */
-export async function askOwnServer(url: string, tls: TlsFiles | null, asked: OwnRequest): Promise<OwnAnswer> {
-  if (tls === null) return fetch(url, asked);
+/** Compares the certificate with the file instead of the host name: it names the public host, not the local address. */
+export async function askOwnServer(url: string, tls: TlsFiles | null, init: OwnRequest): Promise<OwnResponse> {
+  if (tls === null) return fetch(url, init);
   const { cert } = await readCertificate(tls);
-  const { method, headers, signal } = asked;
+  const { method, headers, signal } = init;
   return new Promise((resolve, reject) => {
     const call = request(
       url,
@@ -32,11 +32,11 @@ export async function askOwnServer(url: string, tls: TlsFiles | null, asked: Own
         checkServerIdentity: () => undefined,
         agent: false,
       },
-      (answer) => {
-        resolve({ ok: answer.statusCode === 200, json: () => json(answer) });
+      (response) => {
+        resolve({ ok: response.statusCode === 200, json: () => json(response) });
       },
     );
     call.once('error', reject);
-    call.end(asked.body);
+    call.end(init.body);
   });
 }

@@ -1,12 +1,12 @@
-// The numbers of several processes as if they were one: the head's and those of its workers, put together when asked for.
+// Metrics of several processes in one response: those of the primary and of its workers, aggregated at each scrape.
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 
-/** All that one process counts, as its registry gives it. */
+/** All metrics of one process, as its registry returns them. */
 export type MetricSet = MetricObjectWithValues<MetricValue<string>>[];
 
-export class GatheredMetrics {
+export class AggregatedMetrics {
   readonly #own: Registry;
-  #ofOthers = async (): Promise<MetricSet[]> => [];
+  #readOthers = async (): Promise<MetricSet[]> => [];
 
   constructor(own: Registry) {
     this.#own = own;
@@ -16,13 +16,13 @@ export class GatheredMetrics {
     return this.#own.contentType;
   }
 
-  addFrom(ofOthers: () => Promise<MetricSet[]>): void {
-    this.#ofOthers = ofOthers;
+  addFrom(readOthers: () => Promise<MetricSet[]>): void {
+    this.#readOthers = readOthers;
   }
 
   async metrics(): Promise<string> {
-    const [own, others] = await Promise.all([this.#own.getMetricsAsJSON(), this.#ofOthers()]);
-    // Its types speak of one registry; it takes what any number of them gave.
+    const [own, others] = await Promise.all([this.#own.getMetricsAsJSON(), this.#readOthers()]);
+    // The types describe the metrics of one registry; the function accepts those of several.
     const all = [own as MetricSet, ...others] as unknown as Parameters<typeof AggregatorRegistry.aggregate>[0];
     return AggregatorRegistry.aggregate(all).metrics();
   }

@@ -1,6 +1,6 @@
-/** Gathers what is to be sent until the turn of the event loop ends: many small messages cost far more than a long one. */
-export class Outbox<T> {
-  #waiting: T[] = [];
+/** Batches messages until the end of the event loop iteration: many small messages cost far more than a long one. */
+export class MessageBatcher<T> {
+  #pending: T[] = [];
   readonly #post: (items: T[]) => void;
 
   constructor(post: (items: T[]) => void) {
@@ -8,7 +8,7 @@ export class Outbox<T> {
   }
 
   add(item: T): void {
-    this.#waiting.push(item);
-    if (this.#waiting.length === 1) setImmediate(() => this.#post(this.#waiting.splice(0)));
+    this.#pending.push(item);
+    if (this.#pending.length === 1) setImmediate(() => this.#post(this.#pending.splice(0)));
   }
 }

@@ -1,47 +1,47 @@
-// The worker's side: what it tells the head, and what the head asks of it.
+// The worker's end of the IPC channel to the primary.
 import cluster from 'node:cluster';
 import type { StoreFailure } from '../../core/store-failure.ts';
 import type { MetricSet } from './aggregate-metrics.ts';
-import { type FromHead, type FromWorker, isOfKind } from './messages.ts';
+import { type FromPrimary, type FromWorker, isOfKind } from './messages.ts';
 import { RemotePublisher } from './remote-publisher.ts';
 
-export interface HeadLink {
-  /** The embedded broker, which lives in the head. */
+export interface PrimaryLink {
+  /** Publishes to the embedded broker, which runs in the primary. */
   publisher: RemotePublisher;
-  /** What the head may ask for once this process serves. */
-  serve(parts: { metrics(): Promise<MetricSet>; reload(): void }): void;
-  /** Resolves when the head asks for the end, or has ended itself. */
+  /** Handles requests of the primary once this process serves. */
+  serve(handlers: { metrics(): Promise<MetricSet>; reload(): void }): void;
+  /** Resolves when the primary requests a stop, or has exited. */
   stopAsked: Promise<void>;
-  /** Tells the head, which answers for readiness, what the store failed to do for callers. */
+  /** Reports store failures to the primary, which serves the readiness probe. */
   storeFailures(failures: readonly StoreFailure[]): void;
   listening(url: string): Promise<void>;
-  /** Resolves when the head has been told. */
+  /** Resolves when the message is sent. */
   failed(problem: string): Promise<void>;
 }
 
-export function linkToHead(): HeadLink {
+export function linkToPrimary(): PrimaryLink {
   const publisher = new RemotePublisher((messages) => void post({ kind: 'publish', messages }));
   const stopAsked = Promise.withResolvers<void>();
   process.on('message', (message: unknown) => {
-    if (isOfKind<FromHead, 'outcomes'>(message, 'outcomes')) publisher.take(message.outcomes);
-    else if (isOfKind<FromHead, 'areYouAlive'>(message, 'areYouAlive')) void post({ kind: 'alive' });
-    else if (isOfKind<FromHead, 'stop'>(message, 'stop')) stopAsked.resolve();
+    if (isOfKind<FromPrimary, 'outcomes'>(message, 'outcomes')) publisher.settle(message.outcomes);
+    else if (isOfKind<FromPrimary, 'ping'>(message, 'ping')) void post({ kind: 'alive' });
+    else if (isOfKind<FromPrimary, 'stop'>(message, 'stop')) stopAsked.resolve();
   });
-  // A message of Node itself, such as the request for the port, fails like this if the head ends at that moment. Node emits
+  // A message of Node itself, such as the request for the port, fails like this if the primary exits at that moment. Node emits
   // it on the worker too, and throws if that has no listener.
   cluster.worker?.on('error', () => stopAsked.resolve());
   cluster.worker?.once('disconnect', () => {
-    // Otherwise Node would end this process at once, in the middle of its requests.
+    // Otherwise Node would end this process at once, with requests in flight.
     if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
-    publisher.giveUp();
+    publisher.disconnect();
     stopAsked.resolve();
   });
   return {
     publisher,
     serve({ metrics, reload }) {
       process.on('message', (message: unknown) => {
-        if (isOfKind<FromHead, 'reload'>(message, 'reload')) reload();
-        else if (isOfKind<FromHead, 'tellMetrics'>(message, 'tellMetrics')) {
+        if (isOfKind<FromPrimary, 'reload'>(message, 'reload')) reload();
+        else if (isOfKind<FromPrimary, 'requestMetrics'>(message, 'requestMetrics')) {
           void metrics().then((values) => post({ kind: 'metrics', metrics: values }));
         }
       });
@@ -53,7 +53,7 @@ export function linkToHead(): HeadLink {
   };
 }
 
-/** A head that is gone is noticed elsewhere. */
+/** Does not reject: the `disconnect` event reports a primary that has exited. */
 function post(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();

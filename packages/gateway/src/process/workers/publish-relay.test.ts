@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { MqttMessage } from '../../channels/mqtt/publisher.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Numbered } from './messages.ts';
-import { openPublishDesk } from './publish-relay.ts';
+import { createPublishRelay } from './publish-relay.ts';
 
 const messageTo = (topic: string): MqttMessage => ({
   topic,
@@ -13,9 +13,9 @@ const messageTo = (topic: string): MqttMessage => ({
   notification: null,
 });
 
-test('A publish that rejects or throws fails that message for now, and the others get their own outcome', async () => {
+test('A publish that rejects or throws makes that message retry, and the others get their own outcome', async () => {
   const posted = Promise.withResolvers<Numbered<Outcome>[]>();
-  const desk = openPublishDesk(
+  const relay = createPublishRelay(
     {
       publish: ({ topic }) => {
         if (topic === 'throws') throw new Error('broken at once');
@@ -26,7 +26,7 @@ test('A publish that rejects or throws fails that message for now, and the other
     },
     posted.resolve,
   );
-  desk(['rejects', 'well', 'throws'].map((topic, index) => [index + 1, messageTo(topic)]));
+  relay(['rejects', 'well', 'throws'].map((topic, index) => [index + 1, messageTo(topic)]));
   const kinds = new Map((await posted.promise).map(([number, { kind }]) => [number, kind]));
   assert.deepEqual(Object.fromEntries(kinds), { 1: 'retry', 2: 'sent', 3: 'retry' });
 });

@@ -1,26 +1,26 @@
-// The worker's way to the embedded broker, which lives in the head: messages out, outcomes in.
+// The worker's end of the path to the embedded broker in the primary: sends messages and receives their outcomes.
 import { unreachable } from '../../channels/mqtt/outcome.ts';
 import type { MqttMessage, MqttPublisher } from '../../channels/mqtt/publisher.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { Outbox } from './message-batcher.ts';
+import { MessageBatcher } from './message-batcher.ts';
 import type { Numbered } from './messages.ts';
 
-const tooLate = unreachable('The embedded MQTT broker did not take the message in time');
-const headIsGone = unreachable('The embedded MQTT broker is gone');
+const tooLate = unreachable('The embedded MQTT broker did not accept the message in time');
+const primaryIsGone = unreachable('The embedded MQTT broker has stopped');
 
 export class RemotePublisher implements MqttPublisher {
-  readonly #outbox: Outbox<Numbered<MqttMessage>>;
+  readonly #batcher: MessageBatcher<Numbered<MqttMessage>>;
   readonly #settle = new Map<number, (outcome: Outcome) => void>();
   #next = 1;
-  #isHeadGone = false;
+  #isDisconnected = false;
 
-  /** `post` sends what it is given to the head. */
+  /** `post` sends messages to the primary. */
   constructor(post: (messages: Numbered<MqttMessage>[]) => void) {
-    this.#outbox = new Outbox(post);
+    this.#batcher = new MessageBatcher(post);
   }
 
   publish(message: MqttMessage, signal: AbortSignal): Promise<Outcome> {
-    if (this.#isHeadGone) return Promise.resolve(headIsGone);
+    if (this.#isDisconnected) return Promise.resolve(primaryIsGone);
     if (signal.aborted) return Promise.resolve(tooLate);
     const number = this.#next++;
     return new Promise((resolve) => {
@@ -32,26 +32,26 @@ export class RemotePublisher implements MqttPublisher {
       const abort = (): void => settle(tooLate);
       signal.addEventListener('abort', abort, { once: true });
       this.#settle.set(number, settle);
-      this.#outbox.add([number, message]);
+      this.#batcher.add([number, message]);
     });
   }
 
-  /** What the head answered. */
-  take(outcomes: readonly Numbered<Outcome>[]): void {
+  /** Resolves publishes with the outcomes that the primary returned. */
+  settle(outcomes: readonly Numbered<Outcome>[]): void {
     for (const [number, outcome] of outcomes) this.#settle.get(number)?.(outcome);
   }
 
-  /** Nobody will answer any more. */
-  giveUp(): void {
-    this.#isHeadGone = true;
-    for (const settle of [...this.#settle.values()]) settle(headIsGone);
+  /** The primary has exited: pending and later publishes end as unreachable. */
+  disconnect(): void {
+    this.#isDisconnected = true;
+    for (const settle of [...this.#settle.values()]) settle(primaryIsGone);
   }
 
   check(): Promise<string | null> {
-    return Promise.resolve(this.#isHeadGone ? headIsGone.error : null);
+    return Promise.resolve(this.#isDisconnected ? primaryIsGone.error : null);
   }
 
-  /** The broker is the head's to close. */
+  /** Does nothing: the primary closes the broker. */
   close(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,48 +1,47 @@
-// When a worker counts as hung, and how soon a dead one is replaced.
+// Decides when a worker counts as hung, and when a worker that exited is replaced.
 
-/** Asked once a second. */
-export const askEveryMs = 1000;
-const missedToBeHung = 10;
-/** A start reads the database and may have to wait for it. */
-const missedToBeStuck = 60;
+export const heartbeatMs = 1000;
+const missedBeatsWhenHung = 10;
+/** A start takes longer: it reads the database and may have to wait for it. */
+const missedBeatsWhenStarting = 60;
 
 /**
- * Counts questions, not seconds: a machine that slept for an hour, or a head that was busy itself, has not asked in the
+ * Counts pings, not seconds: a machine that was suspended for an hour, or a primary that was busy, has sent none in the
  * meantime.
  */
-export class Pulse {
-  #unanswered = 0;
+export class Heartbeat {
+  #missed = 0;
   #isUp = false;
 
-  answered(): void {
-    this.#unanswered = 0;
+  received(): void {
+    this.#missed = 0;
   }
 
   up(): void {
     this.#isUp = true;
-    this.#unanswered = 0;
+    this.#missed = 0;
   }
 
-  /** Notes another question; says whether the worker has left too many unanswered. */
-  ask(): boolean {
-    this.#unanswered += 1;
-    return this.#unanswered > (this.#isUp ? missedToBeHung : missedToBeStuck);
+  /** Counts another ping; returns whether the worker has missed too many in a row. */
+  sent(): boolean {
+    this.#missed += 1;
+    return this.#missed > (this.#isUp ? missedBeatsWhenHung : missedBeatsWhenStarting);
   }
 }
 
-/** A worker that lived so long did not die of its start. */
-const steadyMs = 10_000;
-const leastMs = 100;
-const mostMs = 10_000;
+/** A worker that ran at least this long did not crash because of its start. */
+const stableMs = 10_000;
+const minDelayMs = 100;
+const maxDelayMs = 10_000;
 
-/** The first is replaced at once; while they die young, each of the next a while later. */
+/** The first replacement is immediate; exponential backoff while workers crash soon after their start. */
 export class RestartDelay {
-  #diedYoung = 0;
+  #crashes = 0;
 
-  afterMs(livedMs: number): number {
-    if (livedMs >= steadyMs) this.#diedYoung = 0;
-    const delay = this.#diedYoung === 0 ? 0 : Math.min(mostMs, leastMs * 2 ** (this.#diedYoung - 1));
-    this.#diedYoung += 1;
+  afterMs(uptimeMs: number): number {
+    if (uptimeMs >= stableMs) this.#crashes = 0;
+    const delay = this.#crashes === 0 ? 0 : Math.min(maxDelayMs, minDelayMs * 2 ** (this.#crashes - 1));
+    this.#crashes += 1;
     return delay;
   }
 }

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { MetricsInquiry } from './worker-metrics.ts';
+import { MetricsRequest } from './worker-metrics.ts';
 
-test('One answer serves all who wait for it and leaves no timer behind', async () => {
+test('One response settles all pending requests and clears their timers', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   const before = timers();
-  let asked = 0;
-  const inquiry = new MetricsInquiry(() => {
-    asked += 1;
+  let posted = 0;
+  const request = new MetricsRequest(() => {
+    posted += 1;
   });
-  const answers = [inquiry.ask(), inquiry.ask()];
+  const responses = [request.send(), request.send()];
   assert.equal(timers(), before + 2);
-  inquiry.answer([]);
-  assert.deepEqual(await Promise.all(answers), [[], []]);
-  assert.equal(asked, 2);
+  request.settle([]);
+  assert.deepEqual(await Promise.all(responses), [[], []]);
+  assert.equal(posted, 2);
   assert.equal(timers(), before);
 });
 
-test('A worker that does not answer within a second, or ends meanwhile, is left out', async (t) => {
+test('A worker that does not respond within a second, or exits, is omitted', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const inquiry = new MetricsInquiry(() => undefined);
-  const unanswered = inquiry.ask();
+  const request = new MetricsRequest(() => undefined);
+  const late = request.send();
   mock.timers.tick(1000);
-  assert.equal(await unanswered, null);
-  const ofOneThatEnds = inquiry.ask();
-  inquiry.answer(null);
-  assert.equal(await ofOneThatEnds, null);
+  assert.equal(await late, null);
+  const interrupted = request.send();
+  request.settle(null);
+  assert.equal(await interrupted, null);
 });

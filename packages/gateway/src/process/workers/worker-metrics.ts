@@ -1,33 +1,33 @@
-// Asking one worker for its numbers, for no longer than a scrape can wait.
+// Requests the metrics of one worker, within the timeout of a scrape.
 import type { MetricSet } from './aggregate-metrics.ts';
 
-const patienceMs = 1000;
+const timeoutMs = 1000;
 
-export class MetricsInquiry {
+export class MetricsRequest {
   readonly #waiting = new Set<(metrics: MetricSet | null) => void>();
   readonly #post: () => void;
 
-  /** `post` puts the question to the worker. */
+  /** `post` sends the request to the worker. */
   constructor(post: () => void) {
     this.#post = post;
   }
 
-  /** null when no answer comes soon. */
-  ask(): Promise<MetricSet | null> {
+  /** null: the worker did not respond in time. */
+  send(): Promise<MetricSet | null> {
     return new Promise((resolve) => {
       const settle = (metrics: MetricSet | null): void => {
         clearTimeout(timer);
         this.#waiting.delete(settle);
         resolve(metrics);
       };
-      const timer = setTimeout(settle, patienceMs, null);
+      const timer = setTimeout(settle, timeoutMs, null);
       this.#waiting.add(settle);
       this.#post();
     });
   }
 
-  /** What the worker answered, to all who wait; null when it has ended. */
-  answer(metrics: MetricSet | null): void {
+  /** Settles all pending requests with the metrics of the worker; null: it has exited. */
+  settle(metrics: MetricSet | null): void {
     for (const settle of [...this.#waiting]) settle(metrics);
   }
 }

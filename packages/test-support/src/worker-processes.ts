@@ -26,7 +26,7 @@ export function logLines({ log }: GatewayProcess): LogLine[] {
 
 /** Worker number → pid of the one that was started last. */
 export function workersOf(gateway: GatewayProcess): Map<number, number> {
-  const started = logLines(gateway).filter(({ msg }) => msg === 'worker listens');
+  const started = logLines(gateway).filter(({ msg }) => msg === 'worker listening');
   return new Map(started.map(({ worker, pid }) => [worker as number, pid as number]));
 }
 
