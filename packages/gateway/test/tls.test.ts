@@ -117,7 +117,7 @@ suite('With a certificate', () => {
     const tested = await installation.run(['device', 'test', device], ports);
     assert.equal(tested.exitCode, 0, tested.stdout + tested.stderr);
     const examined = await installation.run(['doctor'], ports);
-    assert.match(examined.stdout, /ok +mqtt: the embedded broker runs/);
+    assert.match(examined.stdout, /ok +mqtt: the embedded broker is running/);
     assert.match(examined.stdout, /warning +certificate: expires soon, at 20/);
     const created = await installation.run(['device', 'create', '--name', 'Lamp', '--json'], ports);
     assert.match(created.stdout, new RegExp(`wss://127.0.0.1:${ports.TOCSIN_CONSOLE_PORT}/mqtt`));
