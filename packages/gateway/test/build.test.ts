@@ -22,11 +22,11 @@ import { promisify } from 'node:util';
 import { type Clone, copyProject } from '@tocsin/test-support/clone.ts';
 import { signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { search } from '@tocsin/test-support/console-streams.ts';
-import { replaced, workersOf } from '@tocsin/test-support/crew.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
+import { replaced, workersOf } from '@tocsin/test-support/worker-processes.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const run = promisify(execFile);
