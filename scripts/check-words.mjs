@@ -20,6 +20,7 @@ const finished = [
   'package.json',
   'packages/contract',
   'packages/gateway/bin',
+  'packages/gateway/src/console',
   'packages/gateway/src/store',
   'packages/gateway/src/usecases/ports',
   'packages/inbox/index.html',

@@ -1,20 +1,20 @@
-// An entry of `allowed_domains`, section 5.3: one rule for the console's API, the command line and the page.
+// The syntax of an allowed domain, section 5.3, for the console, the command line and the app.
 
 export interface AllowedDomain {
   wildcard: '' | '*.';
   host: string;
-  /** '' for any. */
+  /** '' allows any port. */
   port: string;
 }
 
-/** Letters, digits and hyphens between dots, as in RFC 1123; an underscore is common in networks at home. */
+/** Letters, digits and hyphens between dots, as in RFC 1123; underscores are common in home networks. */
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';
 const hostName = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 const ipv4 = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
- * An entry as it is kept: lower case, punycode, `*.` and a port where given; undefined when it is no domain. A name
- * without a dot is taken only as part of an address (http://nas, nas:8080): alone it is more often a mistake.
+ * The canonical form that is stored: lower case, punycode, with `*.` and the port if present; undefined for text that is not
+ * a domain. A name without a dot is accepted only in an address (http://nas, nas:8080); alone it is usually a mistake.
  */
 export function parseAllowedDomain(text: string): string | undefined {
   const trimmed = text.trim();

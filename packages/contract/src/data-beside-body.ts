@@ -1,8 +1,8 @@
 import type { JsonObject } from './types.ts';
 
 /**
- * The data to show beside the body of a notification. `message` stands in for the body and stays in the data (section 2.1),
- * so people would read the same text twice. A text that had to be shortened for the body stays.
+ * The data to show beside the body of a notification. If `message` is used as the body it also stays in the data (section
+ * 2.1); it is omitted here, so that the text is not shown twice. A message that was truncated for the body is kept.
  */
 export function dataBesideBody({ body, data }: { body: string; data: JsonObject }): JsonObject {
   const { message } = data;

@@ -1,5 +1,5 @@
-// The notification request, section 2.1: names, limits, defaults, vocabularies. Everything that speaks of a field
-// (normalization, OpenAPI document, metadata, tests) reads it from here.
+// The notification request, section 2.1: names, limits, defaults, vocabularies. Normalization, OpenAPI
+// document, metadata and tests read them from here.
 
 export const kind = 'external_notification';
 
@@ -33,7 +33,7 @@ export type Qos = (typeof qosLevels)[number];
 
 export const connectionModes = ['environment', 'custom'] as const;
 
-/** Incoming field → canonical field; for each canonical field the first that is present wins. */
+/** Incoming field → canonical field; the first one present sets the canonical field. */
 export const aliases = { subject: 'title', description: 'body', text: 'body', service: 'source' } as const;
 
 export const categorySynonyms: Readonly<Record<string, Category>> = {
@@ -71,7 +71,7 @@ export const severitySynonyms: Readonly<Record<string, Severity>> = {
   resolved: 'info',
 };
 
-/** Top-level fields that steer the request and are therefore not part of the merged data. */
+/** Top-level fields that control the request and are therefore not part of the merged data. */
 export const controlFields = [
   'title',
   'body',
@@ -90,7 +90,7 @@ export const controlFields = [
   'data',
 ] as const;
 
-/** Member of `mqttConfig` → other spellings that mean the same. */
+/** Member of `mqttConfig` → its aliases. */
 export const mqttConfigSpellings = {
   url: ['brokerUrl'],
   host: ['hostname'],
@@ -107,5 +107,5 @@ export const mqttConfigDefaults = { port: 8884, path: '/mqtt' } as const;
 
 export const contentTypes = ['application/json', 'application/x-www-form-urlencoded', 'text/plain'] as const;
 
-/** Ids of devices end up in MQTT topics, so they can never hold a wildcard, a slash or a control character. */
+/** Device ids are part of MQTT topics, so they must not contain wildcards, slashes or control characters. */
 export const deviceIdPattern = '^[A-Za-z0-9_-]{1,64}$';

@@ -1,4 +1,4 @@
-// API keys as callers see them, section 2.3 and section 5.
+// API keys: prefix, types and headers, sections 2.3 and 5.
 
 export const keyPrefix = 'svc_';
 

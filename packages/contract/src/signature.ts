@@ -3,11 +3,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const signatureHeaders = { timestamp: 'X-Timestamp', signature: 'X-Signature' } as const;
 
-/** How far the timestamp may be from the server's clock, either way. */
+/** Maximum difference between the timestamp and the server's clock, in either direction. */
 export const signatureWindowMs = 5 * 60 * 1000;
 
-// Timestamp and body are joined without a separator, so ("1…0", "1 hi") and ("1…01", " hi") would sign alike.
-// Taking exactly 13 digits, and nothing else, closes that.
+// Timestamp and body are joined without a separator, so ("1…0", "1 hi") and ("1…01", " hi") would have the
+// same signature. Accepting exactly 13 digits prevents that.
 const timestampShape = /^\d{13}$/;
 const signatureShape = /^[0-9a-f]{64}$/;
 

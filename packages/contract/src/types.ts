@@ -4,7 +4,7 @@ import type { Category, kind, Qos, Severity } from './fields.ts';
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
-/** What a caller may send; any other top-level field is kept and merged into the data. */
+/** The request of a caller. Any other top-level field is merged into the data. */
 export interface NotificationRequest {
   title?: string;
   body?: string;
@@ -35,7 +35,7 @@ export interface MqttConfigRequest {
   topic?: string;
 }
 
-/** The request after normalization: every field decided, nothing left to interpret. */
+/** The request after normalization: every field has its final value. */
 export interface NormalizedRequest {
   title: string;
   body: string;
@@ -43,19 +43,19 @@ export interface NormalizedRequest {
   category: Category;
   severity: Severity | null;
   sendPush: boolean;
-  /** null: the account's preference decides. */
+  /** null: the preference of the owner applies. */
   sendEmail: boolean | null;
   sendMqtt: boolean;
   strictDelivery: boolean;
   /** null: all active devices. */
   deviceId: string | null;
   mqttQos: Qos;
-  /** null: the service's own broker. */
+  /** null: the broker of the service. */
   customBroker: CustomBroker | null;
   data: JsonObject;
 }
 
-/** A broker that the request brought along: used for this request, kept nowhere. */
+/** A broker named by the request: used for this request only and never stored. */
 export interface CustomBroker {
   host: string;
   port: number;
@@ -63,7 +63,7 @@ export interface CustomBroker {
   username: string | null;
   password: string | null;
   clientId: string | null;
-  /** null: one publish per device, on the service's topics. */
+  /** null: one publish per device, on the topics of the service. */
   topic: string | null;
 }
 
@@ -83,7 +83,7 @@ export type Warning =
   | 'redelivery_scheduled'
   | 'quiet_hours';
 
-/** What happened on each channel; part of the success answer and of the 502. */
+/** The result of each channel; part of the success response and of the 502. */
 export interface ChannelReport {
   stored: boolean;
   storeReason?: StoreReason;
@@ -111,7 +111,7 @@ export interface ChannelReport {
   mqttEnabled: boolean;
 }
 
-export interface SuccessAnswer extends ChannelReport {
+export interface SuccessResponse extends ChannelReport {
   ok: true;
   kind: typeof kind;
   id: string;
@@ -124,12 +124,12 @@ export interface ErrorDetail {
   problem: string;
 }
 
-export interface ErrorAnswer extends Partial<ChannelReport> {
+export interface ErrorResponse extends Partial<ChannelReport> {
   ok: false;
   error: string;
   code: ErrorCode;
   details?: ErrorDetail[];
-  /** Only with 502: the notification stays stored under this id. */
+  /** Only with 502: the id of the notification, which stays stored. */
   id?: string;
   requestId: string;
   timestamp: string;

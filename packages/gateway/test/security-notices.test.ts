@@ -169,8 +169,8 @@ test('Emails about an account say what happened and what to do, and repeat nothi
       /sign that browser out/,
     ],
     [/New passkey/, /Name: Laptop/, /delete it in Settings/],
-    [/now uses new@example\.org/, /tell your operator at once/],
-    [/was removed/, /tell your operator/],
+    [/now uses new@example\.org/, /inform your operator immediately/],
+    [/was removed/, /inform your operator/],
     [/This link signs you in to Tocsin\./, /If you didn't request this, ignore this email\./],
     [/You asked to use new@example\.org for your Tocsin inbox\. Confirm within 24 hours/],
   ];

@@ -1,7 +1,7 @@
 // Two nodes on one PostgreSQL and one broker, neither of which keeps anything that the other needs.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { SuccessAnswer } from '@tocsin/contract';
+import type { SuccessResponse } from '@tocsin/contract';
 import { type Cluster, clusterObstacle, startCluster } from '@tocsin/test-support/cluster.ts';
 import { Connections } from '@tocsin/test-support/connections.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -194,7 +194,7 @@ async function putUnderLoad(
     while (!signal.aborted) {
       const answer = await connections.notify({ title: `from ${name}`, mqttQos: 1 }).catch(() => null);
       if (answer === null) return;
-      const body = JSON.parse(answer.text) as SuccessAnswer;
+      const body = JSON.parse(answer.text) as SuccessResponse;
       assert.equal(answer.status, 200, answer.text);
       assert.equal(body.stored, true, answer.text);
       acknowledged.set(body.id, name);

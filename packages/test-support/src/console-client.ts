@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { assertResponse } from './console-contract.ts';
 import type { GatewayProcess, Installation } from './gateway-process.ts';
 
-export interface ConsoleAnswer<T> {
+export interface ConsoleResponse<T> {
   status: number;
   headers: Headers;
   /** null where there is none. */
@@ -21,19 +21,19 @@ export class ConsoleClient {
     this.origin = new URL(consoleUrl).origin;
   }
 
-  get<T = Json>(path: string, headers?: Record<string, string>): Promise<ConsoleAnswer<T>> {
+  get<T = Json>(path: string, headers?: Record<string, string>): Promise<ConsoleResponse<T>> {
     return this.ask('GET', path, undefined, headers);
   }
 
-  post<T = Json>(path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleAnswer<T>> {
+  post<T = Json>(path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleResponse<T>> {
     return this.ask('POST', path, body, headers);
   }
 
-  put<T = Json>(path: string, body?: unknown): Promise<ConsoleAnswer<T>> {
+  put<T = Json>(path: string, body?: unknown): Promise<ConsoleResponse<T>> {
     return this.ask('PUT', path, body);
   }
 
-  delete<T = Json>(path: string): Promise<ConsoleAnswer<T>> {
+  delete<T = Json>(path: string): Promise<ConsoleResponse<T>> {
     return this.ask('DELETE', path);
   }
 
@@ -42,7 +42,7 @@ export class ConsoleClient {
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<ConsoleAnswer<T>> {
+  ): Promise<ConsoleResponse<T>> {
     const response = await this.fetch(path, {
       method,
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },

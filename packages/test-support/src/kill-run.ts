@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SuccessAnswer } from '@tocsin/contract';
+import type { SuccessResponse } from '@tocsin/contract';
 import type { Store } from '../../gateway/src/usecases/ports/index.ts';
 import { Connections } from './connections.ts';
 import { eventually } from './eventually.ts';
@@ -85,7 +85,7 @@ async function putUnderLoad(target: { api: string; key: string }, ledger: Ledger
         ledger.cutOff += 1;
         return;
       }
-      const body = JSON.parse(answer.text) as SuccessAnswer;
+      const body = JSON.parse(answer.text) as SuccessResponse;
       if (answer.status === 200 && body.stored) ledger.titleOfAcknowledged.set(body.id, title);
       else ledger.refused.push(answer.text);
     }

@@ -1,11 +1,12 @@
 // Requests as callers send them. Every answer is held against the OpenAPI document that the service itself serves.
 import assert from 'node:assert/strict';
-import { type ErrorAnswer, type SuccessAnswer, sign } from '@tocsin/contract';
+import { type ErrorResponse, type SuccessResponse, sign } from '@tocsin/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
 /** Success or refusal: a test looks at the members that it expects. */
-export type AnswerBody = Omit<SuccessAnswer, 'ok'> & Pick<ErrorAnswer, 'error' | 'code' | 'details'> & { ok: boolean };
+export type AnswerBody = Omit<SuccessResponse, 'ok'> &
+  Pick<ErrorResponse, 'error' | 'code' | 'details'> & { ok: boolean };
 
 export interface Answer<Body = AnswerBody> {
   status: number;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SuccessAnswer } from '@tocsin/contract';
+import type { SuccessResponse } from '@tocsin/contract';
 import { Connections } from './connections.ts';
 import { eventually } from './eventually.ts';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -129,7 +129,7 @@ export class Load {
       const deadline = AbortSignal.timeout(patienceMs);
       try {
         const { status, text } = await this.#connections.notify({ title }, deadline);
-        const body = JSON.parse(text) as SuccessAnswer;
+        const body = JSON.parse(text) as SuccessResponse;
         if (status === 200 && body.stored) this.acknowledged.set(body.id, title);
         else this.refused.push(text);
       } catch {

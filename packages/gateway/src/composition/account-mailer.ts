@@ -1,4 +1,4 @@
-// What the console mails, and over which channel.
+// The account emails of the console, sent over the email channel.
 import type { EmailChannel } from '../channels/email/index.ts';
 import type { Letter } from '../channels/email/transactional-email.ts';
 import { type AccountMailer, EmailNotSent, type SecurityNotice } from '../console/deps.ts';
@@ -74,24 +74,24 @@ function describe(notice: SecurityNotice): Description {
         subject: 'New sign-in to Tocsin',
         what: `A browser that you have not used before signed in to your Tocsin inbox with ${methods[notice.method]}.`,
         details: { Browser: browserName(notice.userAgent), 'IP address': notice.address },
-        ifNot: 'sign that browser out in Settings, and tell your operator.',
+        ifNot: 'sign that browser out in Settings and inform your operator.',
       };
     case 'new-passkey':
       return {
         subject: 'New passkey for Tocsin',
         what: 'A passkey that signs in to your Tocsin inbox was added.',
         details: { Name: notice.name },
-        ifNot: 'delete it in Settings, sign out the browsers that you do not recognize, and tell your operator.',
+        ifNot: 'delete it in Settings, sign out browsers that you do not recognize, and inform your operator.',
       };
     case 'email-changed':
       return {
         subject: notice.email === null ? 'Your email address was removed' : 'Your email address was changed',
         what:
           notice.email === null
-            ? 'This address was removed from your Tocsin inbox. You get no more email from it.'
+            ? 'This address was removed from your Tocsin inbox. You will not get email from it.'
             : `Your Tocsin inbox now uses ${notice.email}. Sign-in links and notifications go there.`,
         details: {},
-        ifNot: `tell your operator at once${notice.email === null ? '.' : ': whoever has the new address can sign in.'}`,
+        ifNot: `inform your operator immediately${notice.email === null ? '.' : ': the new address can be used to sign in.'}`,
       };
   }
 }

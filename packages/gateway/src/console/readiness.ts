@@ -21,10 +21,10 @@ export interface Readiness {
 }
 
 const deadlineMs = 2000;
-/** However many probes there are, the store is asked once in this time, and a provider once in the other. */
+/** Results are cached for this time, so that frequent probes do not load the store or the providers. */
 const storeFreshMs = 1000;
 const channelFreshMs = 5000;
-/** A provider that takes longer is told of as it was when last seen, so that its silence does not fail the probe. */
+/** If a provider check takes longer, its last known state is reported. */
 const channelPatienceMs = 500;
 
 export function createReadiness(store: Pick<Store, 'check'>): Readiness {
@@ -70,7 +70,7 @@ function channelCheck(channel: ChannelChecks[keyof ChannelChecks]): () => Promis
   );
 }
 
-/** Asks again when the last answer is older than `freshMs`; whoever loses patience gets the one before, if there was one. */
+/** Caches the result for `freshMs`. A check that takes longer than `patienceMs` reports the previous result, if there is one. */
 function remembered(check: () => Promise<void>, freshMs: number, patienceMs?: number): () => Promise<DependencyState> {
   let last: DependencyState | undefined;
   let asking: Promise<DependencyState> | null = null;

@@ -1,5 +1,5 @@
 // The one place that turns a refusal into an answer.
-import { type ErrorAnswer, errors } from '@tocsin/contract';
+import { type ErrorResponse, errors } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
 
 /** Anything that is not a refusal is our fault; the caller learns no more than that. */
@@ -7,7 +7,7 @@ export function toRefusal(error: unknown): Refusal {
   return error instanceof Refusal ? error : new Refusal('internal');
 }
 
-export function errorAnswer(refusal: Refusal, requestId: string, now: number): { status: number; body: ErrorAnswer } {
+export function errorAnswer(refusal: Refusal, requestId: string, now: number): { status: number; body: ErrorResponse } {
   return {
     status: errors[refusal.code].status,
     body: {

@@ -1,10 +1,10 @@
 // A client of the public API that works like any other caller: another origin, a key, no cookies.
-import type { ErrorAnswer, NotificationRequest, SuccessAnswer } from '@tocsin/contract/types';
+import type { ErrorResponse, NotificationRequest, SuccessResponse } from '@tocsin/contract/types';
 
 export interface PublicResponse {
   status: number;
   /** null if the body is not JSON, so probably not from Tocsin. */
-  body: SuccessAnswer | ErrorAnswer | null;
+  body: SuccessResponse | ErrorResponse | null;
 }
 
 /** The API could not be reached, or this page cannot sign the request. */

@@ -11,8 +11,8 @@ import { emailSignInLink } from './emailed-links.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 
 export function addEmailLinkRoute(api: FastifyInstance, deps: ConsoleApiDeps): void {
-  const requests = new RateLimiterMemory({ keyPrefix: 'asked', points: 10, duration: 60 });
-  const emails = new RateLimiterMemory({ keyPrefix: 'mailed', points: 3, duration: 15 * 60 });
+  const requests = new RateLimiterMemory({ points: 10, duration: 60 });
+  const emails = new RateLimiterMemory({ points: 3, duration: 15 * 60 });
 
   async function emailLinks(address: string): Promise<void> {
     const wanted = address.trim().toLowerCase();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Owner } from '../../usecases/ports/index.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 
-test('An address is that of an owner in whatever case, and not where it only looks the same', async () => {
+test('An address matches an owner regardless of ASCII case, but not if it only looks the same', async () => {
   const emails = ['Frank@Example.org', null, 'fran\u212a@example.org'];
   const owners = emails.map((email, index) => ({ id: `own_${index}`, email }) as Owner);
   const found = async (address: string): Promise<string[]> =>

@@ -1,5 +1,5 @@
 // Describes a response of the public API: the result on each channel, or why the request was rejected.
-import type { ErrorAnswer, SuccessAnswer } from '@tocsin/contract/types';
+import type { ErrorResponse, SuccessResponse } from '@tocsin/contract/types';
 import type { PublicResponse } from '../../api/public-api.ts';
 import { text } from '../../text/index.ts';
 
@@ -18,7 +18,7 @@ export function describeResponse({ status, body }: PublicResponse): ResponseDesc
   return body.ok ? describeAccepted(body) : describeRejected(status, body);
 }
 
-function describeAccepted(body: SuccessAnswer): ResponseDescription {
+function describeAccepted(body: SuccessResponse): ResponseDescription {
   const lines = [
     body.stored ? words.stored : words.storedNot,
     describePush(body),
@@ -30,25 +30,25 @@ function describeAccepted(body: SuccessAnswer): ResponseDescription {
   return { isGood: true, headline: words.accepted, lines };
 }
 
-function describeRejected(status: number, { error, code, details = [] }: ErrorAnswer): ResponseDescription {
+function describeRejected(status: number, { error, code, details = [] }: ErrorResponse): ResponseDescription {
   const lines = details.map(({ field, problem }) => words.rejectedDetail(field, problem));
   if (code === 'origin_not_allowed') lines.push(words.rejectedOrigin);
   return { isGood: false, headline: words.rejected(status, error), lines };
 }
 
-function describePush({ pushEnabled, pushSent, pushAttempted }: SuccessAnswer): string {
+function describePush({ pushEnabled, pushSent, pushAttempted }: SuccessResponse): string {
   if (!pushEnabled) return words.pushOff;
   if (pushSent) return words.pushSent(pushAttempted);
   return pushAttempted === 0 ? words.pushNone : words.pushFailed;
 }
 
-function describeEmail({ emailEnabled, emailSent, emailSkipReason }: SuccessAnswer): string {
+function describeEmail({ emailEnabled, emailSent, emailSkipReason }: SuccessResponse): string {
   if (emailSkipReason !== undefined) return words.emailSkipped[emailSkipReason];
   if (!emailEnabled) return words.emailOff;
   return emailSent ? words.emailSent : words.emailFailed;
 }
 
-function describeMqtt({ mqttSkipped, mqttSkipReason, mqttPublishedCount, mqttError }: SuccessAnswer): string[] {
+function describeMqtt({ mqttSkipped, mqttSkipReason, mqttPublishedCount, mqttError }: SuccessResponse): string[] {
   if (mqttSkipped) return [words.mqttSkipped[mqttSkipReason ?? 'no_active_devices']];
   return [
     ...(mqttPublishedCount > 0 ? [words.mqttSent(mqttPublishedCount)] : []),
