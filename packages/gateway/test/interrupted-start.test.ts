@@ -18,7 +18,6 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { endFirstRun, prepareFirstRun } from '../src/usecases/first-run.ts';
-import type { Store } from '../src/usecases/ports/index.ts';
 import { systemEnvironment } from '../src/usecases/registration.ts';
 
 const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 4);
@@ -119,10 +118,15 @@ test('A first run that ends before any of its steps is finished by the next, wit
     await withStore(dataDir, async (store) => {
       let left = steps;
       const killed = new Error('killed');
-      const cut = new Proxy(store, {
-        get: (target, name: keyof Store) => (left-- > 0 ? target[name] : () => Promise.reject(killed)),
-      });
-      const before = await prepareFirstRun(cut, systemEnvironment, options).catch((error) => {
+      const interrupted = <T extends object>(target: T): T =>
+        new Proxy(target, {
+          get: (_, name) => {
+            const value = Reflect.get(target, name) as unknown;
+            if (typeof value === 'object' && value !== null) return interrupted(value);
+            return left-- > 0 ? value : () => Promise.reject(killed);
+          },
+        });
+      const before = await prepareFirstRun(interrupted(store), systemEnvironment, options).catch((error) => {
         if (error !== killed) throw error;
         return null;
       });

@@ -1,4 +1,4 @@
-// What every store must do with dispatches, deliveries that wait, lanes and idempotency keys. Each backend runs this suite.
+// The contract of the store for dispatches, deliveries, target queues and idempotency keys. Each backend runs this suite.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
@@ -19,7 +19,7 @@ const lease = 20_000;
 const dayMs = 86_400_000;
 
 export function runDeliveryContract(name: string, createFixture: () => Promise<StoreFixture>): void {
-  suite(`The ${name} store, for what is to be delivered`, () => {
+  suite(`The ${name} store, deliveries`, () => {
     let fixture: StoreFixture;
     let store: Store;
     let opened: Store[];
@@ -85,7 +85,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       ...more,
     });
 
-    /** A notification that failed on these lanes. */
+    /** A notification that failed for the targets of these queues. */
     async function fail(...more: Partial<Delivery>[]): Promise<Delivery[]> {
       const { id } = await saveDispatched(more[0]?.ownerId);
       const failed = more.map((each) => waiting(id, each));
@@ -102,7 +102,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       return lane;
     }
 
-    test('keeps a dispatch with its notification until it is settled', async () => {
+    test('stores a dispatch with its notification until it is settled', async () => {
       const { id } = await saveDispatched();
       assert.deepEqual(await store.dispatches.find(ownerId, id), { dispatch, results: null });
       await store.dispatches.settle([{ ownerId, notificationId: id, results: allSent, failed: [] }]);
@@ -114,7 +114,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(await store.dispatches.find('own_bob', id), null);
     });
 
-    test('gives a dispatch that its process left behind to one other process, in the order of acceptance', async () => {
+    test('lets one other process claim an orphaned dispatch, in the order of acceptance', async () => {
       const first = await saveDispatched();
       const second = await saveDispatched();
       assert.deepEqual(
@@ -141,7 +141,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       );
     });
 
-    test('a lease further ahead than a lease can be is over, of dispatches and of lanes', async () => {
+    test('treats a lease longer than the maximum as expired, for dispatches and queues', async () => {
       const { id } = await saveDispatched();
       await fail({});
       await claimOne();
@@ -151,23 +151,23 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         claimed.map(({ notificationId }) => notificationId),
         [id],
       );
-      assert.deepEqual(await store.dispatches.claim(dayBefore, dayBefore + lease, 10), [], 'and held anew');
+      assert.deepEqual(await store.dispatches.claim(dayBefore, dayBefore + lease, 10), [], 'and held again');
       assert.equal((await store.targetQueues.claim(dayBefore, dayBefore + lease, 10)).length, 1);
-      assert.deepEqual(await store.targetQueues.claim(dayBefore, dayBefore + lease, 10), [], 'and held anew');
+      assert.deepEqual(await store.targetQueues.claim(dayBefore, dayBefore + lease, 10), [], 'and held again');
     });
 
-    test('a lease within the skew of clocks is believed', async () => {
+    test('respects a lease within the clock skew', async () => {
       await saveDispatched();
       assert.deepEqual(await store.dispatches.claim(time - 30_000, time, 10), []);
     });
 
-    test('all dispatches can be claimed where no other process is alive', async () => {
+    test('lets a process that is alone claim all dispatches', async () => {
       const { id } = await saveDispatched();
       const [claimed] = await store.dispatches.claim(time, time + lease, 10, 'all');
       assert.equal(claimed?.notificationId, id);
     });
 
-    test('knows the newest notification of which something waits', async () => {
+    test('returns the newest notification with a waiting delivery', async () => {
       assert.equal(await store.deliveries.newestWaiting(), null);
       await fail({});
       const [newest] = await fail({});
@@ -175,7 +175,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(await store.deliveries.newestWaiting(), newest?.notificationId);
     });
 
-    test('what dead processes held is free and due now, for a process that is alone', async () => {
+    test('expires all leases for a process that is alone, and makes their queues due', async () => {
       await fail({});
       await claimOne();
       const saved = notification();
@@ -187,7 +187,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await claimOne(time + 6000);
     });
 
-    test('what a clock that ran ahead put in is due now, and is given up no earlier', async () => {
+    test('makes deliveries due that a clock running ahead has created, without an earlier expiry', async () => {
       const [ahead] = await fail({ notBefore: time + 5000 });
       const now = time - dayMs;
       assert.deepEqual(await store.targetQueues.list(now), []);
@@ -202,24 +202,24 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(delivery?.expiresAt, ahead?.expiresAt, 'it may be this clock that is wrong');
     });
 
-    test('a strict delivery has one turn, also after a clock that ran ahead', async () => {
+    test('attempts a strict delivery once, also after a clock ran ahead', async () => {
       await fail({ nextAt: time, expiresAt: time });
       const now = time - dayMs;
       await store.targetQueues.resetTimesAhead(now);
       const lane = await claimOne(now);
-      const givenUp = await store.targetQueues.postponeDue(lane, now, {
+      const dead = await store.targetQueues.postponeDue(lane, now, {
         delaysMs: [1, 1],
         minTurns: 5,
         notBefore: now,
       });
       assert.deepEqual(
-        givenUp.map(({ state }) => state),
+        dead.map(({ state }) => state),
         ['dead'],
       );
     });
 
-    test('a turn that a clock set that ran ahead for a moment is due now', async () => {
-      // Tried once while the clock was two days ahead.
+    test('makes an attempt due whose time a clock running ahead has set', async () => {
+      // Attempted once while the clock was two days ahead.
       const [tried] = await fail({ nextAt: time + 2 * dayMs, notBefore: time + 2 * dayMs - 5000 });
       assert.deepEqual(await store.targetQueues.claim(time, time + lease, 10), []);
       await store.targetQueues.resetTimesAhead(time);
@@ -229,7 +229,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       ]);
     });
 
-    test('where the clock was seen to go back, what may be tried any time is due now, and what was put off waits', async () => {
+    test('after the clock was set back, makes deliveries due except those that their provider delayed', async () => {
       const anyTime = { notBefore: time + 3_000_000, nextAt: time + 3_600_000 };
       const [hidden] = await fail(anyTime);
       await fail({ target: 'dev_2', notBefore: time + 3_600_000, nextAt: time + 3_600_000 });
@@ -239,7 +239,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.targetQueues.list(time), [{ ownerId, channel: 'mqtt', target: hidden?.target }]);
     });
 
-    test('a delivery joins what waits for its target, and nothing where nothing waits', async () => {
+    test('appends a delivery to the queue of its target, only if a delivery waits there', async () => {
       const newcomer = waiting((await saveDispatched()).id);
       assert.equal(await store.targetQueues.join(newcomer, time, false), 'none');
       assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), [], 'no lane is begun');
@@ -258,14 +258,14 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(ids, [newcomer.notificationId, first?.notificationId].sort(), 'in the order of acceptance');
     });
 
-    test('one that was put off by itself is no queue to join', async () => {
+    test('does not join a queue whose only delivery was delayed by its provider', async () => {
       await fail({ notBefore: time + 1 });
       const newcomer = waiting((await saveDispatched()).id);
       assert.equal(await store.targetQueues.join(newcomer, time, false), 'none');
       assert.equal(await store.targetQueues.join(newcomer, time + 1, false), 'joined');
     });
 
-    test('while a lane is closing nothing joins it, unless it insists; a lane that something joined does not end', async () => {
+    test('lets a delivery join a closing queue only if it insists, and keeps a queue that was joined', async () => {
       await fail({});
       const held = await claimOne();
       const newcomers = [waiting((await saveDispatched()).id), waiting((await saveDispatched()).id)] as const;
@@ -283,7 +283,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(await store.targetQueues.join(newcomers[1], time, false), 'none', 'it has ended');
     });
 
-    test('of a join and the end of a lane at the same moment, one is first for everybody', async () => {
+    test('serializes a join with the concurrent end of the queue', async () => {
       const other = await openAnother();
       for (let round = 0; round < 10; round += 1) {
         const [only] = await fail({});
@@ -298,7 +298,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       }
     });
 
-    test('what is still being sent waits in a lane that is held until then', async () => {
+    test('queues deliveries that are still being sent in a queue that is held', async () => {
       const { id } = await saveDispatched();
       const leaseUntil = time + lease;
       const sending = { deliveries: [waiting(id, { nextAt: leaseUntil })], leaseUntil };
@@ -312,7 +312,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await claimOne(time);
     });
 
-    test('settling twice changes nothing the second time', async () => {
+    test('changes nothing when a dispatch is settled again', async () => {
       const [delivery] = await fail({});
       assert.ok(delivery);
       await store.deliveries.update([{ ...delivery, state: 'sent', nextAt: null, endedAt: time, attempts: 1 }]);
@@ -324,7 +324,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       );
     });
 
-    test('gives back what failed as it was put in', async () => {
+    test('returns failed deliveries as they were stored', async () => {
       const failed = await fail(
         {},
         { channel: 'email', target: '', error: 'Ünïcode 🔔' },
@@ -343,7 +343,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.deliveries.totals(), { waiting: 2, dead: 1, oldestWaitingAt: time });
     });
 
-    test('makes a lane due with the first of what waits in it, and lets one process hold it', async () => {
+    test('makes a queue due with its first delivery, and lets one process hold it', async () => {
       await fail({ nextAt: time + 9000 });
       await fail({ nextAt: time + 7000 });
       await fail({ nextAt: time + 8000 });
@@ -355,7 +355,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(takenOver.length, 1, 'its holder died');
     });
 
-    test('gives each lane to one of several processes that claim at the same moment', async () => {
+    test('gives each queue to one of several processes that claim at once', async () => {
       for (let count = 0; count < 30; count += 1) await fail({ target: `dev_${count}` });
       const others = await Promise.all([openAnother(), openAnother()]);
       const claims = await Promise.all(
@@ -367,7 +367,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(targets.length + rest.length, 30, 'and none forgotten');
     });
 
-    test('lists what waits in a lane in the order of acceptance, whatever its turn', async () => {
+    test('lists waiting deliveries of a queue in the order of acceptance, regardless of their next attempt', async () => {
       const first = await fail({ nextAt: time + 9000 });
       const second = await fail({ nextAt: time + 5000 });
       await fail({ target: 'dev_2' });
@@ -380,7 +380,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + dayMs, limit: 1 }), first);
     });
 
-    test('releases a lane: due with the first that still waits, at a given time, or gone when it is empty', async () => {
+    test('releases a queue: due with its first delivery, due at a given time, or deleted if it is empty', async () => {
       const [first] = await fail({});
       const [second] = await fail({ nextAt: time + 60_000 });
       assert.ok(first && second);
@@ -397,7 +397,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.targetQueues.claim(time + dayMs, time + 2 * dayMs, 10), []);
     });
 
-    test('forgets nothing that is put into a lane while it is being released', async () => {
+    test('loses no delivery that is added to a queue while it is being released', async () => {
       const other = await openAnother();
       for (let round = 0; round < 20; round += 1) {
         const [delivery] = await fail({});
@@ -415,7 +415,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       }
     });
 
-    test('extends a lane only for whoever holds it', async () => {
+    test('extends the lease of a queue only for its holder', async () => {
       await fail({});
       const lane = await claimOne();
       const extended = await store.targetQueues.extend(lane, lane.leaseUntil + 1000);
@@ -429,7 +429,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.targetQueues.claim(time + 6000, time + lease, 10), [], 'nor released');
     });
 
-    test('postpones what is due by the number of its turns, ends what is over, and leaves the rest', async () => {
+    test('postpones due deliveries by their number of attempts, makes expired ones dead, and keeps the rest', async () => {
       const now = time + 10_000;
       await fail({ attempts: 0 });
       await fail({ attempts: 1 });
@@ -440,8 +440,8 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await fail({ attempts: 3, expiresAt: time + 10_000 });
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
       const delaysMs = [30_000, 120_000, 600_000];
-      const givenUp = await store.targetQueues.postponeDue(lane, now, { delaysMs, minTurns: 5, notBefore: now });
-      assert.deepEqual(givenUp, [{ ...over, state: 'dead', attempts: 5, nextAt: null, endedAt: now }]);
+      const dead = await store.targetQueues.postponeDue(lane, now, { delaysMs, minTurns: 5, notBefore: now });
+      assert.deepEqual(dead, [{ ...over, state: 'dead', attempts: 5, nextAt: null, endedAt: now }]);
       const all = await store.deliveries.list({ ownerId, limit: 10 });
       assert.deepEqual(
         all.reverse().map(({ state, attempts, nextAt }) => [state, attempts, nextAt === null ? null : nextAt - time]),
@@ -452,7 +452,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
           ['waiting', 0, 20_000],
           ['dead', 5, null],
           ['waiting', 1, 12_000],
-          // Too old, but it has not had its turns: the clock may have jumped.
+          // Expired, but without enough attempts: the clock may have jumped.
           ['waiting', 4, 610_000],
         ],
       );
@@ -463,7 +463,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 12_000, 610_000], 'but not beyond the end');
     });
 
-    test('leaves out what is not to be tried yet, even when its lane is', async () => {
+    test('leaves out deliveries that may not be attempted yet, even if their queue is due', async () => {
       const [later] = await fail({ notBefore: time + 60_000 });
       const [now] = await fail({});
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
@@ -473,7 +473,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.deliveries.listWaiting(lane, { now: time + 60_000, limit: 10, after }), [now]);
     });
 
-    test('moves on once more a lane that is hastened while it is held', async () => {
+    test('keeps a queue due that was woken while it was held', async () => {
       await fail({});
       const lane = await claimOne();
       const [delivery] = await store.deliveries.listWaiting(lane, { now: time + 5000, limit: 1 });
@@ -485,7 +485,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal((await store.targetQueues.claim(time + 6000, time + 6000 + lease, 10)).length, 1);
     });
 
-    test('keeps nothing for an owner who is gone', async () => {
+    test('stores nothing for a deleted owner', async () => {
       const { id } = await saveDispatched();
       await (await openAnother()).owners.delete(ownerId);
       const settled = { ownerId, notificationId: id, results: allSent, failed: [waiting(id)] };
@@ -494,7 +494,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.targetQueues.claim(time + dayMs, time + 2 * dayMs, 10), []);
     });
 
-    test('hastens the lanes of a channel that works again, and no others', async () => {
+    test('wakes only the queues of the channel that has recovered', async () => {
       await fail({ nextAt: time + dayMs });
       await fail({ nextAt: time + dayMs, target: 'dev_2' });
       await fail({ nextAt: time + dayMs, channel: 'email', target: '' });
@@ -504,7 +504,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(lanes.map(({ target }) => target).sort(), ['dev_1', 'dev_2']);
     });
 
-    test('brings what is dead or waiting back to the start, and drops it, but leaves what was sent', async () => {
+    test('retries and drops dead and waiting deliveries, but not sent ones', async () => {
       const [dead] = await fail({ state: 'dead', nextAt: null, endedAt: time, attempts: 9 });
       const [sent] = await fail({ target: 'dev_2' });
       assert.ok(dead && sent);
@@ -528,7 +528,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10, state: 'waiting' }), []);
     });
 
-    test('what was dropped while it was being tried stays dropped', async () => {
+    test('keeps a delivery dropped that was dropped during an attempt', async () => {
       const [delivery] = await fail({});
       assert.ok(delivery);
       await store.deliveries.drop([delivery]);
@@ -536,7 +536,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), []);
     });
 
-    test('deletes what belongs to notifications with them', async () => {
+    test('deletes dispatches and deliveries with their notifications', async () => {
       const old = await fail({});
       time += 10 * dayMs;
       const young = await fail({});
@@ -564,7 +564,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       return { id: saved.id, outcome };
     };
 
-    test('takes an idempotency key once per owner, with the notification or not at all', async () => {
+    test('accepts an idempotency key once per owner, in the same transaction as the notification', async () => {
       const first = await saveOnce(store, 'k');
       assert.equal(first.outcome, 'saved');
       const second = await saveOnce(await openAnother(), 'k');
@@ -581,7 +581,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.equal(await store.idempotency.find(ownerId, 'other', time), null);
     });
 
-    test('takes each idempotency key once, however many processes try at the same moment', async () => {
+    test('accepts each idempotency key once, even if several processes try at once', async () => {
       const stores = [store, await openAnother(), await openAnother()];
       const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
       const attempts = await Promise.all(
@@ -595,7 +595,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(new Set(notifications.map(({ id }) => id)), new Set(saved.map(({ id }) => id)));
     });
 
-    test('keeps the first answer under its key, for a day', async () => {
+    test('keeps the first response of a key for a day', async () => {
       await saveOnce(store, 'k');
       await store.idempotency.saveResponse(ownerId, 'k', { status: 200, body: 'the first' });
       await store.idempotency.saveResponse(ownerId, 'k', { status: 200, body: 'the second' });

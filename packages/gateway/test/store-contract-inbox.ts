@@ -1,4 +1,4 @@
-// What every store must do for an owner who reads: see usecases/ports/inbox.ts. Each backend runs this suite.
+// The contract of the inbox repository (usecases/ports/inbox.ts). Each backend runs this suite.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
@@ -68,8 +68,8 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       return news?.generation as number;
     }
 
-    /** Every promise about another owner's ids comes down to this. */
-    async function leaves(ownerId: string, act: () => Promise<unknown>): Promise<void> {
+    /** Checks that an action changes nothing in the inbox of an owner. */
+    async function assertUnchanged(ownerId: string, act: () => Promise<unknown>): Promise<void> {
       const before = [
         await pages(ownerId, 100),
         await store.inbox.countUnread(ownerId, 100),
@@ -82,7 +82,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       );
     }
 
-    test('lists what came, newest first, page by page, unread at first', async () => {
+    test('lists notifications newest first, in pages, unread at first', async () => {
       const ids = await fill(ann, 7);
       await fill(bob, 2);
       const [first, second, third, ...rest] = await pages(ann, 3);
@@ -100,7 +100,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.inbox.countUnread(ann, 5), 5);
     });
 
-    test('is searched page by page, newest first, up to the number of matches wanted', async () => {
+    test('is searched in pages, newest first, up to the requested number of matches', async () => {
       const ids = await fill(ann, 12);
       await fill(bob, 2);
       await store.inbox.markRead(ann, [ids[10] as string], true);
@@ -123,7 +123,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual((await store.inbox.search(ann, { limit: 50, terms: none, mostMatches: 5 }, never)).matches, []);
     });
 
-    test('ends a page of large notifications early, and goes on with the next', async () => {
+    test('ends a page of large notifications early, and continues on the next page', async () => {
       const blob = 'x'.repeat(1_500_000);
       const ids: string[] = [];
       for (let count = 0; count < 5; count += 1) {
@@ -148,12 +148,12 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       );
     });
 
-    test('keeps what is read and unread across pages, and filters by it over several', async () => {
+    test('keeps read and unread marks across pages, and filters by them', async () => {
       const ids = await fill(ann, 30);
       const at = (index: number): string => ids[index] as string;
       await store.inbox.markRead(ann, [at(3), at(5), at(29)], true);
       await store.inbox.markAllRead(ann, at(14));
-      // On both sides of how far everything is read.
+      // On both sides of the read position.
       await store.inbox.markRead(ann, [at(0), at(2), at(4), at(9), at(14)], false);
       await store.inbox.markRead(ann, [at(16), at(20), at(21)], true);
       await store.inbox.markRead(ann, [at(21), at(25)], false);
@@ -176,7 +176,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.inbox.find(ann, at(10)))?.isRead, true);
     });
 
-    test('reads all that is older, never less than before, and nothing that came later', async () => {
+    test('marks all older notifications read, never fewer than before, and no later ones', async () => {
       const ids = await fill(ann, 6);
       const [first, , third, , fifth, last] = ids as [string, string, string, string, string, string];
       await store.inbox.markAllRead(ann, fifth);
@@ -186,14 +186,14 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [last, third]);
       await store.inbox.markAllRead(ann, third);
       assert.deepEqual(await listed(ann, true), [last]);
-      await leaves(ann, () => store.inbox.markAllRead(bob, last));
+      await assertUnchanged(ann, () => store.inbox.markAllRead(bob, last));
       await store.inbox.markAllRead(ann, newId());
       assert.deepEqual(await listed(ann, true), [last], 'what is not there is passed over');
       const [late] = await fill(ann, 1);
       assert.deepEqual(await listed(ann, true), [late, last]);
     });
 
-    test('undoes the last "all read" exactly, and keeps what was marked since then', async () => {
+    test('undoes the last "mark all read" exactly, and keeps later marks', async () => {
       const ids = await fill(ann, 12);
       const at = (index: number): string => ids[index] as string;
       await store.inbox.markAllRead(ann, at(5));
@@ -207,7 +207,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [at(11)]);
       assert.equal(await store.inbox.undoMarkAllRead(ann, at(5)), false, 'an earlier one');
       assert.equal(await store.inbox.undoMarkAllRead(ann, newId()), false, 'none');
-      await leaves(ann, async () => {
+      await assertUnchanged(ann, async () => {
         assert.equal(await store.inbox.undoMarkAllRead(bob, at(10)), false, 'of another owner');
       });
       assert.deepEqual(await listed(ann, true), [at(11)]);
@@ -219,7 +219,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.inbox.find(ann, at(4)))?.isRead, false);
       assert.equal((await store.inbox.find(ann, at(9)))?.isRead, true);
 
-      // Below how far everything is read, where only marks move.
+      // Below the read position, where only marks change.
       await store.inbox.markRead(ann, [at(6), at(8), at(10), at(11)], true);
       await store.inbox.markAllRead(ann, at(4));
       assert.deepEqual(await listed(ann, true), []);
@@ -232,7 +232,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [late, at(3), at(1)]);
     });
 
-    test('undoes an "all read" that was requested twice, and what another one had nothing to add to', async () => {
+    test('undoes a "mark all read" that was requested twice, or was followed by one without effect', async () => {
       const ids = await fill(ann, 6);
       const at = (index: number): string => ids[index] as string;
       await store.inbox.markRead(ann, [at(1)], true);
@@ -259,7 +259,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [at(2)], 'the last one marked only that');
     });
 
-    test('puts what is deleted out of sight at once, and restores it as it was', async () => {
+    test('hides deleted notifications at once, and restores them as they were', async () => {
       const ids = await fill(ann, 5);
       const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];
       await store.inbox.markRead(ann, [second], true);
@@ -276,7 +276,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.inbox.find(ann, third))?.isRead, false);
     });
 
-    test('restores as read what was deleted when all was read', async () => {
+    test('restores a notification as read if all were marked read after its deletion', async () => {
       const [first, second] = (await fill(ann, 2)) as [string, string];
       await store.inbox.markRead(ann, [first], false);
       await store.inbox.delete(ann, [first], time);
@@ -286,10 +286,10 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.inbox.countUnread(ann, 10), 0);
     });
 
-    test('does nothing with the ids of another owner', async () => {
+    test('ignores the ids of another owner', async () => {
       const ids = await fill(ann, 3);
       await store.inbox.delete(ann, ids.slice(0, 1), time);
-      await leaves(ann, async () => {
+      await assertUnchanged(ann, async () => {
         await store.inbox.markRead(bob, ids, true);
         await store.inbox.markAllRead(bob, ids[2] as string);
         assert.equal(await store.inbox.delete(bob, ids, time), 0);
@@ -301,9 +301,9 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.inbox.countUnread(bob, 10), 1);
     });
 
-    test('does nothing without ids', async () => {
+    test('changes nothing without ids', async () => {
       await fill(ann, 1);
-      await leaves(ann, async () => {
+      await assertUnchanged(ann, async () => {
         await store.inbox.markRead(ann, [], true);
         assert.equal(await store.inbox.delete(ann, [], time), 0);
         assert.equal(await store.inbox.restore(ann, []), 0);
@@ -311,14 +311,14 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       });
     });
 
-    test('tells of several inboxes at once what came and whether anything changed', async () => {
+    test('reads new notifications and changes of several inboxes at once', async () => {
       const annIds = await fill(ann, 5);
       const bobIds = await fill(bob, 2);
       const after = annIds[1] as string;
       const questions = [
         { ownerId: ann, after },
         { ownerId: bob, after: '' },
-        { ownerId: 'own_nobody', after: '' },
+        { ownerId: 'own_missing', after: '' },
       ];
       const news = await store.inbox.readNews(questions, 2);
       assert.deepEqual(
@@ -326,7 +326,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
         [
           { ownerId: ann, generation: 0, arrived: annIds.slice(2, 4) },
           { ownerId: bob, generation: 0, arrived: bobIds },
-          { ownerId: 'own_nobody', generation: 0, arrived: [] },
+          { ownerId: 'own_missing', generation: 0, arrived: [] },
         ],
       );
       let last = 0;
@@ -344,7 +344,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await generationOf(bob), 0);
     });
 
-    test('lets several people and pages change one inbox at the same moment', async () => {
+    test('handles concurrent changes of one inbox', async () => {
       const ids = await fill(ann, 20);
       const other = await fixture.open();
       try {
@@ -378,28 +378,33 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
     });
     const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
 
-    test('purges for good what was deleted before, with what was known of its delivery, and nothing else', async () => {
+    test('purges deleted notifications with their delivery status, and nothing else', async () => {
       const ids = await fill(ann, 1210);
-      const [kept, told] = [ids.at(-1) as string, newId()];
+      const [kept, delivered] = [ids.at(-1) as string, newId()];
       const notification = await store.notifications.find(ann, kept);
       assert.ok(notification);
-      await store.notifications.save({ ...notification, id: told }, { dispatch, idempotency: null, leaseUntil: time });
+      await store.notifications.save(
+        { ...notification, id: delivered },
+        { dispatch, idempotency: null, leaseUntil: time },
+      );
       const results = { push: [], email: ['retry'], mqtt: [] } as const;
-      await store.dispatches.settle([{ ownerId: ann, notificationId: told, results, failed: [delivery(told)] }]);
-      await store.inbox.delete(ann, [...ids.slice(0, 1205), told], time);
+      await store.dispatches.settle([
+        { ownerId: ann, notificationId: delivered, results, failed: [delivery(delivered)] },
+      ]);
+      await store.inbox.delete(ann, [...ids.slice(0, 1205), delivered], time);
       await store.inbox.delete(ann, [ids[1206] as string], time + 10);
       assert.equal(await store.inbox.purgeDeleted(time), 0);
       assert.equal(await store.inbox.purgeDeleted(time + 1), 1206);
       assert.equal(await store.inbox.purgeDeleted(time + 1), 0);
-      assert.equal(await store.notifications.find(ann, told), null);
-      assert.equal(await store.dispatches.find(ann, told), null);
+      assert.equal(await store.notifications.find(ann, delivered), null);
+      assert.equal(await store.dispatches.find(ann, delivered), null);
       assert.deepEqual(await store.deliveries.list({ ownerId: ann, limit: 10 }), []);
-      assert.equal(await store.inbox.restore(ann, [told, ids[0] as string, ids[1206] as string]), 1);
+      assert.equal(await store.inbox.restore(ann, [delivered, ids[0] as string, ids[1206] as string]), 1);
       assert.deepEqual(await listed(ann), ids.slice(1205).toReversed());
       assert.deepEqual(await store.maintenance.verify(), []);
     });
 
-    test('purges what one owner has from before, and marks with it', async () => {
+    test('purges old notifications of one owner, with their marks', async () => {
       const old = await fill(ann, 3);
       await fill(bob, 1);
       await store.inbox.markRead(ann, old, true);
@@ -413,7 +418,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.inbox.restore(ann, old), 0, 'no mark is left');
     });
 
-    test('counts what belongs to each owner', async () => {
+    test('returns the totals of each owner', async () => {
       assert.deepEqual(await store.owners.totals(), [
         { ownerId: ann, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
         { ownerId: bob, keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null },
@@ -455,14 +460,14 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       ]);
     });
 
-    test('leaves nothing of an inbox behind when its owner is deleted', async () => {
+    test('deletes all rows of an inbox with its owner', async () => {
       const ids = await fill(ann, 3);
       await store.inbox.markAllRead(ann, ids[0] as string);
       await store.inbox.delete(ann, ids.slice(1), time);
       await store.owners.delete(ann);
       assert.equal(await generationOf(ann), 0);
       assert.equal(await store.inbox.restore(ann, ids), 0);
-      assert.equal(await generationOf(ann), 0, 'nor does anything begin anew');
+      assert.equal(await generationOf(ann), 0, 'and no row is created again');
     });
   });
 }

@@ -1,4 +1,4 @@
-// What every store must do for whoever signs in: see usecases/ports/sign-in.ts. Each backend runs this suite.
+// The contract of sessions, links, passkeys and identities (usecases/ports/sign-in.ts). Each backend runs this suite.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
@@ -74,7 +74,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       createdAt: now,
     });
 
-    test('finds a session as it was made, in every process, until it expires', async () => {
+    test('finds a session as it was created, in every process, until it expires', async () => {
       await store.sessions.create(session('s1'));
       assert.deepEqual(await other.sessions.find('digest of s1', now), session('s1'));
       assert.deepEqual(await other.sessions.find('digest of s1', now + 999), session('s1'));
@@ -83,7 +83,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       assert.equal(await store.sessions.find('digest of s2', now), null);
     });
 
-    test('lists the sessions of an owner, last seen first, and moves times forward only', async () => {
+    test('lists the sessions of an owner, last seen first, and only advances their times', async () => {
       for (const id of ['s1', 's2', 's3']) await store.sessions.create(session(id));
       await store.sessions.create(session('s4', bob));
       await store.sessions.touch(session('s2'), { seenAt: now + 20, expiresAt: now + 5000 });
@@ -97,7 +97,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       ]);
     });
 
-    test('ends one session, or all but one with the links not used yet, of that owner alone', async () => {
+    test('deletes one session, or all others with the unused links, of one owner only', async () => {
       for (const id of ['s1', 's2', 's3']) await store.sessions.create(session(id));
       await store.sessions.create(session('s4', bob));
       assert.equal(await store.sessions.delete(bob, 's1'), false);
@@ -114,7 +114,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       assert.equal((await store.sessions.list(bob, now)).length, 1);
     });
 
-    test('lets one of twenty take a link, and a look leaves it', async () => {
+    test('lets one of twenty consume a link, and finds it without consuming it', async () => {
       await store.oneTimeLinks.create(link());
       assert.deepEqual(await store.oneTimeLinks.find('digest of link', now), link());
       const takers = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? store : other));
@@ -127,14 +127,14 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       assert.equal(await store.oneTimeLinks.consume('digest of link', now), null);
     });
 
-    test('neither finds nor takes a link that has expired', async () => {
+    test('neither finds nor consumes an expired link', async () => {
       await store.oneTimeLinks.create(link());
       assert.equal(await store.oneTimeLinks.find('digest of link', now + 1000), null);
       assert.equal(await store.oneTimeLinks.consume('digest of link', now + 1000), null);
       assert.deepEqual(await store.oneTimeLinks.consume('digest of link', now + 999), link());
     });
 
-    test('keeps passkeys, each credential once', async () => {
+    test('stores each passkey credential once', async () => {
       await store.passkeys.create(passkey('p1'));
       await store.passkeys.create({ ...passkey('p2'), createdAt: now + 1 });
       assert.deepEqual(await other.passkeys.find('digest of p1'), passkey('p1'));
@@ -151,7 +151,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       assert.equal(await store.passkeys.find('digest of p1'), null);
     });
 
-    test('notes the use of a passkey once for each count, and any number of times where it does not count', async () => {
+    test('records a use of a passkey once per counter value, or any number of times without a counter', async () => {
       await store.passkeys.create({ ...passkey('counts'), counter: 7 });
       await store.passkeys.create(passkey('counts not'));
       const found = (await store.passkeys.find('digest of counts')) as Passkey;
@@ -183,7 +183,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       );
     });
 
-    test('keeps identities, each for one owner', async () => {
+    test('stores each identity for one owner', async () => {
       await store.identities.create(identity('i1'));
       assert.deepEqual(await other.identities.find('digest of i1'), identity('i1'));
       const twin = { ...identity('i2', bob), subjectDigest: 'digest of i1' };
@@ -195,7 +195,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       await store.identities.create(twin);
     });
 
-    test('keeps nothing for an owner who is gone, even if another process deleted them', async () => {
+    test('stores nothing for an owner that another process has deleted', async () => {
       await store.sessions.create(session('s1'));
       await store.oneTimeLinks.create(link());
       await store.passkeys.create(passkey('p1'));
@@ -223,7 +223,7 @@ export function runSignInContract(name: string, createFixture: () => Promise<Sto
       assert.notEqual(await store.oneTimeLinks.find('digest of another', now), null);
     });
 
-    test('finds nothing wrong with itself', async () => {
+    test('verifies without problems', async () => {
       await store.sessions.create(session('s1'));
       await store.oneTimeLinks.create(link());
       await store.passkeys.create(passkey('p1'));

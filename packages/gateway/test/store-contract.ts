@@ -1,4 +1,4 @@
-// What every store must do. Each backend runs this suite: see store-sqlite.test.ts.
+// The contract of the store. Each backend runs this suite: see store-sqlite.test.ts.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
@@ -16,10 +16,10 @@ import {
   type StoredDevice,
 } from '../src/usecases/ports/index.ts';
 
-/** A fresh, empty store, and a way to open the same one again, as another process would. */
+/** An empty store, and a function that opens the same database again, as another process would. */
 export interface StoreFixture {
   open(): Promise<Store>;
-  /** Changes the database behind the back of the store. */
+  /** Changes the database directly, bypassing the store. */
   runSql(text: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -103,17 +103,17 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       data: { nested: { list: [1, 'two', null, true] }, text: 'x' },
     });
 
-    test('gives back an owner as it was created, also to another process and after a restart', async () => {
+    test('returns an owner as it was created, also to another process and after a restart', async () => {
       const ann = owner('own_ann');
       await store.owners.create(ann);
       assert.deepEqual(await store.owners.find('own_ann'), ann);
       assert.deepEqual(await (await openAnother()).owners.find('own_ann'), ann);
       await reopen();
       assert.deepEqual(await store.owners.list(), [ann]);
-      assert.equal(await store.owners.find('own_nobody'), null);
+      assert.equal(await store.owners.find('own_missing'), null);
     });
 
-    test('creates a first owner once, however many try at the same moment', async () => {
+    test('creates a first owner once, even if several processes try at once', async () => {
       const stores = [store, await openAnother(), await openAnother()];
       const created = await Promise.all(stores.map((each, index) => each.owners.createFirst(owner(`own_${index}`))));
       assert.equal(created.filter(Boolean).length, 1);
@@ -122,7 +122,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await store.notifications.save(notification(first?.id as string, 'x'));
     });
 
-    test('says whether there are owners', async () => {
+    test('reports whether there are owners', async () => {
       assert.equal(await store.owners.hasAny(), false);
       await store.owners.create(owner('own_ann'));
       assert.equal(await (await openAnother()).owners.hasAny(), true);
@@ -159,24 +159,25 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       );
     });
 
-    test('changes an owner, and says when there is none', async () => {
+    test('changes an owner, and reports a missing one', async () => {
       await store.owners.create(owner('own_ann'));
       const changed = { ...owner('own_ann'), name: 'Ann', email: null, emailAlerts: false };
       assert.equal(await store.owners.update(changed), true);
       assert.deepEqual(await store.owners.find('own_ann'), changed);
-      await assert.rejects(store.owners.update(owner('own_nobody')), EncryptionKeyMissing);
+      await assert.rejects(store.owners.update(owner('own_missing')), EncryptionKeyMissing);
     });
 
-    test('loses no change of an owner when several come at once', async () => {
+    test('loses no concurrent change of an owner', async () => {
       await store.owners.create({ ...owner('own_ann'), name: '' });
-      const add = (letter: string) => store.owners.change('own_ann', (ann) => ({ ...ann, name: ann.name + letter }));
+      const add = (character: string) =>
+        store.owners.change('own_ann', (ann) => ({ ...ann, name: ann.name + character }));
       await Promise.all([...'abcdefgh'].map(add));
       const { name = '' } = (await store.owners.find('own_ann')) ?? {};
       assert.equal([...name].sort().join(''), 'abcdefgh');
-      assert.equal(await store.owners.change('own_nobody', (nobody) => nobody), null);
+      assert.equal(await store.owners.change('own_missing', (missing) => missing), null);
     });
 
-    test('deletes an owner with everything that is theirs, and nothing of others', async () => {
+    test('deletes an owner with all of its rows, and no rows of others', async () => {
       for (const id of ['own_ann', 'own_bob']) {
         await store.owners.create(owner(id));
         await store.keys.create(key(`key_${id}`, id));
@@ -197,7 +198,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.notifications.list('own_bob', { limit: 10 })).notifications.length, 1);
     });
 
-    test('gives back a key as it was created, by owner and by digest', async () => {
+    test('returns a key as it was created, by owner and by digest', async () => {
       await store.owners.create(owner('own_ann'));
       const made = key('key_1', 'own_ann');
       await store.keys.create(made);
@@ -215,7 +216,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.keys.find('digest-of-key_1'))?.ownerId, 'own_ann');
     });
 
-    test('revokes a key once, and keeps the first time', async () => {
+    test('revokes a key once, and keeps the time of the first revocation', async () => {
       await store.owners.create(owner('own_ann'));
       await store.keys.create(key('key_1', 'own_ann'));
       assert.equal((await store.keys.revoke('key_1', 111))?.revokedAt, 111);
@@ -224,7 +225,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.keys.revoke('key_none', 1), null);
     });
 
-    test('deletes a key, and only that of its owner', async () => {
+    test('deletes a key only for its owner', async () => {
       await store.owners.create(owner('own_ann'));
       await store.owners.create(owner('own_bob'));
       await store.keys.create(key('key_1', 'own_ann'));
@@ -234,7 +235,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual([await store.keys.find('digest-of-key_1'), await store.keys.list('own_ann')], [null, []]);
     });
 
-    test('changes and deletes devices, and says when there is none', async () => {
+    test('changes and deletes devices, and reports missing ones', async () => {
       await store.owners.create(owner('own_ann'));
       const phone = device('dev_1', 'own_ann');
       await store.devices.create(phone, 'digest');
@@ -254,7 +255,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await store.devices.list('own_ann'), []);
     });
 
-    test('changes what a device signs in with, and says when there is none', async () => {
+    test('changes the password of a device, and reports a missing one', async () => {
       await store.owners.create(owner('own_ann'));
       const phone = device('dev_1', 'own_ann');
       await store.devices.create(phone, 'digest');
@@ -263,7 +264,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.devices.changeSecret('dev_none', 'digest'), false);
     });
 
-    test('remembers when devices were last seen, never an earlier time, and without a word to caches', async () => {
+    test('records when devices were last seen, never an earlier time, without invalidating caches', async () => {
       await store.owners.create(owner('own_ann'));
       for (const id of ['dev_1', 'dev_2']) await store.devices.create(device(id, 'own_ann'), 'digest');
       const { generation } = await store.changes.read();
@@ -277,7 +278,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.changes.read()).generation, generation);
     });
 
-    test('says who can be reached and how', async () => {
+    test('returns the recipients of an owner', async () => {
       await store.owners.create(owner('own_ann'));
       await store.devices.create(device('dev_1', 'own_ann'), 'digest');
       assert.deepEqual(await store.owners.recipientsOf('own_ann'), {
@@ -289,7 +290,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       });
     });
 
-    test('counts the generation up with every change that a cache must notice, in every process', async () => {
+    test('increments the generation with every change that must invalidate caches, in every process', async () => {
       const other = await openAnother();
       let last = (await other.changes.read()).generation;
       const grows = async (change: () => Promise<unknown>): Promise<void> => {
@@ -312,7 +313,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await grows(() => store.owners.delete('own_ann'));
     });
 
-    test('knows whether irregular keys were imported', async () => {
+    test('reports whether irregular keys were imported', async () => {
       await store.owners.create(owner('own_ann'));
       await store.keys.create(key('key_1', 'own_ann'));
       assert.equal((await store.changes.read()).hasIrregularKeys, false);
@@ -320,7 +321,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.changes.read()).hasIrregularKeys, true);
     });
 
-    test('gives back notifications as they were saved, newest first, page by page', async () => {
+    test('returns notifications as they were saved, newest first, in pages', async () => {
       await store.owners.create(owner('own_ann'));
       const saved: Notification[] = [];
       for (let count = 0; count < 7; count += 1) {
@@ -337,14 +338,14 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual([...first.damaged, ...second.damaged, ...third.damaged], []);
     });
 
-    test('shows an owner nothing of another', async () => {
+    test('returns no notifications of another owner', async () => {
       await store.owners.create(owner('own_ann'));
       await store.owners.create(owner('own_bob'));
       await store.notifications.save(notification('own_ann', 'for Ann'));
       assert.deepEqual((await store.notifications.list('own_bob', { limit: 10 })).notifications, []);
     });
 
-    test('saves many at once, from two processes, each exactly once', async () => {
+    test('saves concurrent notifications of two processes exactly once', async () => {
       await store.owners.create(owner('own_ann'));
       const other = await openAnother();
       const all = Array.from({ length: 1500 }, (_, index) => notification('own_ann', `${index}`));
@@ -365,11 +366,11 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       );
     });
 
-    test('says that the key is missing for an owner without one', async () => {
-      await assert.rejects(store.notifications.save(notification('own_nobody', 'x')), EncryptionKeyMissing);
+    test('rejects with EncryptionKeyMissing for an owner without a data key', async () => {
+      await assert.rejects(store.notifications.save(notification('own_missing', 'x')), EncryptionKeyMissing);
     });
 
-    test('takes a signature once per owner, also across processes and a restart', async () => {
+    test('accepts a signature once per owner, also across processes and a restart', async () => {
       await store.owners.create(owner('own_ann'));
       assert.equal(await store.signatures.claim('own_ann', 's1', time + 1000), true);
       assert.equal(await store.signatures.claim('own_ann', 's1', time + 1000), false);
@@ -380,7 +381,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.signatures.claim('own_ann', 's1', time + 1000), false);
     });
 
-    test('purges what is older than the retention, of every owner, and expired signatures', async () => {
+    test('purges notifications older than the retention, of every owner, and expired signatures', async () => {
       const start = time;
       for (const id of ['own_ann', 'own_bob']) {
         await store.owners.create(owner(id));
@@ -405,7 +406,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.signatures.claim('own_ann', 'new', time), false);
     });
 
-    test('finds nothing wrong with itself', async () => {
+    test('verifies without problems', async () => {
       await store.owners.create(owner('own_ann'));
       await store.keys.create(key('key_1', 'own_ann'));
       await store.devices.create(device('dev_1', 'own_ann'), 'digest');
@@ -446,7 +447,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       const changed = { ...session, subscriptions: [], seenAt: time + 5 };
       await store.mqttSessions.save(changed);
       await store.mqttSessions.touch([other], time + 7);
-      await store.mqttSessions.touch([mqttSession('own_nobody')], time);
+      await store.mqttSessions.touch([mqttSession('own_missing')], time);
       await reopen();
       const sessions = await store.mqttSessions.list();
       assert.deepEqual(
@@ -455,7 +456,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       );
     });
 
-    test('keeps what waits for an MQTT session once each, in the order of the notifications, and apart', async () => {
+    test('queues a message once per MQTT session, in the order of the notifications', async () => {
       const session = await keepMqttSession('own_ann');
       const other = await keepMqttSession('own_ann', 'other');
       await enqueue(session, 'n3', 'n1');
@@ -471,7 +472,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await waitingIds(other), ['n9']);
     });
 
-    test('lets nothing wait for an MQTT session that is not there', async () => {
+    test('queues nothing for an MQTT session that does not exist', async () => {
       const session = await keepMqttSession('own_ann');
       await enqueue(session, 'n1');
       assert.equal(await store.mqttSessions.delete(session), 1);
@@ -481,7 +482,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await store.mqttSessions.list(), []);
     });
 
-    test('remembers how far the handshake for an MQTT message is, also after a restart', async () => {
+    test('stores the handshake state of an MQTT message, also across a restart', async () => {
       const session = await keepMqttSession('own_ann');
       await store.mqttQueues.enqueue(
         ['n1', 'n2', 'n3'].map((notificationId) => ({ queue: session, notificationId, qos: 2 })),
@@ -499,7 +500,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await waitingIds(session), ['n1', 'n2', 'n3']);
     });
 
-    test('reads a queue page by page, and knows the length of each', async () => {
+    test('reads a queue in pages, and returns the length of each queue', async () => {
       const session = await keepMqttSession('own_ann');
       const ofDevice = { ...queueOf(session), clientId: '' };
       await enqueue(session, 'n1', 'n2', 'n3');
@@ -516,14 +517,14 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       ]);
     });
 
-    test('says which messages were added to a queue, and adds none for a device that is not there', async () => {
+    test('returns which messages were added to a queue, and adds none for a missing device', async () => {
       const session = await keepMqttSession('own_ann');
       assert.deepEqual(await enqueue(session, 'n1', 'n2'), [true, true]);
       assert.deepEqual(await enqueue(session, 'n2', 'n3'), [false, true]);
       assert.deepEqual(await enqueue({ ownerId: 'own_ann', deviceId: 'dev_other', clientId: '' }, 'n1'), [false]);
     });
 
-    test('keeps a receipt of what a device has got, and tells what is still queued', async () => {
+    test('stores a receipt of each delivered message, and reports which are still queued', async () => {
       const session = await keepMqttSession('own_ann');
       const { ownerId, deviceId } = session;
       await enqueue(session, 'n1', 'n2');
@@ -537,7 +538,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await progress('n4'), undefined);
     });
 
-    test('moves what waits to another queue of the device, but for what the device has got', async () => {
+    test('moves queued messages to another queue of the device, except delivered ones', async () => {
       const session = await keepMqttSession('own_ann');
       const other = await keepMqttSession('own_ann', 'other');
       await enqueue(session, 'n1', 'n2', 'n3');
@@ -547,7 +548,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual([await waitingIds(session), await waitingIds(other)], [[], ['n2', 'n3']]);
     });
 
-    test('makes dead deliveries of what is dropped from a queue, which can be retried', async () => {
+    test('turns messages dropped from a queue into dead deliveries, which can be retried', async () => {
       const session = await keepMqttSession('own_ann');
       const { ownerId, deviceId } = session;
       await enqueue(session, 'n1', 'n2');
@@ -562,14 +563,14 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.deliveries.retry(dead === undefined ? [] : [dead], time), 1);
     });
 
-    test('deletes what waits for notifications that were deleted', async () => {
+    test('deletes queued messages of deleted notifications', async () => {
       const session = await keepMqttSession('own_ann');
       await enqueue(session, 'n1', 'n2');
       assert.equal(await store.mqttQueues.purge(), 2);
       assert.deepEqual(await waitingIds(session), []);
     });
 
-    test('purges MQTT sessions that were not seen for long, and deletes those of a device with it', async () => {
+    test('purges MQTT sessions that were not seen for long, and deletes sessions with their device', async () => {
       const old = await keepMqttSession('own_ann', 'old');
       const gone = await keepMqttSession('own_bob');
       time += dayMs;
@@ -592,7 +593,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await waitingIds(session), []);
     });
 
-    test('counts the requests of keys together with every other process, each in a window of its own', async () => {
+    test('counts the requests of keys across processes, each key in its own window', async () => {
       const other = await openAnother();
       const count = (from: Store, count: number, keyId = 'key_1', windowMs = 60_000) =>
         from.limits.count([{ ownerId: 'own_ann', keyId, windowMs, count }]).then(([standing]) => standing);
@@ -619,7 +620,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.ok((standings[0]?.[2]?.used ?? 0) >= 6 && (standings[1]?.[0]?.used ?? 0) >= 6);
     });
 
-    test('says what an owner has stored towards the daily quota', async () => {
+    test('returns the use of the daily quota of an owner', async () => {
       assert.deepEqual(await store.limits.readQuotaUse('own_ann'), { rows: 0, bytes: 0 });
       const windowMs = 60_000;
       await store.limits.count([
@@ -631,7 +632,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await store.limits.readQuotaUse('own_bob'), { rows: 0, bytes: 0 });
     });
 
-    test('keeps what was counted by a clock that ran ahead, for one window from now', async () => {
+    test('keeps a count that a clock running ahead has made, for one window from now', async () => {
       const count = async (windowMs: number) => {
         const [standing] = await store.limits.count([{ ownerId: 'own_ann', keyId: 'quota_rows', windowMs, count: 1 }]);
         return standing;
@@ -642,7 +643,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await count(60_000), { used: 2, msLeft: 60_000 });
     });
 
-    test('counts from nothing once a window is over, and forgets the counts of an owner with the owner', async () => {
+    test('counts from zero after the end of a window, and deletes the counts of an owner with the owner', async () => {
       const count = async (windowMs: number) => {
         const [standing] = await store.limits.count([{ ownerId: 'own_ann', keyId: 'key_1', windowMs, count: 1 }]);
         return standing?.used;

@@ -43,7 +43,7 @@ export function createLimits(defaultRate: Rate | null, shared: SharedLimits | nu
   }
 
   const countHere = (key: ApiKey, rate: Rate): Promise<RateLimitState> => consume(limiterOf(rate), key.id);
-  const counts = shared && new SharedCounts({ ...shared, insurance: countHere });
+  const counts = shared && new SharedCounts({ ...shared, fallback: countHere });
 
   async function count(key: ApiKey, rate: Rate): Promise<Record<string, string>> {
     const standing = await (counts === null ? countHere(key, rate) : counts.count(key, rate));

@@ -13,7 +13,7 @@ import { SharedCounts } from './shared-counts.ts';
 const rate: Rate = { requests: 3, seconds: 60 };
 const keyNamed = (id: string): ApiKey => ({ id, ownerId: 'own_1' }) as ApiKey;
 const key = keyNamed('key_1');
-const insured: RateLimitState = { used: 1, msLeft: 1 };
+const local: RateLimitState = { used: 1, msLeft: 1 };
 
 /** A store whose answers the test gives, one question after the other. */
 class ScriptedStore implements Pick<LimitRepository, 'count'> {
@@ -38,7 +38,7 @@ function countsOn(store: Pick<LimitRepository, 'count'>) {
   const changes: [boolean, string | undefined][] = [];
   const counts = new SharedCounts({
     counts: store,
-    insurance: async () => insured,
+    fallback: async () => local,
     onChange: (isShared, cause) => changes.push([isShared, cause]),
   });
   return { counts, changes };
@@ -91,16 +91,16 @@ suite('Shared counts', () => {
     const { counts, changes } = countsOn(store);
     const failing = counts.count(key, rate);
     (await store.question(0)).answer.reject(new StoreUnavailable('the disk is full'));
-    assert.deepEqual(await failing, insured);
+    assert.deepEqual(await failing, local);
 
     const since = performance.now();
     const waiting = counts.count(key, rate);
     const hanging = await store.question(1);
-    assert.deepEqual(await Promise.all([waiting, counts.count(key, rate)]), [insured, insured]);
+    assert.deepEqual(await Promise.all([waiting, counts.count(key, rate)]), [local, local]);
     const waited = performance.now() - since;
     assert.ok(waited > 400 && waited < 2000, `${waited} ms`);
     const immediately = performance.now();
-    assert.deepEqual(await counts.count(key, rate), insured);
+    assert.deepEqual(await counts.count(key, rate), local);
     assert.ok(performance.now() - immediately < 200, 'nobody else waits for a store that hangs');
     assert.equal(store.questions.length, 2);
 

@@ -6,7 +6,7 @@ import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/
 export interface SharedCountsParts {
   counts: Pick<LimitRepository, 'count'>;
   /** Counts in this process alone. */
-  insurance(key: ApiKey, rate: Rate): Promise<RateLimitState>;
+  fallback(key: ApiKey, rate: Rate): Promise<RateLimitState>;
   /** Told of changes: whether counts are shared, and if not, why. */
   onChange(isShared: boolean, cause?: string): void;
 }
@@ -36,7 +36,7 @@ export class SharedCounts {
   count(key: ApiKey, rate: Rate): RateLimitState | Promise<RateLimitState> {
     const msLeft = (this.#fullUntil.get(fullName(key, rate)) ?? 0) - performance.now();
     if (msLeft > 0) return { used: rate.requests + 1, msLeft };
-    if (this.#isLate) return this.#parts.insurance(key, rate);
+    if (this.#isLate) return this.#parts.fallback(key, rate);
     return new Promise((resolve) => {
       this.#waiting.push({ key, rate, resolve });
       // After this turn of the event loop: what arrived together is counted together.
@@ -86,7 +86,7 @@ export class SharedCounts {
 
   #insure(batch: Waiting[], cause: string): void {
     this.#tell(false, cause);
-    for (const { key, rate, resolve } of batch) resolve(this.#parts.insurance(key, rate));
+    for (const { key, rate, resolve } of batch) resolve(this.#parts.fallback(key, rate));
   }
 
   #tell(isShared: boolean, cause?: string): void {
