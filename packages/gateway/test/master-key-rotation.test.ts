@@ -377,7 +377,7 @@ describe('Keys that the operator gives:', () => {
     await mkdir(`${file}.draft`);
     const refused = await installation.run(['master-key', 'rotate']);
     assert.equal(refused.exitCode, 1);
-    assert.match(refused.stderr, /master\.key cannot be written.*in front of the present one.*Nothing was changed/s);
+    assert.match(refused.stderr, /master\.key cannot be written.*in front of the current one.*Nothing was changed/s);
     await writeFile(file, `${newKey}\n${await readFile(file, 'utf8')}`);
     assert.deepEqual(await installation.json<object>('master-key', 'status'), {
       source: file,
@@ -423,7 +423,7 @@ describe('On PostgreSQL:', () => {
     const { openNode, dataDir, query } = await startPostgres(t);
     const first = await openNode([oldKey]);
     const before = await createOwner(first, environment, { name: 'Before', email: null, emailAlerts: false });
-    await assert.rejects(first.masterKeys.rotate(), /given to every server first.*Nothing was changed/s);
+    await assert.rejects(first.masterKeys.rotate(), /Every server needs the new key first.*Nothing was changed/s);
     const [node, rotating] = [await openNode([newKey, oldKey]), await openNode([newKey, oldKey])];
     const made: string[] = [];
     let isOver = false;
