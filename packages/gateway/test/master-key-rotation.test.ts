@@ -1,5 +1,5 @@
-// The master key is replaced under running servers: nobody notices, nothing is lost, and the old key opens nothing more.
-// TOCSIN_TEST_ROTATION_OWNERS=2000 TOCSIN_TEST_ROTATION_ROWS=50 makes it large.
+// The master key is rotated under running servers: no request fails, no data is lost, and the old key decrypts nothing afterwards.
+// TOCSIN_TEST_ROTATION_OWNERS=2000 TOCSIN_TEST_ROTATION_ROWS=50 runs the test on a large store.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
@@ -32,7 +32,7 @@ const owners = Number(process.env.TOCSIN_TEST_ROTATION_OWNERS ?? 60);
 const rowsPerOwner = Number(process.env.TOCSIN_TEST_ROTATION_ROWS ?? 3);
 
 describe('Rotating the master key of a store:', () => {
-  test('everything is under the new key, which alone opens it, and the file holds no other', async (t) => {
+  test('every value is encrypted with the new key, which alone decrypts it, and the key file holds no other', async (t) => {
     const { dataDir, keys } = await prepare(t, 3);
     const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
     const nodes = countVersionNodes(dataDir);
@@ -48,42 +48,42 @@ describe('Rotating the master key of a store:', () => {
     await rm(join(dataDir, 'master.key'));
     await assert.rejects(openWith(dataDir, oldKey), /not the one this database was encrypted with/);
     await (await openWith(dataDir, newKey)).close();
-    // Once more, so that versions are counted and not toggled.
+    // A second rotation, to see that versions are counted and not toggled.
     await writeFile(join(dataDir, 'master.key'), newKey);
     const again = await withStore(dataDir, (store) => store.masterKeys.rotate());
     assert.deepEqual([again.version, again.retired], [3, [2]]);
     await assertWholeUnder(dataDir, 3, keys);
   });
 
-  // More rows than are resealed in one transaction, so that one cut falls in the middle.
+  // More rows than one transaction re-encrypts, so that one interruption falls in the middle.
   const steps: { what: string; isHere: (progress: RotationProgress) => boolean }[] = [
     { what: 'before the new key is in use', isHere: ({ step }) => step === 'key_ready' },
-    { what: 'before anything is resealed', isHere: ({ step }) => step === 'key_in_use' },
-    { what: 'in the middle of resealing', isHere: ({ resealed = 0 }) => resealed > 0 },
+    { what: 'before any value is re-encrypted', isHere: ({ step }) => step === 'key_in_use' },
+    { what: 'in the middle of re-encryption', isHere: ({ resealed = 0 }) => resealed > 0 },
     { what: 'before the old key is dropped', isHere: ({ step }) => step === 'old_key_retired' },
   ];
   for (const { what, isHere } of steps) {
-    test(`cut off ${what}, all is readable for old and new processes, and the next one finishes it`, async (t) => {
+    test(`interrupted ${what}, all values stay readable for old and new processes, and the next rotation finishes it`, async (t) => {
       const { dataDir, keys } = await prepare(t, 220);
       const running = await open(t, dataDir);
-      const cutOff = running.masterKeys.rotate({
+      const interrupted = running.masterKeys.rotate({
         onProgress: (progress) => {
-          if (isHere(progress)) throw new Error('cut off here');
+          if (isHere(progress)) throw new Error('interrupted here');
         },
       });
-      await assert.rejects(cutOff, /cut off here/);
+      await assert.rejects(interrupted, /interrupted here/);
       const fresh = await open(t, dataDir);
       for (const store of [running, fresh]) await assertAllOpen(store, keys);
       const during = await createOwner(running, environment, { name: 'During', email: null, emailAlerts: false });
       const report = await fresh.masterKeys.rotate();
-      assert.equal(report.version, 2, 'it goes on instead of beginning anew');
+      assert.equal(report.version, 2, 'the rotation resumes instead of starting again');
       await assertWholeUnder(dataDir, 2, keys);
       assert.equal((await running.owners.find(during.id))?.name, 'During');
       assert.equal(parseMasterKeys(await readFile(join(dataDir, 'master.key'), 'utf8'))?.length, 1);
     });
   }
 
-  test('a process that learned nothing of it seals with the new key afterwards, and with nothing else', async (t) => {
+  test('a process that did not notice the rotation encrypts with the new key afterwards, and with no other', async (t) => {
     const { dataDir, keys, ids } = await prepare(t, 2);
     const asleep = await open(t, dataDir);
     await withStore(dataDir, (store) => store.masterKeys.rotate());
@@ -98,7 +98,7 @@ describe('Rotating the master key of a store:', () => {
     await assertWholeUnder(dataDir, 4, keys);
   });
 
-  test('a revocation between reading and resealing stands', async (t) => {
+  test('a revocation between reading and re-encrypting is kept', async (t) => {
     const { dataDir, keys, ids } = await prepare(t, 2);
     const server = await open(t, dataDir);
     const id = ids[0] as string;
@@ -118,7 +118,7 @@ describe('Rotating the master key of a store:', () => {
     await assertWholeUnder(dataDir, 2, keys);
   });
 
-  test('what does not open is named and left, and does not hold up the rest', async (t) => {
+  test('values that cannot be decrypted are reported and kept, and do not block the rest', async (t) => {
     const { dataDir, keys, ids } = await prepare(t, 3);
     const rows = new RowTamperer(dataDir);
     t.after(() => rows.close());
@@ -133,7 +133,7 @@ describe('Rotating the master key of a store:', () => {
     await assertAllOpen(await open(t, dataDir), keys.slice(1));
   });
 
-  test('a second rotation at the same time is refused, and the first is not disturbed', async (t) => {
+  test('a second rotation at the same time is refused, and the first is not affected', async (t) => {
     const { dataDir, keys } = await prepare(t, 2);
     const [one, other] = [await open(t, dataDir), await open(t, dataDir)];
     const [first, second] = await Promise.allSettled([one.masterKeys.rotate(), other.masterKeys.rotate()]);
@@ -142,7 +142,7 @@ describe('Rotating the master key of a store:', () => {
     await assertWholeUnder(dataDir, 2, keys);
   });
 
-  test('the old key is kept beside the key file by default, for its user alone, and never over another file', async (t) => {
+  test('the old key is kept next to the key file by default, readable by its user only, and never overwrites another file', async (t) => {
     const { dataDir } = await prepare(t, 1);
     const keyFile = join(dataDir, 'master.key');
     const today = new Date().toISOString().slice(0, 10);
@@ -161,24 +161,24 @@ describe('Rotating the master key of a store:', () => {
     assert.equal(await readFile(`${keyFile}.old-${today}`, 'utf8'), 'a file of the operator');
   });
 
-  test('a rotation that is cut off and repeated keeps the old key once', async (t) => {
+  test('a rotation that is interrupted and repeated keeps the old key once', async (t) => {
     const { dataDir } = await prepare(t, 1);
     const oldKey = await readFile(join(dataDir, 'master.key'), 'utf8');
-    const cutOff = withStore(dataDir, (store) =>
+    const interrupted = withStore(dataDir, (store) =>
       store.masterKeys.rotate({
         onProgress: ({ step }) => {
-          if (step === 'key_in_use') throw new Error('cut off here');
+          if (step === 'key_in_use') throw new Error('interrupted here');
         },
       }),
     );
-    await assert.rejects(cutOff, /cut off here/);
+    await assert.rejects(interrupted, /interrupted here/);
     await withStore(dataDir, (store) => store.masterKeys.rotate());
     const kept = (await readdir(dataDir)).filter((name) => name.startsWith('master.key.old-'));
     assert.equal(kept.length, 1);
     assert.equal(await readFile(join(dataDir, kept[0] as string), 'utf8'), oldKey);
   });
 
-  test('the old key is not kept if the operator says so', async (t) => {
+  test('the old key is not kept if the operator asks for that', async (t) => {
     const installation = await create(t);
     await createOwnerAndKey(installation);
     const { exitCode, stdout, stderr } = await installation.run(['master-key', 'rotate', '--discard-old-key']);
@@ -194,7 +194,7 @@ describe('Rotating the master key of a store:', () => {
     assert.equal(both.exitCode, 2);
   });
 
-  test('a backup from before is restored with the old key that the rotation kept', async (t) => {
+  test('a backup from before the rotation is restored with the old key that the rotation kept', async (t) => {
     const installation = await create(t);
     const { key } = await createOwnerAndKey(installation);
     const backup = join(installation.dataDir, 'backup.db');
@@ -211,14 +211,14 @@ describe('Rotating the master key of a store:', () => {
     const gateway = await installation.serve();
     assert.equal((await notify({ api: gateway.api, key }, { title: 'restored' })).body.stored, true);
     assert.equal(await gateway.stop(), 0);
-    // The present key comes back into use, and the file holds no other.
+    // The current key is active again, and the file holds no other.
     await installation.json('master-key', 'rotate');
     const doctor = await installation.run(['doctor', '--deep']);
     assert.match(doctor.stdout, /every row can be decrypted/);
     assert.equal(parseMasterKeys(await readFile(join(installation.dataDir, 'master.key'), 'utf8'))?.length, 1);
   });
 
-  test('the old key is kept where the operator wants it, before it is replaced', async (t) => {
+  test('the old key is saved to the file that the operator names, before the key is replaced', async (t) => {
     const { dataDir } = await prepare(t, 1);
     const before = await readFile(join(dataDir, 'master.key'), 'utf8');
     const oldKeyFile = join(dataDir, 'old.key');
@@ -230,8 +230,8 @@ describe('Rotating the master key of a store:', () => {
     assert.deepEqual(new Set(sealedVersions(dataDir).map(([version]) => version)), new Set([2]));
   });
 
-  test('cut off at its end, it keeps the old key where the operator wants it, also if it is there already', async (t) => {
-    const { dataDir, oldKey, newKey } = await prepareCutOff(t);
+  test('interrupted at its end, it saves the old key to the file that the operator names, also if the file exists', async (t) => {
+    const { dataDir, oldKey, newKey } = await prepareInterrupted(t);
     const [oldKeyFile, keyFile] = [join(dataDir, 'old.key'), join(dataDir, 'master.key')];
     const steps: string[] = [];
     const rotateOn = () =>
@@ -242,16 +242,16 @@ describe('Rotating the master key of a store:', () => {
     assert.deepEqual(
       [await readFile(oldKeyFile, 'utf8'), await readFile(keyFile, 'utf8')],
       [oldKey, newKey],
-      'the old key is kept, the new one in use',
+      'the old key is kept, the new one is active',
     );
-    // As if it had been cut off once more, after the old key was kept and before it was dropped.
+    // Simulates a second interruption, after the old key was saved and before it was dropped.
     await writeFile(keyFile, newKey + oldKey);
     await rotateOn();
     assert.deepEqual([await readFile(oldKeyFile, 'utf8'), await readFile(keyFile, 'utf8')], [oldKey, newKey]);
-    assert.deepEqual(steps, ['old_key_retired', 'old_key_retired'], 'no new key was put to use');
+    assert.deepEqual(steps, ['old_key_retired', 'old_key_retired'], 'no new key was activated');
   });
 
-  test('where the old key would be lost or cannot be kept, nothing is changed', async (t) => {
+  test('if the old key would be lost or cannot be saved, nothing is changed', async (t) => {
     const { dataDir } = await prepare(t, 1);
     const keyFile = join(dataDir, 'master.key');
     const link = join(dataDir, 'link');
@@ -276,8 +276,8 @@ describe('Rotating the master key of a store:', () => {
     }
   });
 
-  test('a key that was retired is not taken for a new one, wherever it stands', async (t) => {
-    const { dataDir, oldKey, newKey } = await prepareCutOff(t);
+  test('a retired key is not accepted as a new one, wherever it is configured', async (t) => {
+    const { dataDir, oldKey, newKey } = await prepareInterrupted(t);
     const keyFile = join(dataDir, 'master.key');
     await writeFile(keyFile, oldKey + newKey);
     const before = await snapshot(dataDir);
@@ -291,7 +291,7 @@ describe('Rotating the master key of a store:', () => {
     assert.equal(await readFile(keyFile, 'utf8'), newKey);
   });
 
-  test('no file holds a value under the old key any more', async (t) => {
+  test('no file holds a value encrypted with the old key', async (t) => {
     const { dataDir } = await prepare(t, 50);
     const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
     const old = db.prepare('SELECT wrapped FROM data_keys').all() as { wrapped: Uint8Array }[];
@@ -305,10 +305,10 @@ describe('Rotating the master key of a store:', () => {
   });
 });
 
-describe('Keys that the operator gives:', () => {
+describe('Keys from the operator:', () => {
   const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('hex')];
 
-  test('from a variable: told what to do with one key, rotated with two, and the new one is enough then', async (t) => {
+  test('from a variable: one key prints instructions, two keys are rotated, and then the new one is enough', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: oldKey });
     const { key } = await createOwnerAndKey(installation);
     const alone = await installation.run(['master-key', 'rotate']);
@@ -332,7 +332,7 @@ describe('Keys that the operator gives:', () => {
       assert.ok(!(rotated.stderr + rotated.stdout + alone.stderr).includes(secret));
   });
 
-  test('two rotations at once from a variable do no harm', async (t) => {
+  test('two simultaneous rotations from a variable do no harm', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: oldKey });
     await createOwnerAndKey(installation);
     const both = { TOCSIN_MASTER_KEY: `${newKey},${oldKey}` };
@@ -353,7 +353,7 @@ describe('Keys that the operator gives:', () => {
     assert.deepEqual(await snapshot(installation.dataDir), before);
   });
 
-  test('a file that TOCSIN_MASTER_KEY_FILE names by a link is rewritten, and read again by the server', async (t) => {
+  test('a key file that TOCSIN_MASTER_KEY_FILE names by a symbolic link is rewritten, and the server reads it again', async (t) => {
     const installation = await create(t);
     const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
     t.after(() => rm(folder, { recursive: true }));
@@ -366,11 +366,11 @@ describe('Keys that the operator gives:', () => {
     await installation.json('master-key', 'rotate');
     assert.equal((await notify({ api: gateway.api, key }, { title: 'after' })).body.stored, true);
     assert.ok((await lstat(link)).isSymbolicLink());
-    assert.equal((await stat(target)).mode & 0o777, 0o640, 'who could read it before still can');
+    assert.equal((await stat(target)).mode & 0o777, 0o640, 'users who could read it before still can');
     assert.ok(!(await readFile(target, 'utf8')).includes(oldKey));
   });
 
-  test('a file that cannot be written is explained, and works once the operator has put the new key in', async (t) => {
+  test('a key file that cannot be written is reported, and rotation works once the operator has added the new key', async (t) => {
     const installation = await create(t);
     await createOwnerAndKey(installation);
     const file = join(installation.dataDir, 'master.key');
@@ -393,14 +393,14 @@ describe('Keys that the operator gives:', () => {
     assert.equal((await installation.run(['doctor'])).stdout.includes('FAILED'), false);
   });
 
-  test('a server without the new key answers authentication_unavailable, and never 500', async (t) => {
+  test('a server without the new key responds with authentication_unavailable, never with 500', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: oldKey });
     const { key } = await createOwnerAndKey(installation);
     const gateway = await installation.serve();
     const rotated = await installation.run(['master-key', 'rotate'], { TOCSIN_MASTER_KEY: `${newKey},${oldKey}` });
     assert.equal(rotated.exitCode, 0, rotated.stderr);
     const answer = await eventually(
-      'the key is looked at again',
+      'the key file is read again',
       5000,
       () => notify({ api: gateway.api, key }, { title: 'x' }),
       ({ status }) => status !== 200,
@@ -418,7 +418,7 @@ describe('On PostgreSQL:', () => {
     KeyObject,
   ];
 
-  test('what other nodes write meanwhile is under the new key in the end, and none of it is lost', async (t) => {
+  test('values that other nodes write meanwhile end up under the new key, and none is lost', async (t) => {
     if (!canRun(t, obstacle)) return;
     const { openNode, dataDir, query } = await startPostgres(t);
     const first = await openNode([oldKey]);
@@ -435,7 +435,7 @@ describe('On PostgreSQL:', () => {
       }
     })();
     await eventually(
-      'owners are being made',
+      'owners are being created',
       5000,
       () => made.length,
       (count) => count > 20,
@@ -451,14 +451,18 @@ describe('On PostgreSQL:', () => {
     );
     const [nodes] = await query<{ count: string }>('SELECT count(*) FROM row_versions');
     const values = 1 + 2 * made.length + Number(nodes?.count);
-    assert.equal(versions[0]?.values, values, 'each data key, API key and node of versions, and nothing else');
+    assert.equal(
+      versions[0]?.values,
+      values,
+      'every data key, API key and node of the version is counted, and nothing else',
+    );
     const fresh = await openNode([newKey]);
     for (const id of [before.id, ...made]) {
       assert.ok(await fresh.owners.find(id));
       await fresh.keys.list(id);
     }
     await assert.rejects(openNode([oldKey]), /not the one this database was encrypted with/);
-    // It had the old key alone: nothing is sealed with it any more, and it says what it lacks.
+    // This server had only the old key: nothing is encrypted with it any longer, and the server reports what it lacks.
     const late = createOwner(first, environment, { name: 'Late', email: null, emailAlerts: false });
     await assert.rejects(late, { name: 'StoreUnavailable' });
     assert.deepEqual(await readdir(dataDir), []);
@@ -488,7 +492,7 @@ async function startPostgres(t: TestContext) {
 }
 
 describe('Rotating under load:', () => {
-  test('no request fails, what is made meanwhile works, what is revoked meanwhile stays so', async (t) => {
+  test('no request fails, keys created meanwhile work, keys revoked meanwhile stay revoked', async (t) => {
     const installation = await create(t);
     const world = await prepareIn(installation.dataDir, owners, rowsPerOwner);
     const gateway = await installation.serve();
@@ -498,7 +502,7 @@ describe('Rotating under load:', () => {
       world.keys.map(({ value }) => value),
     );
     await eventually(
-      'the load runs',
+      'the load is running',
       10_000,
       () => load.answered(),
       (count) => count > 50,
@@ -523,7 +527,7 @@ describe('Rotating under load:', () => {
       ({ status }) => status === 401,
     );
     await eventually(
-      'the load goes on',
+      'the load continues',
       10_000,
       () => load.answered(),
       (count) => count > during.total + 50,
@@ -532,13 +536,15 @@ describe('Rotating under load:', () => {
     t.diagnostic(
       `${resealed} values of ${owners} owners with ${owners * rowsPerOwner} rows in ${seconds.toFixed(1)} s`,
     );
-    t.diagnostic(`p50 ${during.p50} ms, p99 ${during.p99} ms, worst ${during.worst} ms; before it p99 ${calm.p99} ms`);
+    t.diagnostic(
+      `p50 ${during.p50} ms, p99 ${during.p99} ms, worst ${during.worst} ms; before the rotation p99 ${calm.p99} ms`,
+    );
     assert.deepEqual(failures, []);
     await assertWholeUnder(installation.dataDir, 2, world.keys);
     assert.doesNotMatch(gateway.log, /internal error|not stored/);
   });
 
-  test('killed at any moment, it is finished by the next one, and no request fails', async (t) => {
+  test('killed at any moment, it is finished by the next rotation, and no request fails', async (t) => {
     const installation = await create(t);
     const world = await prepareIn(installation.dataDir, owners, rowsPerOwner);
     const gateway = await installation.serve();
@@ -581,8 +587,8 @@ async function prepare(t: TestContext, count: number) {
   return { dataDir, keys, ids: keys.map(({ id }) => id) };
 }
 
-/** Where the old key is retired, and not dropped yet. */
-async function prepareCutOff(t: TestContext) {
+/** A store whose old key is retired and not dropped yet. */
+async function prepareInterrupted(t: TestContext) {
   const { dataDir } = await prepare(t, 1);
   const keyFile = join(dataDir, 'master.key');
   const oldKey = await readFile(keyFile, 'utf8');
@@ -592,7 +598,7 @@ async function prepareCutOff(t: TestContext) {
   return { dataDir, oldKey, newKey };
 }
 
-/** Owners with a key each and some rows, and a secret of the service; through the store, many at a time. */
+/** Creates owners with a key and some rows each, and a service secret, directly through the store. */
 async function prepareIn(dataDir: string, count: number, rows: number) {
   const store = await openStore({ dataDir, masterKey: null }, 'create');
   const newId = createUuidV7Source(Date.now, randomUUID);
@@ -615,7 +621,7 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
     await Promise.all(Array.from({ length: Math.min(together, count - from) }, (_, index) => one(from + index)));
   }
   await store.secrets.obtain('test_secret', () => 'of the service');
-  // For a test that takes one away from its owner.
+  // For a test that deletes one while its owner stays.
   const [spare] = await store.owners.list();
   const extra =
     count > 20 ? await createKey(store, environment, { ownerId: spare?.id as string, type: 'public_client' }) : null;
@@ -643,7 +649,7 @@ function openWith(dataDir: string, key: string): Promise<Store> {
   return openStore({ dataDir, masterKey: { keys, file: null } }, 'existing');
 }
 
-/** A database before each of whose writes something happens. */
+/** A database that runs a callback before each write. */
 function interfering(file: string, before: (sql: string) => Promise<void>): Database {
   const database = createSqliteDatabase(file);
   return {
@@ -662,7 +668,7 @@ async function assertAllOpen(store: Store, keys: readonly PreparedKey[]): Promis
     const { notifications, damaged } = await store.notifications.list(key.ownerId, { limit: 1 });
     assert.deepEqual([notifications.length, damaged.length], [1, 0]);
   }
-  assert.equal(await store.secrets.obtain('test_secret', () => 'made anew'), 'of the service');
+  assert.equal(await store.secrets.obtain('test_secret', () => 'created again'), 'of the service');
 }
 
 async function assertWholeUnder(dataDir: string, version: number, keys: readonly PreparedKey[]) {
@@ -676,7 +682,7 @@ async function assertWholeUnder(dataDir: string, version: number, keys: readonly
   });
 }
 
-/** How many values lie under which version of the master key. */
+/** The number of values per version of the master key. */
 function sealedVersions(dataDir: string): [version: number, values: number][] {
   const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
   try {
@@ -715,11 +721,11 @@ async function create(t: TestContext, environment: Record<string, string> = {}):
 }
 
 async function createOwnerAndKey(installation: Installation): Promise<{ key: string }> {
-  const { id } = await installation.json('owner', 'create', '--name', 'Made by the command line');
+  const { id } = await installation.json('owner', 'create', '--name', 'Created by the CLI');
   return installation.json<{ key: string }>('key', 'create', '--owner', id as string);
 }
 
-/** Kills the command so long after it has said this line; it may have ended by then. */
+/** Kills the command this long after it has printed this line; it may have exited by then. */
 async function killRotation(installation: Installation, line: RegExp, afterMs: number): Promise<void> {
   const child = spawn(process.execPath, [launcher, 'master-key', 'rotate'], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...installation.environment },
@@ -735,7 +741,7 @@ async function killRotation(installation: Installation, line: RegExp, afterMs: n
   });
   const [exitCode] = (await Promise.race([hasSaid, ended])) ?? [];
   if (exitCode === 0 && !line.test(said)) {
-    // The one before was killed at its very end, and left nothing to do but to drop the old key.
+    // The previous run was killed at its very end; only the old key was left to drop.
     assert.match(said, /the old key is retired/);
     return killRotation(installation, line, afterMs);
   }
@@ -752,7 +758,7 @@ interface Lap {
   worst: string;
 }
 
-/** Callers that send one request after another, each with the key of another owner. */
+/** Callers that send one request after another, each with the key of a different owner. */
 function startLoad(t: TestContext, { api }: GatewayProcess, keys: readonly string[]) {
   const stopping = new AbortController();
   t.after(() => stopping.abort());

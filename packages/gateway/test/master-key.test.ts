@@ -1,4 +1,4 @@
-// The master key, and a database that cannot be opened: the gateway refuses to start and says what to do.
+// The master key, and a database that cannot be opened: the gateway refuses to start and reports what to do.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmod, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const key = randomBytes(32).toString('base64');
 const otherKey = randomBytes(32).toString('hex');
 
 describe('The master key:', () => {
-  test('the first start makes a key file that only its owner can read, and later starts use it', async (t) => {
+  test('the first start creates a key file that only its owner can read, and later starts use it', async (t) => {
     const installation = await create(t);
     await storeOne(installation);
     const file = join(installation.dataDir, 'master.key');
@@ -22,14 +22,14 @@ describe('The master key:', () => {
     assert.equal(await readFile(file, 'utf8'), before);
   });
 
-  test('a key from the environment is used, and no key file is made', async (t) => {
+  test('a key from the environment is used, and no key file is created', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     assert.deepEqual(await titles(installation), ['stored']);
     assert.ok(!(await readdir(installation.dataDir)).includes('master.key'));
   });
 
-  test('TOCSIN_MASTER_KEY_FILE is the same as the variable', async (t) => {
+  test('TOCSIN_MASTER_KEY_FILE is equivalent to the variable', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     const file = join(installation.dataDir, 'elsewhere.key');
@@ -39,15 +39,15 @@ describe('The master key:', () => {
     assert.match(listed.stdout, /stored/);
   });
 
-  test('another key than the one the database was sealed with stops the start', async (t) => {
+  test('a key other than the one that encrypted the database stops the start', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     const result = await serveAndGiveUp(installation, { TOCSIN_MASTER_KEY: otherKey });
     assertRefusal(result, /not the one this database was encrypted with.*Check TOCSIN_MASTER_KEY/s);
-    assert.deepEqual(await titles(installation), ['stored'], 'with the right key all is as it was');
+    assert.deepEqual(await titles(installation), ['stored'], 'with the right key all data is unchanged');
   });
 
-  test('a lost key file stops the start, and no new one is made in its place', async (t) => {
+  test('a lost key file stops the start, and no new one is created in its place', async (t) => {
     const installation = await create(t);
     await storeOne(installation);
     const file = join(installation.dataDir, 'master.key');
@@ -56,10 +56,10 @@ describe('The master key:', () => {
     assertRefusal(await serveAndGiveUp(installation), /no master key.*backup.*TOCSIN_MASTER_KEY/s);
     assert.ok(!(await readdir(installation.dataDir)).includes('master.key'));
     await writeFile(file, kept, { mode: 0o600 });
-    assert.deepEqual(await titles(installation), ['stored'], 'with the file put back all is as it was');
+    assert.deepEqual(await titles(installation), ['stored'], 'with the file restored all data is unchanged');
   });
 
-  test('a key file that holds something else stops the start', async (t) => {
+  test('a key file with other content stops the start', async (t) => {
     const installation = await create(t);
     await storeOne(installation);
     await writeFile(join(installation.dataDir, 'master.key'), 'not a key\n');
@@ -69,7 +69,7 @@ describe('The master key:', () => {
   const file = '/nowhere/master.key';
   const problems: { what: string; environment: Record<string, string>; message: RegExp }[] = [
     {
-      what: 'the variable and its _FILE twin together',
+      what: 'the variable together with its _FILE variant',
       environment: { TOCSIN_MASTER_KEY: key, TOCSIN_MASTER_KEY_FILE: file },
       message: /Set TOCSIN_MASTER_KEY or TOCSIN_MASTER_KEY_FILE, not both/,
     },
@@ -79,13 +79,13 @@ describe('The master key:', () => {
       message: /TOCSIN_MASTER_KEY must be 32 bytes as base64 or hex/,
     },
     {
-      what: 'a key file that is not there',
+      what: 'a key file that does not exist',
       environment: { TOCSIN_MASTER_KEY_FILE: file },
       message: /TOCSIN_MASTER_KEY_FILE: .*no such file/,
     },
   ];
   for (const { what, environment, message } of problems) {
-    test(`${what} is a problem of the configuration, told before anything is opened`, async (t) => {
+    test(`${what} is a configuration error, reported before any file is opened`, async (t) => {
       const installation = await create(t);
       const result = await serveAndGiveUp(installation, environment);
       assertRefusal(result, message);
@@ -94,7 +94,7 @@ describe('The master key:', () => {
     });
   }
 
-  test('doctor warns of a key file that others can read', async (t) => {
+  test('doctor warns about a key file that other users can read', async (t) => {
     const installation = await create(t);
     await storeOne(installation);
     await chmod(join(installation.dataDir, 'master.key'), 0o644);
@@ -127,7 +127,7 @@ async function create(t: TestContext, environment: Record<string, string> = {}):
   return installation;
 }
 
-/** One orderly life of the gateway, in which a notification is stored. */
+/** Starts the gateway, stores one notification, and stops the gateway cleanly. */
 async function storeOne(installation: Installation): Promise<void> {
   const gateway = await installation.serve();
   assert.equal((await notify(gateway, { title: 'stored' })).body.stored, true);
@@ -139,11 +139,11 @@ async function titles(installation: Installation): Promise<string[]> {
   return inbox.map(({ title }) => title);
 }
 
-/** For people: one clear message, no stack, no key. */
+/** Written for people: one clear message, no stack trace, no key. */
 function assertRefusal({ exitCode, stdout, stderr }: CommandResult, message: RegExp): void {
   assert.equal(exitCode, 1, stderr);
   assert.equal(stdout, '');
   assert.match(stderr, message);
-  assert.doesNotMatch(stderr, /^ +at /m, 'a stack is of no use to an operator');
+  assert.doesNotMatch(stderr, /^ +at /m, 'a stack trace does not help an operator');
   for (const secret of [key, key.slice(4), otherKey]) assert.ok(!stderr.includes(secret), 'the key was printed');
 }

@@ -1,4 +1,4 @@
-// What an operator's Prometheus gets, against what callers were told.
+// Compares the metrics that Prometheus scrapes with the responses that callers got.
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function install(t: TestContext, environment: Record<string, string> = {})
 }
 
 suite('The counters', () => {
-  test('agree with what callers were told', async (t) => {
+  test('agree with the responses that callers got', async (t) => {
     const gateway = await (await install(t)).serve();
     for (let index = 0; index < 5; index += 1) assert.equal((await notify(gateway, { title: 'one' })).status, 200);
     assert.equal((await notify(gateway, 'not json')).status, 400);
@@ -42,7 +42,7 @@ suite('The counters', () => {
     assert.equal(metrics.sum(`${duration}_count`, { method: 'POST', status: 200 }), 5);
     assert.equal(metrics.sum(`${duration}_bucket`, { method: 'POST', status: 200, le: '+Inf' }), 5);
     assert.ok((metrics.sum(`${duration}_sum`, { method: 'POST', status: 200 }) ?? 0) > 0);
-    // What never became a request has no duration.
+    // A connection that never became a request has no duration.
     assert.equal(metrics.sum(`${duration}_count`), 9);
     assert.equal(metrics.sum('tocsin_notifications_total', { result: 'stored' }), 5);
     assert.equal(metrics.sum('tocsin_notifications_total'), 5);
@@ -61,38 +61,38 @@ suite('The counters', () => {
     assert.ok((metrics.sum('process_cpu_seconds_total') ?? 0) > 0);
     const line = /"requestId":"req_[^"]+","status":400,"code":"invalid_body","msg":"refused"/;
     await eventually(
-      'the log tells of it',
+      'the log reports it',
       5000,
       () => gateway.log,
       (log) => line.test(log),
     );
   });
 
-  test('show a mail server that is down: the breaker, what waits, and how it ended well', async (t) => {
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
+  test('show an SMTP server that is down: the open breaker, the queued deliveries, and the recovery', async (t) => {
+    const smtpServer = await startMailServer();
+    t.after(() => smtpServer.kill());
     const installation = await install(t, {
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
       TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     });
     const gateway = await installation.serve();
     const owner = gateway.line.firstRun?.owner as string;
     await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-    const ring = () => notify(gateway, { title: 'Disk almost full', severity: 'critical', sendMqtt: false });
-    await eventually('the new address is known', 5000, ring, ({ body }) => body.emailEnabled);
+    const notifyCritical = () => notify(gateway, { title: 'Disk almost full', severity: 'critical', sendMqtt: false });
+    await eventually('the new address is known', 5000, notifyCritical, ({ body }) => body.emailEnabled);
     const outcomes = 'tocsin_channel_outcomes_total';
     const before = await scrape(gateway);
     assert.equal(before.sum('tocsin_breaker_state', { guard: 'email' }), 0);
-    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), mail.mails.length);
+    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), smtpServer.mails.length);
 
-    // Of several owners: to one mailbox only the first is tried, and the others wait behind it.
+    // Different owners, since for one mailbox only the first email is attempted and the rest queue behind it.
     const keys = [gateway.key];
     for (let index = 0; index < 5; index += 1) {
       const other = await installation.json('owner', 'create', '--name', 'Ben', '--email', `ben${index}@example.com`);
       keys.push((await installation.json('key', 'create', '--owner', other.id as string)).key as string);
     }
-    await mail.kill();
-    const mailsBefore = mail.mails.length;
+    await smtpServer.kill();
+    const emailsBefore = smtpServer.mails.length;
     for (const key of keys) {
       const { body } = await notify(
         { api: gateway.api, key },
@@ -107,15 +107,15 @@ suite('The counters', () => {
     assert.equal(down.sum('tocsin_redeliveries', { state: 'waiting' }), 6);
     assert.ok((down.sum('tocsin_redelivery_oldest_age_seconds') ?? 0) > 0);
 
-    await mail.start();
-    // The breaker lets somebody try again ten seconds after it opened; whoever finds the server back wakes what waits.
+    await smtpServer.start();
+    // The breaker allows a new attempt ten seconds after it opened; the first success wakes the queued deliveries.
     const isBack = async () => {
       await delay(1000);
-      return (await ring()).body.emailSent;
+      return (await notifyCritical()).body.emailSent;
     };
-    await eventually('the mail server is found again', 30_000, isBack, Boolean);
+    await eventually('the SMTP server is reachable again', 30_000, isBack, Boolean);
     const after = await eventually(
-      'all that waited has been sent, and the breaker is closed',
+      'all queued emails have been sent, and the breaker is closed',
       40_000,
       () => scrape(gateway),
       (metrics) =>
@@ -123,11 +123,11 @@ suite('The counters', () => {
         metrics.sum('tocsin_breaker_state', { guard: 'email' }) === 0,
     );
     const attempts = { channel: 'email', kind: 'sent' };
-    assert.equal(after.sum(outcomes, { ...attempts, attempt: 'first' }), mailsBefore + 1);
-    assert.equal(after.sum(outcomes, attempts), mail.mails.length, 'each mail that arrived was counted once');
+    assert.equal(after.sum(outcomes, { ...attempts, attempt: 'first' }), emailsBefore + 1);
+    assert.equal(after.sum(outcomes, attempts), smtpServer.mails.length, 'each received email was counted once');
   });
 
-  test('know how many devices are signed in to the embedded broker', async (t) => {
+  test('count the devices connected to the embedded broker', async (t) => {
     const gateway = await (await install(t)).serve();
     const device = gateway.line.firstRun?.device as { id: string; mqtt: { password: string } };
     const connections = async () => (await scrape(gateway)).sum('tocsin_mqtt_connections');
@@ -139,10 +139,10 @@ suite('The counters', () => {
     });
     assert.equal(await connections(), 1);
     await client.endAsync();
-    await eventually('the device is gone', 5000, connections, (count) => count === 0);
+    await eventually('the device is disconnected', 5000, connections, (count) => count === 0);
   });
 
-  test('carry nothing that a caller wrote, and nobody’s name', async (t) => {
+  test('contain no text from callers and no name of an owner', async (t) => {
     const gateway = await (await install(t)).serve();
     const canary = 'canary4711';
     const { body } = await notify(
@@ -189,7 +189,7 @@ suite('The counters', () => {
   });
 });
 
-suite('Metrics are answered', () => {
+suite('Metrics are served', () => {
   const forwarded: Record<string, string>[] = [
     { 'X-Forwarded-For': '203.0.113.9' },
     { Forwarded: 'for=203.0.113.9' },
@@ -210,13 +210,13 @@ suite('Metrics are answered', () => {
     assert.equal(direct.status, 200);
     assert.match(direct.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
     for (const headers of forwarded) await assertRefused(await fetchMetrics(gateway, headers));
-    // Without a token that was set, none is right.
+    // Without a configured token, no token is accepted.
     for (const authorization of ['Bearer ', 'Bearer undefined', 'Bearer null', '']) {
       await assertRefused(await fetchMetrics(gateway, { ...forwarded[0], Authorization: authorization }));
     }
   });
 
-  test('to whoever has the token, from wherever', async (t) => {
+  test('to any address with the token', async (t) => {
     const gateway = await (await install(t, { TOCSIN_METRICS_TOKEN: token })).serve();
     for (const headers of forwarded) {
       await assertRefused(await fetchMetrics(gateway, headers));
@@ -231,7 +231,7 @@ suite('Metrics are answered', () => {
     const address = Object.values(networkInterfaces())
       .flatMap((each) => each ?? [])
       .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
-    if (!canRun(t, address === undefined ? 'there is no address besides loopback' : null)) return;
+    if (!canRun(t, address === undefined ? 'there is no address other than loopback' : null)) return;
     const gateway = await (await install(t, { TOCSIN_HOST: '0.0.0.0', TOCSIN_METRICS_TOKEN: token })).serve();
     const url = new URL('/metrics', gateway.line.console);
     url.hostname = address as string;
@@ -239,7 +239,7 @@ suite('Metrics are answered', () => {
     assert.equal((await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).status, 200);
   });
 
-  test('never with a token that anybody could guess: the service does not start with one', async (t) => {
+  test('never with a guessable token: the service does not start with one', async (t) => {
     const { exitCode, stderr } = await serveAndGiveUp(await install(t, { TOCSIN_METRICS_TOKEN: 'short' }));
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /TOCSIN_METRICS_TOKEN must be at least 16/);
@@ -247,7 +247,7 @@ suite('Metrics are answered', () => {
   });
 });
 
-test('A notification that could not be stored has the id of its request in the log', async (t) => {
+test('A notification that could not be stored has its request id in the log', async (t) => {
   const installation = await install(t);
   const gateway = await installation.serve();
   await notify(gateway, { title: 'so that the key is known' });

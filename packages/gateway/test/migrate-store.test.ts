@@ -36,12 +36,12 @@ if (obstacle !== null) {
 } else {
   let server: Postgres;
   before(async () => {
-    // What a power cut would do is shown elsewhere.
+    // Other tests cover power failures.
     server = await Postgres.start(['fsync = off']);
   });
   after(() => server.stop());
 
-  /** 0 also where there is no such table yet. */
+  /** 0 also if the table does not exist yet. */
   const countNotifications = async (url: string): Promise<number> => {
     const [table] = await server.query<{ isThere: boolean }>(
       url,
@@ -53,14 +53,14 @@ if (obstacle !== null) {
   };
 
   suite('migrate-store', () => {
-    test('copies under load, and with a second pass brings over what came meanwhile', {
+    test('copies under load, and a second pass copies what was written meanwhile', {
       timeout: 120_000,
     }, async (t) => {
       const { installation, gateway, key } = await start(t);
       const url = await server.createDatabase();
       const load = new KeyedLoad(gateway, 8);
       await eventually(
-        'the load is on',
+        'the load is running',
         30_000,
         () => load.acknowledged.length,
         (count) => count > 200,
@@ -70,7 +70,7 @@ if (obstacle !== null) {
       await load.end();
       assert.deepEqual(load.refused, []);
       assert.ok((first.rows.notifications ?? 0) >= acknowledged);
-      assert.ok((first.rows.notifications ?? 0) < load.acknowledged.length, 'the load went on meanwhile');
+      assert.ok((first.rows.notifications ?? 0) < load.acknowledged.length, 'the load continued meanwhile');
       await gateway.stop();
       const second = await migrate(installation, url);
       assert.equal(second.rows.notifications, load.acknowledged.length);
@@ -83,11 +83,11 @@ if (obstacle !== null) {
       const [one] = load.acknowledged;
       assert.ok(one);
       const again = await notify({ api: moved.api, key }, { title: one.title }, { 'Idempotency-Key': one.title });
-      assert.equal(again.body.id, one.id, 'a request from before the move is known');
+      assert.equal(again.body.id, one.id, 'a request from before the move is recognized');
       assert.equal((await notify({ api: moved.api, key }, { title: 'after the move' })).body.stored, true);
     });
 
-    test('brings over what changed and what is gone, also where one took the place of another', async (t) => {
+    test('copies changes and deletions, also where one row replaced another', async (t) => {
       const { installation, gateway } = await start(t);
       const url = await server.createDatabase();
       const value = 'svc_thatIsImportedTwiceOver';
@@ -99,7 +99,7 @@ if (obstacle !== null) {
       await installation.json('device', 'delete', deviceId as string);
       await installation.json('owner', 'create', '--name', 'Another');
       const db = new DatabaseSync(databaseOf(installation));
-      // The same value under a new id: only one row may have its digest.
+      // The same value under a new id: the digest is unique.
       db.prepare('UPDATE api_keys SET id = ? WHERE id = ?').run('key_0', keyId as string);
       db.exec('DELETE FROM notifications');
       db.close();
@@ -110,14 +110,14 @@ if (obstacle !== null) {
 
     const interruptions: Record<string, (copy: ChildProcess, url: string) => unknown> = {
       killed: (copy) => copy.kill('SIGKILL'),
-      'cut off by the server': (_, url) =>
+      'disconnected by the server': (_, url) =>
         server.query(
           url,
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tocsin-copy'",
         ),
     };
     for (const [how, interrupt] of Object.entries(interruptions)) {
-      test(`that is ${how} leaves a database that nobody serves from, until it is repeated`, async (t) => {
+      test(`that is ${how} leaves a database that refuses to serve until the copy is repeated`, async (t) => {
         const { installation, gateway } = await start(t);
         await gateway.stop();
         addRows(databaseOf(installation), 50_000);
@@ -127,7 +127,7 @@ if (obstacle !== null) {
           stdio: ['ignore', 'ignore', 'pipe'],
         });
         const ended = Promise.all([text(copy.stderr), once(copy, 'exit')]);
-        await eventually('some rows are there', 30_000, () => countNotifications(url), Boolean);
+        await eventually('some rows have been copied', 30_000, () => countNotifications(url), Boolean);
         await interrupt(copy, url);
         const [stderr, [exitCode]] = await ended;
         assert.notEqual(exitCode, 0, 'it was interrupted half-way');
@@ -141,7 +141,7 @@ if (obstacle !== null) {
       });
     }
 
-    test('never goes over what a server took in after the move, and not over the data of others', async (t) => {
+    test('never overwrites data that a server accepted after the move, nor the data of another installation', async (t) => {
       const { installation, gateway, key } = await start(t);
       await gateway.stop();
       const url = await server.createDatabase();
@@ -163,7 +163,7 @@ if (obstacle !== null) {
       assert.deepEqual(await rowsOfDatabase(server, url), rows);
     });
 
-    test('never goes over what a command wrote into the copy', async (t) => {
+    test('never overwrites data that a command wrote into the copy', async (t) => {
       const { installation, gateway } = await start(t);
       await gateway.stop();
       const url = await server.createDatabase();
@@ -178,7 +178,7 @@ if (obstacle !== null) {
       assert.deepEqual(await rowsOfDatabase(server, url), rowsOfFile(databaseOf(installation)));
     });
 
-    test('can be repeated after the master key was rotated', async (t) => {
+    test('can be repeated after a rotation of the master key', async (t) => {
       const { installation, gateway } = await start(t);
       await gateway.stop();
       const url = await server.createDatabase();
@@ -190,7 +190,7 @@ if (obstacle !== null) {
       assert.match(doctor.stdout, /every row can be decrypted/);
     });
 
-    test('says what is wrong with a database, and never the password', async (t) => {
+    test('reports what is wrong with a database, and never the password', async (t) => {
       const { installation } = await start(t);
       const password = 'the-secret-of-the-database';
       const wrong = server.urlOf('postgres', password);
@@ -213,14 +213,16 @@ if (obstacle !== null) {
   });
 
   suite('A backup of a PostgreSQL store', () => {
-    test('under load is whole, and goes into a file and into another database', { timeout: 120_000 }, async (t) => {
+    test('under load is consistent, and can be restored into a file and into another database', {
+      timeout: 120_000,
+    }, async (t) => {
       const url = await server.createDatabase();
       const installation = await create(t, { TOCSIN_DATABASE_URL: url });
       const gateway = await installation.serve();
       const { key } = gateway;
       const load = new KeyedLoad(gateway, 8);
       await eventually(
-        'the load is on',
+        'the load is running',
         30_000,
         () => load.acknowledged.length,
         (count) => count > 200,
@@ -230,12 +232,12 @@ if (obstacle !== null) {
       const { rows } = await installation.json<{ rows: Record<string, number> }>('backup', file);
       await load.end();
       assert.deepEqual(load.refused, []);
-      assert.ok((rows.notifications ?? 0) < load.acknowledged.length, 'the load went on meanwhile');
+      assert.ok((rows.notifications ?? 0) < load.acknowledged.length, 'the load continued meanwhile');
       const backup = rowsOfFile(file);
       const lost = acknowledged.filter(({ id }) => !backup.notifications?.some((row) => row.includes(id)));
       assert.deepEqual(lost, [], 'acknowledged before the backup began, yet not in it');
-      assert.equal(backup.idempotency?.length, backup.notifications?.length, 'no half of a notification');
-      assert.equal(backup.dispatches?.length, backup.notifications?.length, 'no half of a notification');
+      assert.equal(backup.idempotency?.length, backup.notifications?.length, 'no partial notification');
+      assert.equal(backup.dispatches?.length, backup.notifications?.length, 'no partial notification');
 
       const another = await server.createDatabase();
       const inDatabase = await withKeyOf(t, installation, { TOCSIN_DATABASE_URL: another });
@@ -253,7 +255,7 @@ if (obstacle !== null) {
       assert.match(again.stderr, /Stop all of them/);
     });
 
-    test('may come from an older version of an embedded store', async (t) => {
+    test('can be restored from an older version of an embedded store', async (t) => {
       const { installation, gateway, key } = await start(t);
       await notify(gateway, { title: 'from long ago' });
       await gateway.stop();
@@ -271,7 +273,7 @@ if (obstacle !== null) {
       );
     });
 
-    test('goes over data only with --replace, and with the same master key', async (t) => {
+    test('overwrites data only with --replace, and with the same master key', async (t) => {
       const url = await server.createDatabase();
       const installation = await create(t, { TOCSIN_DATABASE_URL: url });
       const gateway = await installation.serve();
@@ -312,7 +314,7 @@ function migrate(installation: Installation, url: string): Promise<Copied> {
   return installation.json<Copied>('migrate-store', '--to', url);
 }
 
-/** Where it is expected to refuse. */
+/** Expects the command to refuse. */
 async function runMigrate(installation: Installation, url: string, ...more: string[]): Promise<CommandResult> {
   const result = await installation.run(['migrate-store', '--to', url, ...more]);
   assert.equal(result.exitCode, 1, result.stdout);

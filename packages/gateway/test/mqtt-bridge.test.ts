@@ -1,5 +1,5 @@
-// Clients that publish as a matter of course: a Mosquitto bridge, and a client with birth and will messages, such as
-// Home Assistant. They stay connected, get their own notifications, and what they publish goes nowhere.
+// Clients that always publish: a Mosquitto bridge, and a client with birth and will messages, such as
+// Home Assistant. They stay connected and get their own notifications; their publishes are discarded.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
@@ -14,7 +14,7 @@ const messages = 200;
 
 for (const direction of ['out', 'both']) {
   for (const qos of [0, 1, 2]) {
-    test(`A Mosquitto bridge with 'topic # ${direction} ${qos}' stays connected and passes on what is sent to its device`, async (t) => {
+    test(`A Mosquitto bridge with 'topic # ${direction} ${qos}' stays connected and forwards the messages of its device`, async (t) => {
       if (!canRun(t, mosquittoObstacle())) return;
       const fixture = await BrokerFixture.start(t);
       const device = await fixture.addDevice();
@@ -33,9 +33,9 @@ for (const direction of ['out', 'both']) {
       for (let count = 0; count < messages; count += 1) {
         await home.publishAsync(`home/sensor/${count % 7}`, `${count}`, { qos: 1, retain: count % 2 === 0 });
       }
-      // Sent until the bridge, which subscribes after it has connected, brings the first.
+      // Repeated until the first one arrives, since the bridge subscribes after it has connected.
       await eventually(
-        'a notification came through the bridge',
+        'a notification arrived through the bridge',
         20_000,
         async () => {
           await fixture.notify(device, 'through the bridge', 1);
@@ -44,7 +44,7 @@ for (const direction of ['out', 'both']) {
         (count) => count > 0,
       );
       assert.equal(titleOf((subscriber.received[0] as { payload: string }).payload), 'through the bridge');
-      assert.equal(signIns(), 1, 'it never had to connect again');
+      assert.equal(signIns(), 1, 'it never had to reconnect');
       const kinds = fixture.events.map(({ kind }) => kind);
       assert.deepEqual(
         kinds.filter((kind) => ['dropped', 'disconnected', 'failed', 'acknowledged'].includes(kind)),

@@ -1,11 +1,11 @@
-// Brokers that callers bring: one owner's cannot take up the places of all.
+// Custom brokers: one owner cannot occupy all connection slots.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { startSilentServer } from '@tocsin/test-support/mqtt-hostile-server.ts';
 
-test('While one owner waits for 300 brokers that never answer, the broker of another owner is dialled', async (t) => {
+test('While one owner waits for 300 brokers that never respond, the broker of another owner is dialled', async (t) => {
   const [silent, other] = [await startSilentServer(), await startSilentServer()];
   t.after(() => {
     silent.stop();
@@ -32,7 +32,7 @@ test('While one owner waits for 300 brokers that never answer, the broker of ano
     });
   const floods = Array.from({ length: 300 }, () => post(gateway.key, silent.port).catch(() => null));
   await eventually(
-    'the first owner has what it can get',
+    'the first owner occupies its share',
     10_000,
     () => silent.connections,
     (count) => count >= 20,
@@ -44,7 +44,7 @@ test('While one owner waits for 300 brokers that never answer, the broker of ano
     () => other.connections,
     (count) => count === 1,
   );
-  assert.ok(silent.connections < 100, `${silent.connections} places were taken by one owner`);
+  assert.ok(silent.connections < 100, `${silent.connections} slots were occupied by one owner`);
   assert.equal((await second).status, 200);
   stop.abort();
   await Promise.all(floods);

@@ -1,4 +1,4 @@
-// A broker that a request brought along: a real Mosquitto on wss, and servers that mean no good.
+// Custom brokers named by a request: a real Mosquitto on wss, and malicious servers.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -53,8 +53,8 @@ const resolveTo =
     addresses.map((address) => ({ address }));
 
 function brokerAt(port: number, more: Partial<CustomBroker> = {}): CustomBroker {
-  const nobody = { username: null, password: null, clientId: null, topic: null };
-  return { host: 'broker.test', port, path: '/mqtt', ...nobody, ...more };
+  const defaults = { username: null, password: null, clientId: null, topic: null };
+  return { host: 'broker.test', port, path: '/mqtt', ...defaults, ...more };
 }
 
 function createPublisher(
@@ -75,7 +75,7 @@ async function stopAfter<T extends { stop(): unknown }>(t: TestContext, starting
   return started;
 }
 
-/** Mosquitto with a WebSocket listener on TLS beside its plain one. */
+/** Starts Mosquitto with a WebSocket listener on TLS besides its plain one. */
 async function startMosquitto(t: TestContext, options: { acl?: string[]; users?: Record<string, string> } = {}) {
   const wssPort = await findFreePort();
   const { certFile, keyFile } = certificate;
@@ -83,9 +83,9 @@ async function startMosquitto(t: TestContext, options: { acl?: string[]; users?:
   return { mosquitto: await stopAfter(t, Mosquitto.start({ settings, ...options })), wssPort };
 }
 
-suite('A broker that a request brought along', () => {
+suite('A custom broker', () => {
   const silentPublisher: MqttPublisher = {
-    publish: async () => assert.fail('the broker of the operator was asked'),
+    publish: async () => assert.fail('the platform broker was used'),
     check: async () => null,
     close: async () => undefined,
   };
@@ -125,7 +125,7 @@ suite('A broker that a request brought along', () => {
     }
   });
 
-  test('may speak only MQTT 3.1.1, and is left alone after the request', async (t) => {
+  test('may support only MQTT 3.1.1, and is disconnected after the request', async (t) => {
     const aedes = await Aedes.createBroker();
     t.after(() => new Promise<void>((closed) => aedes.close(closed)));
     aedes.authenticate = (_client, username, password, done) =>
@@ -176,7 +176,7 @@ suite('A broker that a request brought along', () => {
     assert.equal(aedes.connectedClients, 0);
   });
 
-  test('may refuse a message and take another', async (t) => {
+  test('may refuse one message and accept another', async (t) => {
     if (!canRun(t, obstacle)) return;
     const { wssPort } = await startMosquitto(t, { acl: ['topic readwrite allowed/#'] });
     const messages = [mqttMessage('allowed/a', 'b'), mqttMessage('denied/a', 'b'), mqttMessage('denied/a', 'b', 2)];
@@ -185,10 +185,10 @@ suite('A broker that a request brought along', () => {
     assert.deepEqual(outcomes, [{ kind: 'sent' }, refused, refused]);
   });
 
-  test('is never tried again, whatever stands around it', async () => {
+  test('is never retried, whatever wraps the channel', async () => {
     const channel = createMqttChannel({
       publisher: silentPublisher,
-      custom: { publish: async () => assert.fail('the guard lets nothing through') },
+      custom: { publish: async () => assert.fail('the guard rejects everything') },
       topicPrefix: 'tocsin',
       retentionDays: 90,
       guards: {
@@ -203,7 +203,7 @@ suite('A broker that a request brought along', () => {
     assert.deepEqual(outcomes, [notReached, { kind: 'sent' }]);
   });
 
-  test('fails for all messages alike when the credentials are wrong', async (t) => {
+  test('fails for all messages alike if the credentials are wrong', async (t) => {
     if (!canRun(t, obstacle)) return;
     const { wssPort } = await startMosquitto(t, { users: { caller: 'word' } });
     const messages = [mqttMessage('a', '1'), mqttMessage('a', '2')];
@@ -212,8 +212,8 @@ suite('A broker that a request brought along', () => {
   });
 });
 
-suite('Every way in which such a broker cannot be reached reads the same:', () => {
-  /** Publishes with canary credentials and compares the whole outcome, so that no cause can show in it. */
+suite('Every way in which a custom broker cannot be reached gives the same error:', () => {
+  /** Publishes with canary credentials and compares the whole outcome, so that the cause cannot leak. */
   async function expectNotReached(
     t: TestContext,
     broker: Partial<CustomBroker> & { port: number },
@@ -228,7 +228,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
       signal,
     );
     assert.deepEqual(outcomes, [notReached]);
-    // Well before the 10 s that some of them have, on a machine that does much else.
+    // Well before the 10 s timeout of some of them, also on a busy machine.
     assert.ok(performance.now() - started < 8000);
   }
 
@@ -236,7 +236,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
   const wellBehaved = (): Promise<CountingServer> =>
     startWebSocketServer(certificate, (socket) => void socket.write(frame(connack)));
 
-  /** Ends TLS and counts who says anything after it. */
+  /** Terminates TLS and counts the clients that send anything after it. */
   async function startListening(t: TestContext, own = certificate) {
     const heard: string[] = [];
     const server = await stopAfter(
@@ -246,7 +246,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
     return { server, heard };
   }
 
-  test('a certificate of an unknown authority, which gets to hear nothing', async (t) => {
+  test('a certificate of an unknown authority, to which nothing is sent', async (t) => {
     const { server, heard } = await startListening(t);
     const stranger = createTestAuthority();
     t.after(() => stranger.remove());
@@ -255,7 +255,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
     assert.deepEqual(heard, []);
   });
 
-  test('a certificate for another name or another address, which gets to hear nothing', async (t) => {
+  test('a certificate for another name or another address, to which nothing is sent', async (t) => {
     const named = await startListening(t);
     await expectNotReached(t, { port: named.server.port, host: 'other.test' });
     const addressed = await startListening(t, authority.issue('IP:127.0.0.9'));
@@ -268,7 +268,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
     await expectNotReached(t, { port: await findFreePort() });
   });
 
-  test('a port that answers nothing at all', async (t) => {
+  test('a port that never responds', async (t) => {
     const server = await stopAfter(t, startSilentServer());
     await expectNotReached(t, server);
     assert.equal(server.connections, 1);
@@ -287,7 +287,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
     }
   });
 
-  test('a request that was given up meanwhile, or before', async (t) => {
+  test('a request that was aborted meanwhile, or before', async (t) => {
     const server = await stopAfter(t, wellBehaved());
     await expectNotReached(t, server, { deadlineMs: 60_000 }, AbortSignal.timeout(100));
     assert.equal(server.connections, 1);
@@ -331,7 +331,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
   }
 
   const mib = 1024 * 1024;
-  /** Writes as long as it is read, and counts what was taken. */
+  /** Writes as long as the peer reads, and counts the bytes that were accepted. */
   function flood(socket: Socket, chunk: Buffer, taken: { bytes: number }): void {
     const more = (): void => {
       while (!socket.destroyed && taken.bytes < 512 * mib) {
@@ -348,11 +348,11 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
       first: frame(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])),
       rest: frame(Buffer.alloc(32 * 1024)),
     },
-    'endless messages after a good start': {
+    'endless messages after a valid start': {
       first: frame(connack),
       rest: frame(Buffer.from([0x30, 4, 0, 1, 0x61, 0])),
     },
-    'endless pings of WebSocket': {
+    'endless WebSocket pings': {
       first: Buffer.alloc(0),
       rest: Buffer.concat(Array(100).fill(Buffer.from([0x89, 0]))),
     },
@@ -362,10 +362,10 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
     },
     'garbage frames': { first: Buffer.alloc(4096, 0xff), rest: Buffer.alloc(4096, 0xff) },
   };
-  /** These are as short as a ping can be, and end with the deadline. */
-  const endWithDeadline = new Set(['endless pings of WebSocket']);
+  /** These pings have minimal size, and end only at the deadline. */
+  const endWithDeadline = new Set(['endless WebSocket pings']);
   for (const [what, { first, rest }] of Object.entries(hostile)) {
-    test(`${what}, of which little is taken`, async (t) => {
+    test(`${what}, of which little is read`, async (t) => {
       const taken = { bytes: 0 };
       const server = await stopAfter(
         t,
@@ -376,37 +376,37 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
       );
       await expectNotReached(t, server, { deadlineMs: endWithDeadline.has(what) ? 400 : 10_000 });
       assert.ok(server.connections > 0);
-      assert.ok(taken.bytes < 16 * mib, `${taken.bytes} bytes were taken`);
+      assert.ok(taken.bytes < 16 * mib, `${taken.bytes} bytes were read`);
     });
   }
 
   const answersOfResolvers: Record<string, string[]> = {
-    'a name that stands for a private address': ['10.0.0.1'],
-    'a name that stands for the metadata address of a cloud': ['169.254.169.254'],
-    'a name with one good and one bad answer': ['127.0.0.1', '10.0.0.1'],
-    'a name with one bad answer written as IPv6': ['127.0.0.1', '::ffff:10.0.0.1'],
-    'a name that stands for ::1': ['::1'],
+    'a name that resolves to a private address': ['10.0.0.1'],
+    'a name that resolves to the metadata address of a cloud': ['169.254.169.254'],
+    'a name with one allowed and one forbidden address': ['127.0.0.1', '10.0.0.1'],
+    'a name with one forbidden address in IPv6 notation': ['127.0.0.1', '::ffff:10.0.0.1'],
+    'a name that resolves to ::1': ['::1'],
     'a name without an address': [],
-    'a name whose answer is no address': ['127.0.0.1', 'localhost'],
-    'a name whose answer names an interface': ['2606:4700::1111%lo'],
+    'a name that resolves to something other than an address': ['127.0.0.1', 'localhost'],
+    'a name that resolves to an address with an interface': ['2606:4700::1111%lo'],
   };
   for (const [what, addresses] of Object.entries(answersOfResolvers)) {
-    test(`${what}, and nothing is dialled`, async (t) => {
+    test(`${what}, and no connection is made`, async (t) => {
       const server = await stopAfter(t, startSilentServer('::'));
       await expectNotReached(t, server, { resolve: resolveTo(...addresses) });
       assert.equal(server.connections, 0);
     });
   }
 
-  test('a name server that fails or does not answer', async (t) => {
+  test('a name server that fails or does not respond', async (t) => {
     const server = await stopAfter(t, startSilentServer('::'));
     await expectNotReached(t, server, { resolve: () => Promise.reject(new Error('SERVFAIL')) });
     await expectNotReached(t, server, { resolve: () => new Promise(() => undefined) });
     assert.equal(server.connections, 0);
   });
 
-  test('a name that changes its address after the check: the one that was checked is dialled', async (t) => {
-    // 127.0.0.2 plays the public address here, and everything else is forbidden.
+  test('a name that changes its address after the check: the checked address is dialled', async (t) => {
+    // 127.0.0.2 stands for a public address here, and everything else is forbidden.
     const checked = await stopAfter(t, startSilentServer('127.0.0.2'));
     const inner = await stopAfter(t, startSilentServer('127.0.0.1', checked.port));
     let asked = 0;
@@ -418,7 +418,7 @@ suite('Every way in which such a broker cannot be reached reads the same:', () =
     assert.equal(asked, 2);
   });
 
-  test('an empty policy, for which loopback is as forbidden as the rest', async (t) => {
+  test('an empty policy, which forbids loopback like the rest', async (t) => {
     const server = await stopAfter(t, startSilentServer('::'));
     for (const host of ['127.0.0.1', '[::1]', 'localhost', 'broker.test']) {
       await expectNotReached(t, { port: server.port, host }, { policy: allow() });

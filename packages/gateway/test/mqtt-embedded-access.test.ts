@@ -1,4 +1,4 @@
-// Who may connect to the embedded broker, and what a client that means ill gets: nothing.
+// Who may connect to the embedded broker, and that a malicious client gets nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
@@ -16,7 +16,7 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 import { limits } from '../src/channels/mqtt/embedded/limits.ts';
 import { sessionId } from '../src/channels/mqtt/embedded/sessions.ts';
 
-/** What revoking is promised to take, and what a busy machine may add. */
+/** The promised time for a revocation, plus slack for a busy machine. */
 const promisedMs = 1000;
 const slackMs = 1000;
 
@@ -26,7 +26,7 @@ interface Parties {
   victims: TestDevice[];
 }
 
-/** A device that means ill, another one of its owner, and one of somebody else. */
+/** A malicious device, another device of its owner, and a device of another owner. */
 async function gather(fixture: BrokerFixture): Promise<Parties> {
   const attacker = await fixture.addDevice();
   return { fixture, attacker, victims: [await fixture.addDevice(attacker.ownerId), await fixture.addDevice()] };
@@ -72,11 +72,11 @@ function hostileFilters(attacker: TestDevice, victim: TestDevice): string[] {
   ];
 }
 
-/** Filters that are none (section 4.7.1); they may end the connection. */
+/** Invalid filters (section 4.7.1); they may end the connection. */
 const malformed = /^$|#.|[^/]\+/;
 
 for (const clean of [true, false]) {
-  test(`No filter reaches beyond the device's own topics, with clean session ${clean}`, async (t) => {
+  test(`No filter matches outside the topics of the device, with clean session ${clean}`, async (t) => {
     const { fixture, attacker, victims } = await gather(await BrokerFixture.start(t));
     const filters = victims.flatMap((victim) => hostileFilters(attacker, victim));
     for (const [index, filter] of filters.entries()) {
@@ -89,7 +89,7 @@ for (const clean of [true, false]) {
       assert.deepEqual(granted, [128, 1], filter);
       for (const victim of victims) await fixture.notify(victim, 'not for you', 1);
       await fixture.notify(attacker, 'for you', 1);
-      // What was sent before would have come before.
+      // Messages sent before would have arrived before this one.
       const { topic, payload } = readPublish(await client.next('publish'));
       assert.deepEqual([topic, titleOf(payload)], [attacker.topic, 'for you'], filter);
       await client.ping();
@@ -113,7 +113,7 @@ test('A device may use wildcards below its own prefix', async (t) => {
   assert.deepEqual(await client.subscribe([`${own}#`, `${own}+`, `${own}+/#`, device.topic], 0), [0, 0, 0, 0]);
 });
 
-test('A client may not pile up subscriptions', async (t) => {
+test('The number of subscriptions of a client is limited', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   for (const clean of [true, false]) {
@@ -130,7 +130,7 @@ test('A client may not pile up subscriptions', async (t) => {
   assert.equal(session?.subscriptions.length, limits.filtersPerClient);
 });
 
-test('Whatever a client publishes is confirmed and reaches nobody, now or later', async (t) => {
+test('A publish of a client is acknowledged and reaches no client, now or later', async (t) => {
   const { fixture, attacker, victims } = await gather(await BrokerFixture.start(t));
   const everybody = [attacker, ...victims];
   const listeners = await Promise.all(
@@ -147,7 +147,7 @@ test('Whatever a client publishes is confirmed and reaches nobody, now or later'
     `$share/g/${attacker.ackTopic}`,
     'elsewhere',
     'ignored',
-    // What aedes listens to by itself: a broker that says that it has this client now.
+    // A topic that aedes itself subscribes to: another broker announces that it has this client now.
     ...['new/clients', 'heartbeat', 'birth', 'disconnect/clients'].map((topic) => `$SYS/another/${topic}`),
   ];
   const payloads = [
@@ -178,7 +178,7 @@ test('Whatever a client publishes is confirmed and reaches nobody, now or later'
   assert.deepEqual(reported, [{ kind: 'publish_ignored', ownerId, deviceId, clientId: 'hostile' }], 'reported once');
 });
 
-/** With each QoS, until the broker has confirmed it. */
+/** Publishes with each QoS, until the broker has acknowledged it. */
 async function publishAll(client: RawClient, topic: string, payload: string, retain: boolean): Promise<void> {
   client.publish(topic, payload, { qos: 0, retain });
   client.publish(topic, payload, { qos: 1, retain });
@@ -197,7 +197,7 @@ test('A client that publishes with QoS 2 and never completes it costs nothing, a
   await client.ping();
 });
 
-test('mosquitto_pub to a topic of another device is confirmed, and the subscriber there hears nothing', async (t) => {
+test('mosquitto_pub to a topic of another device is acknowledged, and the subscriber there receives nothing', async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
   const { fixture, attacker, victims } = await gather(await BrokerFixture.start(t));
   const victim = victims[1] as TestDevice;
@@ -209,7 +209,7 @@ test('mosquitto_pub to a topic of another device is confirmed, and the subscribe
   assert.deepEqual(await subscriber.titles(1), ['genuine']);
 });
 
-test('A last will reaches nobody', async (t) => {
+test('A last will reaches no client', async (t) => {
   const { fixture, attacker, victims } = await gather(await BrokerFixture.start(t));
   for (const victim of [attacker, ...victims]) {
     const listener = await RawClient.signIn(fixture.port, victim, { clientId: 'listener' });
@@ -221,14 +221,14 @@ test('A last will reaches nobody', async (t) => {
       await client.ended();
     }
     const isGone = () => fixture.events.filter(({ kind }) => kind === 'disconnected').length % 2 === 0;
-    await eventually('the broker noticed', 5000, isGone, Boolean);
+    await eventually('the broker noticed the disconnect', 5000, isGone, Boolean);
     await fixture.notify(victim, 'genuine', 0);
     assert.equal(titleOf(readPublish(await listener.next('publish')).payload), 'genuine');
     assert.deepEqual(listener.packets, []);
   }
 });
 
-test('The client id of another device neither ends its connection nor takes its session', async (t) => {
+test('The client id of another device neither ends its connection nor takes over its session', async (t) => {
   const { fixture, attacker, victims } = await gather(await BrokerFixture.start(t));
   const victim = victims[1] as TestDevice;
   const present = await RawClient.signIn(fixture.port, victim, { clientId: 'phone', clean: false });
@@ -253,7 +253,7 @@ test('The client id of another device neither ends its connection nor takes its 
   assert.deepEqual(taker.packets, []);
 });
 
-test('A client that connects again takes its own place, however often, and gets its messages', async (t) => {
+test('A client that reconnects replaces its own connection, however often, and gets its messages', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const signIn = () => RawClient.signIn(fixture.port, device, { clientId: 'phone', clean: false });
@@ -267,7 +267,7 @@ test('A client that connects again takes its own place, however often, and gets 
   assert.equal(titleOf(readPublish(await last.next('publish')).payload), 'for the last');
 });
 
-test('Unknown, wrong, missing, inactive and paused all look the same', async (t) => {
+test('Unknown, wrong, missing, inactive and paused credentials get the same response', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { id: username, secret: password } = await fixture.addDevice();
   const inactive = await fixture.addDevice();
@@ -301,7 +301,7 @@ test('Unknown, wrong, missing, inactive and paused all look the same', async (t)
   assert.ok(!JSON.stringify(fixture.events).includes(password), 'no event names a password');
 });
 
-test('A device has so many connections and no more', async (t) => {
+test('A device has a limited number of connections', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const signIn = (clientId: string) => RawClient.signIn(fixture.port, device, { clientId });
@@ -311,7 +311,7 @@ test('A device has so many connections and no more', async (t) => {
   await (await RawClient.signIn(fixture.port, await fixture.addDevice())).ping();
   await clients[0]?.end();
   await eventually(
-    'there is room again',
+    'a connection is free again',
     5000,
     () =>
       signIn('next').then(
@@ -330,7 +330,7 @@ for (const { what, revoke } of [
   },
   { what: 'deleted', revoke: ({ store }: BrokerFixture, id: string) => store.devices.delete(id) },
 ]) {
-  test(`A device that is ${what} loses its connections within a second, and others keep theirs`, async (t) => {
+  test(`A device that is ${what} loses its connections within a second, and other devices keep theirs`, async (t) => {
     const fixture = await BrokerFixture.start(t);
     const [device, other] = [await fixture.addDevice(), await fixture.addDevice()];
     const clients = [
@@ -349,11 +349,11 @@ for (const { what, revoke } of [
     await assert.rejects(RawClient.signIn(fixture.port, device), /CONNACK 5/);
     const sessionsLeft = what === 'deleted' ? 0 : 1;
     const count = async (): Promise<number> => (await fixture.store.mqttSessions.list()).length;
-    await eventually('the session is as it should be', 5000, count, (sessions) => sessions === sessionsLeft);
+    await eventually('the expected sessions remain', 5000, count, (sessions) => sessions === sessionsLeft);
   });
 }
 
-test('A packet that is not allowed first, too large, or broken ends the connection', async (t) => {
+test('A packet that is not allowed first, too large, or malformed ends the connection', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const broken: Uint8Array[] = [

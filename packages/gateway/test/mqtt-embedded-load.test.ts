@@ -1,4 +1,4 @@
-// Peers that cost: those that flood before they sign in, those that stay silent, and those that stop reading.
+// Expensive peers: peers that flood before they sign in, that stay silent, and that stop reading.
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ const megabyte = 1024 * 1024;
 const sockets = 50;
 const declared = 8 * megabyte;
 const allowedGrowth = 20 * megabyte;
-/** What is promised: how long a peer may take to sign in, and how long it may leave its socket unread. */
+/** The documented limits: the time to sign in, and the time a socket may stay unread. */
 const signInMs = 5000;
 const drainMs = 5000;
 const slackMs = 2500;
@@ -35,7 +35,7 @@ const webSocketHandshake = [
   '\r\n',
 ].join('\r\n');
 
-/** A masked binary frame (RFC 6455, section 5.2) that declares so many bytes; the mask is zero. */
+/** A masked binary frame (RFC 6455, section 5.2) that declares this number of bytes; the mask is zero. */
 function frameHeader(length: number, isFinal: boolean): Buffer {
   const header = Buffer.alloc(14);
   header[0] = isFinal ? 0x82 : 0x02;
@@ -50,7 +50,7 @@ const smallFrames = Buffer.concat(
   ),
 );
 
-test('Peers that have not signed in cannot make the broker gather what they declare', async (t) => {
+test('Peers that have not signed in cannot make the broker buffer the size they declare', async (t) => {
   const process = await startProcess(t);
   const { tcpPort, webSocketPort } = process.first;
   const connectHeader = fixedHeader(packetType.connect, 0, declared);
@@ -80,7 +80,7 @@ test('Peers that have not signed in cannot make the broker gather what they decl
       body: smallFrames,
     },
   ];
-  // Once to warm up, so that what is measured is the peers and not the code that is compiled for them.
+  // The first round is a warm-up, so that the measurement covers the peers and not the compilation of code.
   for (const { port, opening, body } of floods) await flood(port, opening, body ?? Buffer.alloc(declared), 5);
   for (const { name, port, opening, body } of floods) {
     await process.ask();
@@ -92,7 +92,7 @@ test('Peers that have not signed in cannot make the broker gather what they decl
   }
 });
 
-test('Peers that stay silent, or send CONNECT byte by byte, are cut off', async (t) => {
+test('Peers that stay silent, or send CONNECT byte by byte, are disconnected', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { id: username, secret: password } = await fixture.addDevice();
   const since = performance.now();
@@ -105,11 +105,11 @@ test('Peers that stay silent, or send CONNECT byte by byte, are cut off', async 
   await Promise.all([silent.ended(), slow.ended()]);
   const ms = performance.now() - since;
   assert.ok(ms < signInMs + slackMs, `only after ${ms} ms`);
-  assert.ok(sent < bytes.length, 'it would have been done otherwise');
+  assert.ok(sent < bytes.length, 'otherwise it would have completed');
   assert.deepEqual(slow.packets, []);
 });
 
-test('One address has a limited number of connections that have not signed in: the oldest makes room', async (t) => {
+test('One address has a limited number of unauthenticated connections: the oldest is closed', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const strangers: RawClient[] = [];
   for (let count = 0; count < limits.strangersPerAddress + 5; count += 1) {
@@ -124,7 +124,7 @@ for (const { clean, qos } of [
   { clean: true, qos: 1 },
   { clean: false, qos: 1 },
 ] as const) {
-  test(`A subscriber that stops reading holds nobody up and is dropped: QoS ${qos}, clean session ${clean}`, async (t) => {
+  test(`A subscriber that stops reading delays no other client and is dropped: QoS ${qos}, clean session ${clean}`, async (t) => {
     const fixture = await BrokerFixture.start(t);
     const device = await fixture.addDevice();
     const frozen = await RawClient.signIn(fixture.port, device, { clientId: 'frozen', clean });
@@ -146,12 +146,12 @@ for (const { clean, qos } of [
         const { payload, messageId } = readPublish(await healthy.next('publish'));
         number = Number(titleOf(payload).split(' ')[0]);
         if (messageId !== null) healthy.confirm('puback', messageId);
-        // What was not acknowledged when the other was dropped may come once more.
+        // Messages that were unacknowledged when the other client was dropped may be repeated.
       } while (number < count);
       slowestMs = Math.max(slowestMs, performance.now() - begin);
       assert.equal(number, count);
       count += 1;
-      assert.ok(performance.now() - since < drainMs + slackMs, 'the frozen subscriber is still there');
+      assert.ok(performance.now() - since < drainMs + slackMs, 'the frozen subscriber is still connected');
     }
     t.diagnostic(
       `dropped after ${count} messages and ${(performance.now() - since).toFixed()} ms; slowest ${slowestMs.toFixed()} ms`,
@@ -164,7 +164,7 @@ for (const { clean, qos } of [
   });
 }
 
-/** So many sockets, each with an opening and then the body, until the broker has ended all of them. */
+/** Opens this number of sockets, each sending an opening and then the body, until the broker has closed all of them. */
 async function flood(port: number, opening: Uint8Array, body: Buffer, count: number): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, async () => {

@@ -1,4 +1,4 @@
-// What a device gets that was away: sessions with QoS 1 and 2, over reconnects and restarts of the service.
+// Deliveries to a device that was offline: sessions with QoS 1 and 2, over reconnects and restarts of the service.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,22 +16,22 @@ import { StoreUnavailable } from '../src/usecases/ports/index.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-// Of one QoS at a time: MQTT promises no order between them (section 4.6), and this client tells of QoS 2 only at PUBREL.
+// One QoS at a time: MQTT promises no order between them (section 4.6), and this client emits QoS 2 only at PUBREL.
 for (const qos of [1, 2] as const) {
   for (const isRestarted of [false, true]) {
-    const happens = isRestarted ? 'comes back after a restart of the service' : 'comes back';
-    test(`mosquitto_sub with QoS ${qos} that ${happens} gets what it missed, in order and once each`, async (t) => {
+    const happens = isRestarted ? 'reconnects after a restart of the service' : 'reconnects';
+    test(`mosquitto_sub with QoS ${qos} that ${happens} gets the messages it missed, in order and once each`, async (t) => {
       if (!canRun(t, mosquittoObstacle())) return;
       const fixture = await BrokerFixture.start(t);
       const device = await fixture.addDevice();
       const subscribe = () => new MosquittoSub(t, fixture, device, '-t', device.topic, '-q', '2', '-c', '-i', 'keeper');
       const before = await subscribe().subscribed();
-      await fixture.notify(device, 'while it was there', qos);
+      await fixture.notify(device, 'while it was connected', qos);
       await before.titles(1);
-      await waitsNoMore(fixture);
+      await queueIsEmpty(fixture);
       await before.stop();
 
-      // More than may be in flight at once.
+      // More than the in-flight window.
       const titles = Array.from({ length: limits.inFlight * 2 + 50 }, (_, index) => `missed ${index}`);
       for (const title of titles) await fixture.notify(device, title, qos);
       if (isRestarted) await fixture.restart();
@@ -41,12 +41,12 @@ for (const qos of [1, 2] as const) {
       await fixture.notify(device, 'back again', qos);
       assert.deepEqual(await after.titles(titles.length + 1), [...titles, 'back again']);
       assert.ok(after.received.every((message) => message.qos === qos));
-      await waitsNoMore(fixture);
+      await queueIsEmpty(fixture);
     });
   }
 }
 
-test('A QoS 2 message keeps its id through lost connections and a restart, and is told once', async (t) => {
+test('A QoS 2 message keeps its id through lost connections and a restart, and is delivered once', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const signIn = () => RawClient.signIn(fixture.port, device, { clean: false, clientId: 'two' });
@@ -78,7 +78,7 @@ test('A QoS 2 message keeps its id through lost connections and a restart, and i
   await client.end();
 });
 
-test('A QoS 1 message that was not confirmed comes again with the same id, and one that was does not', async (t) => {
+test('A QoS 1 message that was not acknowledged is sent again with the same id, an acknowledged one is not', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const signIn = () => RawClient.signIn(fixture.port, device, { clean: false, clientId: 'one' });
@@ -104,7 +104,7 @@ test('A QoS 1 message that was not confirmed comes again with the same id, and o
   assert.deepEqual(client.packets, []);
 });
 
-test('A client that reads but never confirms gets no more than a window of messages', async (t) => {
+test('A client that reads but never acknowledges gets at most one window of messages', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   const all = Array.from({ length: limits.inFlight + 50 }, (_, index) => `message ${index}`);
@@ -126,14 +126,14 @@ test('A client that reads but never confirms gets no more than a window of messa
   assert.deepEqual(titles, new Set(all));
 });
 
-test('A client that comes and goes while messages are published gets every QoS 2 message once', async (t) => {
+test('A client that keeps reconnecting while messages are published gets every QoS 2 message once', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
   const all = Array.from({ length: 600 }, (_, index) => `message ${index}`);
   const publishing = Promise.all(all.map((title) => fixture.notify(device, title, 2)));
-  const told: string[] = [];
-  /** As section 4.3.3 has it for the receiver: a message is told at PUBLISH, and its id known until PUBREL. */
+  const delivered: string[] = [];
+  /** The receiver of section 4.3.3: a message is delivered at PUBLISH, and its id is known until PUBREL. */
   const knownIds = new Set<number>();
   let isWhole = false;
   while (!isWhole) {
@@ -143,23 +143,23 @@ test('A client that comes and goes while messages are published gets every QoS 2
       const packet = await visitor.nextOf(['publish', 'pubrel']);
       if (packet.type === packetType.publish) {
         const { messageId, payload } = readPublish(packet);
-        if (!knownIds.has(messageId as number)) told.push(titleOf(payload));
+        if (!knownIds.has(messageId as number)) delivered.push(titleOf(payload));
         knownIds.add(messageId as number);
         visitor.confirm('pubrec', messageId as number);
       } else {
         knownIds.delete(messageIdOf(packet));
         visitor.confirm('pubcomp', messageIdOf(packet));
       }
-      isWhole = told.length >= all.length && knownIds.size === 0;
+      isWhole = delivered.length >= all.length && knownIds.size === 0;
     }
     await visitor.end();
   }
   await publishing;
-  assert.equal(told.length, all.length);
-  assert.deepEqual(new Set(told), new Set(all));
+  assert.equal(delivered.length, all.length);
+  assert.deepEqual(new Set(delivered), new Set(all));
 });
 
-test('Nothing of a waiting message is on the disk but the sealed notification', async (t) => {
+test('Only the encrypted notification of a queued message is on disk', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
@@ -175,7 +175,7 @@ test('Nothing of a waiting message is on the disk but the sealed notification', 
   }
 });
 
-test('A notification that was purged in the meantime is skipped, and the next ones come', async (t) => {
+test('A notification that was purged in the meantime is skipped, and the next ones are delivered', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
@@ -188,7 +188,7 @@ test('A notification that was purged in the meantime is skipped, and the next on
   const back = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'kept' });
   assert.equal(titleOf(readPublish(await back.next('publish')).payload), 'new');
   await eventually(
-    'the purged ones wait no more',
+    'the purged messages are no longer queued',
     5000,
     () => countWaiting(fixture),
     (count) => count === 1,
@@ -200,7 +200,7 @@ test('A notification that was purged in the meantime is skipped, and the next on
   await eventually('both were counted', 5000, countDropped, (count) => count === 2);
 });
 
-test('What waited for a session that a clean one replaces goes to the client that replaced it', async (t) => {
+test('Messages queued for a session that a clean session replaces go to the client that replaced it', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
@@ -212,10 +212,10 @@ test('What waited for a session that a clean one replaces goes to the client tha
   const { messageId, payload } = readPublish(await clean.next('publish'));
   assert.equal(titleOf(payload), 'missed');
   clean.confirm('puback', messageId as number);
-  await waitsNoMore(fixture);
+  await queueIsEmpty(fixture);
 });
 
-test('A session whose client stays away ends, and one whose client is there does not', async (t) => {
+test('A session whose client stays away expires, and one whose client is connected does not', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   const absent = await keepSession(fixture);
@@ -233,12 +233,12 @@ test('A session whose client stays away ends, and one whose client is there does
   await fixture.notify(device, 'still subscribed', 1);
   assert.equal(titleOf(readPublish(await client.next('publish')).payload), 'still subscribed');
   await back.ping();
-  assert.deepEqual(back.packets, [], 'it has no subscription any more');
+  assert.deepEqual(back.packets, [], 'it has no subscription any longer');
   await back.subscribe([absent.device.topic], 1);
-  assert.equal(titleOf(readPublish(await back.next('publish')).payload), 'missed', 'what waited is still there');
+  assert.equal(titleOf(readPublish(await back.next('publish')).payload), 'missed', 'the queued message is still there');
 });
 
-test('With its device go its sessions and what waits for them', async (t) => {
+test('Deleting a device deletes its sessions and their queued messages', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
@@ -248,7 +248,7 @@ test('With its device go its sessions and what waits for them', async (t) => {
   assert.equal(await fixture.broker.purge(), 0);
 });
 
-test('A device with too many sessions loses the one that was away longest', async (t) => {
+test('A device with too many sessions loses the one that was offline longest', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   for (let count = 0; count <= limits.sessionsPerDevice; count += 1) {
@@ -262,7 +262,7 @@ test('A device with too many sessions loses the one that was away longest', asyn
   assert.ok(!names.includes('client 0'), names.join());
 });
 
-test('A message that is published again while it waits, as after a timeout, comes once', async (t) => {
+test('A message that is published again while it is queued, as after a timeout, is delivered once', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
@@ -276,7 +276,7 @@ test('A message that is published again while it waits, as after a timeout, come
   assert.deepEqual(back.packets, []);
 });
 
-test('A message that cannot be made durable for a session is not called sent', async (t) => {
+test('A message that cannot be persisted for a session is not reported as sent', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   await client.end();
@@ -303,9 +303,9 @@ async function keepSession(fixture: BrokerFixture): Promise<{ device: TestDevice
   return { device, client };
 }
 
-const waitsNoMore = (fixture: BrokerFixture) =>
+const queueIsEmpty = (fixture: BrokerFixture) =>
   eventually(
-    'nothing waits',
+    'nothing is queued',
     5000,
     () => countWaiting(fixture),
     (count) => count === 0,
@@ -320,7 +320,7 @@ function countWaiting({ dataDir }: BrokerFixture): number {
   }
 }
 
-test('A message whose notification could not be stored reaches who is there, and is not promised to who is away', async (t) => {
+test('A message whose notification could not be stored reaches connected clients, and is not promised to offline ones', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const { device, client } = await keepSession(fixture);
   const send = (id: string) =>
@@ -338,7 +338,7 @@ test('A message whose notification could not be stored reaches who is there, and
   assert.equal(titleOf(readPublish(await client.next('publish')).payload), 'there');
   await client.end();
   const outcome = await eventually(
-    'the session is away',
+    'the session is offline',
     5000,
     () => send('away'),
     ({ kind }) => kind !== 'sent',

@@ -6,7 +6,7 @@ import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { QueueLimit } from '../src/config/channels.ts';
 
-/** Takes so many messages and acknowledges them; gives back their titles. */
+/** Receives this number of messages, acknowledges them, and returns their titles. */
 async function take(client: RawClient, count: number): Promise<string[]> {
   const titles: string[] = [];
   while (titles.length < count) {
@@ -32,7 +32,7 @@ const isEmpty = (fixture: BrokerFixture, device: TestDevice) =>
 
 for (const clean of [true, false]) {
   for (const qos of [0, 1, 2] as const) {
-    test(`What was published before the first connection arrives with it: clean session ${clean}, QoS ${qos}`, async (t) => {
+    test(`Messages published before the first connection arrive with it: clean session ${clean}, QoS ${qos}`, async (t) => {
       const fixture = await BrokerFixture.start(t);
       const device = await fixture.addDevice();
       const titles = Array.from({ length: 250 }, (_, index) => `message ${index}`);
@@ -46,7 +46,7 @@ for (const clean of [true, false]) {
   }
 }
 
-test('A device that has never connected is told from one that is away', async (t) => {
+test('A device that has never connected is distinguished from one that is offline', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const publish = async () => {
@@ -76,13 +76,13 @@ test('A client without a session loses nothing between two connections', async (
   await fixture.notify(device, 'not acknowledged', 1);
   await first.next('publish');
   await first.end();
-  await fixture.notify(device, 'while it was away', 1);
+  await fixture.notify(device, 'while it was offline', 1);
   const second = await connect();
-  assert.deepEqual(await take(second, 2), ['not acknowledged', 'while it was away']);
+  assert.deepEqual(await take(second, 2), ['not acknowledged', 'while it was offline']);
   await isEmpty(fixture, device);
 });
 
-test('Every client of a device that is connected gets each message', async (t) => {
+test('Every connected client of a device gets each message', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const kinds = [
@@ -104,7 +104,7 @@ test('Every client of a device that is connected gets each message', async (t) =
   await isEmpty(fixture, device);
 });
 
-test('What a client leaves unread goes to the client of the device that is left, once', async (t) => {
+test('Messages that a client leaves unread go once to the remaining client of the device', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const passing = await RawClient.signIn(fixture.port, device, { clean: true, clientId: 'passing' });
@@ -116,7 +116,7 @@ test('What a client leaves unread goes to the client of the device that is left,
   await fixture.notify(device, 'for both', 1);
   assert.deepEqual(await take(kept, 1), ['for both']);
   await eventually(
-    'the receipt is written',
+    'the acknowledgement is stored',
     5000,
     () => lengthOf(fixture, device),
     (length) => length === 2,
@@ -128,7 +128,7 @@ test('What a client leaves unread goes to the client of the device that is left,
   assert.deepEqual(kept.packets, []);
 });
 
-test('Messages with QoS 0 wait their turn and are kept for clients that are away, as all others', async (t) => {
+test('Messages with QoS 0 are queued in order and kept for offline clients, like all others', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const away = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'away' });
@@ -138,7 +138,7 @@ test('Messages with QoS 0 wait their turn and are kept for clients that are away
   await slow.subscribe([device.topic], 1);
   const titles = Array.from({ length: 120 }, (_, index) => `message ${index}`);
   for (const [index, title] of titles.entries()) await fixture.notify(device, title, index === 119 ? 0 : 1);
-  assert.deepEqual(await take(slow, titles.length), titles, 'behind a window that was full');
+  assert.deepEqual(await take(slow, titles.length), titles, 'behind a full window');
   const back = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'away' });
   assert.deepEqual(await take(back, titles.length), titles);
   await isEmpty(fixture, device);
@@ -185,7 +185,7 @@ const fullEvents = (fixture: BrokerFixture) => fixture.events.filter(({ kind }) 
 const droppedCount = (fixture: BrokerFixture) =>
   fixture.events.reduce((sum, event) => (event.kind === 'messages_dropped' ? sum + event.count : sum), 0);
 
-test('At the limit new messages wait for a retry, and the queue says when it has room again', async (t) => {
+test('At the limit new messages are retried later, and the queue reports when it has room again', async (t) => {
   const { fixture, device, publish } = await startWithLimit(t, 'wait');
   let roomCount = 0;
   fixture.broker.onRoom(() => {
@@ -197,11 +197,11 @@ test('At the limit new messages wait for a retry, and the queue says when it has
   const client = await RawClient.signIn(fixture.port, device, { clean: true });
   await client.subscribe([device.topic], 1);
   assert.deepEqual(await take(client, 5), ['kept 0', 'kept 1', 'kept 2', 'kept 3', 'kept 4']);
-  await eventually('there is room', 5000, () => roomCount, Boolean);
+  await eventually('the queue has room', 5000, () => roomCount, Boolean);
   assert.equal(await publish('again'), 'sent');
 });
 
-test('With drop_newest a message beyond the limit is refused for good, and counted', async (t) => {
+test('With drop_newest a message beyond the limit is rejected permanently, and counted', async (t) => {
   const { fixture, publish } = await startWithLimit(t, 'drop_newest');
   for (let index = 0; index < 5; index += 1) await publish(`kept ${index}`);
   assert.deepEqual([await publish('dropped'), await publish('dropped')], ['rejected', 'rejected']);
@@ -215,7 +215,7 @@ test('With drop_oldest the oldest become dead deliveries that their owner sees, 
   assert.ok((await lengthOf(fixture, device)) <= 5);
   const dead = await fixture.store.deliveries.list({ ownerId: device.ownerId, state: 'dead', limit: 100 });
   const waiting = await lengthOf(fixture, device);
-  assert.equal(dead.length + waiting, 30, 'each one waits or is dead');
+  assert.equal(dead.length + waiting, 30, 'each one is queued or dead');
   assert.ok(dead.every(({ channel, target }) => channel === 'mqtt' && target === device.id));
   assert.deepEqual([fullEvents(fixture), droppedCount(fixture)], [1, dead.length]);
   const client = await RawClient.signIn(fixture.port, device, { clean: true });
@@ -223,7 +223,7 @@ test('With drop_oldest the oldest become dead deliveries that their owner sees, 
   assert.equal((await take(client, waiting)).at(-1), 'message 29');
 });
 
-test('A session that nobody comes back for does not keep messages from the clients that are there', async (t) => {
+test('An abandoned session does not keep messages from connected clients', async (t) => {
   const { fixture, device, publish } = await startWithLimit(t, 'wait');
   const stale = await RawClient.signIn(fixture.port, device, { clean: false, clientId: 'stale' });
   await stale.subscribe([device.topic], 1);

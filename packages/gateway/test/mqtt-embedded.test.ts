@@ -1,4 +1,4 @@
-// The embedded broker as its users see it: real clients, over TCP and WebSocket, that are there when a message comes.
+// The embedded broker with real clients, over TCP and WebSocket, that are connected when a message is sent.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
@@ -14,7 +14,7 @@ import type { Notification } from '../src/usecases/ports/index.ts';
 
 const levels = [0, 1, 2] as const;
 
-test('mosquitto_sub gets what is sent with QoS 0, 1 and 2, each at its level, once, in order and not retained', async (t) => {
+test('mosquitto_sub gets messages with QoS 0, 1 and 2, each at its level, once, in order and not retained', async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
@@ -53,7 +53,7 @@ for (const clean of [true, false]) {
     assert.deepEqual(await client.subscribeAsync(device.topic, { qos: 2 }), [{ topic: device.topic, qos: 2 }]);
     for (const qos of levels) await fixture.notify(device, `QoS ${qos}`, qos);
     await eventually(
-      'three messages came',
+      'three messages arrived',
       5000,
       () => received.length,
       (count) => count >= 3,
@@ -84,7 +84,7 @@ test('A client without an id cannot keep a session', async (t) => {
   await client.ended();
 });
 
-test('Overlapping subscriptions of one client bring a message once', async (t) => {
+test('Overlapping subscriptions of one client deliver a message once', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   for (const clean of [true, false]) {
@@ -103,7 +103,7 @@ test('Overlapping subscriptions of one client bring a message once', async (t) =
   }
 });
 
-test('Nothing comes to a client that has unsubscribed until it subscribes again', async (t) => {
+test('A client that has unsubscribed gets nothing until it subscribes again', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const { received, client } = await overWebSocket(t, fixture, device, { clean: false, clientId: 'leaver' });
@@ -111,7 +111,7 @@ test('Nothing comes to a client that has unsubscribed until it subscribes again'
   await client.subscribeAsync([device.topic, other], { qos: 1 });
   await fixture.notify(device, 'before', 1);
   await eventually(
-    'the first message came',
+    'the first message arrived',
     5000,
     () => received.length,
     (count) => count === 1,
@@ -123,7 +123,7 @@ test('Nothing comes to a client that has unsubscribed until it subscribes again'
   await client.subscribeAsync(device.topic, { qos: 1 });
   await fixture.notify(device, 'again', 1);
   await eventually(
-    'the last message came',
+    'the last message arrived',
     5000,
     () => received.length,
     (count) => count >= 4,
@@ -131,7 +131,7 @@ test('Nothing comes to a client that has unsubscribed until it subscribes again'
   assert.deepEqual(received, ['before', 'after', 'after, with QoS 0', 'again']);
 });
 
-test('A device confirms over its ack topic: the keeper hears it, and nobody else', async (t) => {
+test('A device acknowledges over its ack topic, which no other client receives', async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
@@ -143,7 +143,7 @@ test('A device confirms over its ack topic: the keeper hears it, and nobody else
     assert.equal(await mosquittoPub(fixture, device, ...sent), 0);
   }
   const heard = await eventually(
-    'both acknowledgements were heard',
+    'both acknowledgements were received',
     5000,
     () => fixture.events.filter(({ kind }) => kind === 'acknowledged'),
     ({ length }) => length === 2,
@@ -178,7 +178,7 @@ test('An upgrade to another path, or without the subprotocol mqtt, is refused', 
   assert.equal(await ask('/mqtt', ''), '400');
 });
 
-test('A client that speaks MQTT 5 is told that the version is not spoken here', async (t) => {
+test('A client that uses MQTT 5 is refused with the reason: unacceptable protocol version', async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
@@ -188,12 +188,12 @@ test('A client that speaks MQTT 5 is told that the version is not spoken here', 
   assert.deepEqual(reasons, ['unacceptable protocol version']);
 });
 
-test('A port that is taken is an error that says so', async (t) => {
+test('A port that is in use gives an error that names it', async (t) => {
   const fixture = await BrokerFixture.start(t);
   await assert.rejects(fixture.broker.listen('127.0.0.1', fixture.port), { code: 'EADDRINUSE' });
 });
 
-test('publish settles at once when its signal aborts, refuses foreign topics, and after the end asks for a retry', async (t) => {
+test('publish settles at once if its signal aborts, rejects foreign topics, and asks for a retry after close', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const notification = { id: 'x', ownerId: device.ownerId, createdAt: 0, title: 'x' } as Notification;
@@ -215,7 +215,7 @@ test('publish settles at once when its signal aborts, refuses foreign topics, an
   assert.match(String(await broker.check()), /shutting down/);
 });
 
-test('close ends every connection, also of those that never signed in', async (t) => {
+test('close ends every connection, also unauthenticated ones', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
   const silent = await RawClient.open(fixture.port);
