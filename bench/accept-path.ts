@@ -1,14 +1,14 @@
-// npm run bench: how much of what bare node:http can do is left once every request is authenticated, encrypted and on
-// disk. All servers are loaded in turn in one run, so that the ratio holds on a fast machine and on a slow one.
+// npm run bench: the throughput of the gateway, which authenticates, encrypts and syncs every request to disk, as a
+// share of bare node:http. All servers are loaded in turn in one run, so that the ratio is comparable between machines.
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { scrape } from '@tocsin/test-support/scrape.ts';
 import type { Child } from './child.ts';
+import { createEnvironment, type StoreUnderTest, startBroker } from './environment.ts';
 import { median } from './figures.ts';
 import { type GatewayNode, type GatewayUnderTest, startGateway } from './gateway.ts';
 import { startChild, startEcho } from './helpers.ts';
 import { measureHostile } from './hostile.ts';
-import { openHouse, type StoreUnderTest, startBroker } from './house.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options } from './options.ts';
 import type { Arrivals, Measurement, Report, Round, ServerName, StoreWork } from './report.ts';
@@ -16,7 +16,7 @@ import { notificationBody, notificationRequest } from './request.ts';
 import { rotated } from './rounds.ts';
 import { residentMegabytes } from './rss.ts';
 
-/** How long a device may take for the rest once no more requests come. */
+/** How long a device may take to receive the remaining messages after the last request. */
 const drainPatienceMs = 120_000;
 
 interface Target {
@@ -29,8 +29,8 @@ type Targets = Map<ServerName, Target>;
 export async function measureAcceptPath(options: Options, say: (line: string) => void): Promise<Report> {
   const { rounds: count, seconds, connections, mqtt, store: kind, workers, nodes } = options;
   const broker = mqtt === 'mosquitto' ? await startBroker() : null;
-  const environment = broker === null ? {} : { TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}` };
-  const { installation, store } = await openHouse(options, environment);
+  const variables = broker === null ? {} : { TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}` };
+  const { installation, store } = await createEnvironment(options, variables);
   const hasDevice = mqtt !== 'none';
   const gateway = await startGateway(installation, { hasDevice, nodes });
   const device = hasDevice ? await startChild('./device.ts') : null;
@@ -90,7 +90,7 @@ async function targetsOf({ nodes, key }: GatewayUnderTest, { connections, second
   return targets.set('echo', { pids: [echo.pid], job: jobFor([echo.port], '"payload":{') });
 }
 
-/** The order changes from round to round: whoever comes second finds a warmer, or a hotter, machine. */
+/** The order changes from round to round, because the second server finds a warmer, or a throttled, machine. */
 async function runRound(parties: Parties, targets: Targets, order: ServerName[], seconds: number): Promise<Round> {
   const measured: Partial<Record<ServerName, Measurement>> = {};
   for (const name of order) measured[name] = await measure(parties, name, targets.get(name) as Target, seconds);
@@ -108,7 +108,7 @@ function scalingOf({ scaling }: Round): string {
   return scaling === undefined ? '' : `, scaling ${scaling.toFixed(2)}`;
 }
 
-/** Who sends, and who receives; null: the owner has no device. */
+/** The load generator and the receiving device; null if the owner has no device. */
 interface Parties {
   load: Child;
   device: Child | null;
@@ -125,14 +125,17 @@ async function measure(
   const result = await load.ask<LoadResult>({ ...job, seconds });
   if (result.errors > 0 || result.requests === 0) {
     throw new Error(
-      `${name}: ${result.errors} errors beside ${result.requests} good answers. The first:\n${result.firstError}`,
+      `${name}: ${result.errors} errors and ${result.requests} successful responses. The first error:\n${result.firstError}`,
     );
   }
   const arrivals = listener && (await countArrivals(listener, before, result));
   return { ...result, rssMegabytes: await residentMegabytes(pids), ...(arrivals !== null && { arrivals }) };
 }
 
-/** A rate counts only with what arrived: waits until the device has everything, and fails if something stays away. */
+/**
+ * Waits until the device has received everything and fails if a message is missing, because a rate counts only for
+ * delivered messages.
+ */
 async function countArrivals(
   device: Child,
   before: number,
@@ -144,14 +147,14 @@ async function countArrivals(
   let arrived = atEnd;
   while (arrived < requests) {
     const drainMs = performance.now() - since;
-    if (drainMs > drainPatienceMs) throw new Error(`The device got ${arrived} of ${requests} published messages.`);
+    if (drainMs > drainPatienceMs) throw new Error(`The device received ${arrived} of ${requests} published messages.`);
     await delay(50);
     arrived = await count();
   }
   return { perSecond: atEnd / (requests / requestsPerSecond), drainMs: performance.now() - since };
 }
 
-/** What the store does from now on, per notification. */
+/** Counts commits and writes of the store from now on, per notification. */
 async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
   const look = async () => {
     const scrapes = await Promise.all(nodes.map((node) => scrape(node.process)));
@@ -159,7 +162,7 @@ async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
     return {
       writes: sum('tocsin_store_batch_size_sum'),
       commits: sum('tocsin_store_batch_size_count'),
-      writtenAhead: await store.writtenAhead(),
+      walBytes: await store.walBytes(),
     };
   };
   const before = await look();
@@ -169,9 +172,7 @@ async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
       writesPerCommit: (after.writes - before.writes) / (after.commits - before.commits),
       commitsPerNotification: (after.commits - before.commits) / notifications,
       walBytesPerNotification:
-        after.writtenAhead === null || before.writtenAhead === null
-          ? null
-          : (after.writtenAhead - before.writtenAhead) / notifications,
+        after.walBytes === null || before.walBytes === null ? null : (after.walBytes - before.walBytes) / notifications,
     };
   };
 }

@@ -1,4 +1,4 @@
-// A helper process of the bench: one of its own modules, spoken to with messages. It ends when the bench does.
+// A child process of the bench that runs one of its modules and communicates over IPC. It ends with the bench.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -17,7 +17,7 @@ export class Child {
     return this.#process.pid as number;
   }
 
-  /** The next message of the process, after sending it one where there is something to send. */
+  /** Returns the next message of the process, after sending it one if there is one to send. */
   ask<Reply>(message?: object | string): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const onExit = (code: number | null): void => reject(new Error(`${this.#name} ended with ${code}`));

@@ -1,4 +1,4 @@
-// What the bench started ends with it, however it ends: processes, servers, folders.
+// Stops every process and server and deletes every folder that the bench created, however it ends.
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,39 +6,39 @@ import { join } from 'node:path';
 const undoings: (() => Promise<unknown>)[] = [];
 let cleaning: Promise<void> | undefined;
 
-/** Starts something and sees to its end, also where the bench is interrupted before it is ready. */
+/** Starts a resource and registers its clean-up, also if the bench is interrupted before the resource is ready. */
 export async function adopt<T>(start: () => T | Promise<T>, undo: (started: T) => unknown): Promise<T> {
   if (cleaning !== undefined) throw new Error('The bench is over.');
   const starting = Promise.try(start);
-  // What could not be started has been cleared away by whoever tried.
+  // A start that failed has already cleaned up after itself.
   undoings.push(() => starting.then(undo, () => undefined));
   return starting;
 }
 
-/** Everything that is started later has its files in one folder, also what is cut off while it makes them. */
+/** Everything that is started later keeps its files in one folder, also if it is interrupted while it creates them. */
 export async function useOwnFolder(): Promise<void> {
   const folder = await adopt(
     () => mkdtemp(join(tmpdir(), 'tocsin-bench-')),
     (own) => rm(own, { recursive: true, force: true }),
   );
-  // PostgreSQL runs as another user, and has to find its way to what is its own.
+  // PostgreSQL runs as another user and must be able to reach its own subfolder.
   await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
 }
 
-/** Once, whoever asks for it: resolves when all is done. */
+/** Runs once, however often it is called; resolves when everything is cleaned up. */
 export function cleanUp(): Promise<void> {
   cleaning ??= undoAll();
   return cleaning;
 }
 
-/** Last first. */
+/** In reverse order of creation. */
 async function undoAll(): Promise<void> {
   for (let undo = undoings.pop(); undo !== undefined; undo = undoings.pop()) {
     try {
       await undo();
     } catch (error) {
-      console.error(`Something is left behind: ${(error as Error).message}`);
+      console.error(`Clean-up failed: ${(error as Error).message}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Pages of the inbox as its app gets them: over the console, one request at a time, with the count of what is unread.
+// Fetches pages of the inbox as the app does: over the console API, one request at a time, with the unread count.
 import type { InboxListing } from '@tocsin/contract/console';
 import { type ConsoleClient, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
@@ -8,7 +8,7 @@ import type { PagesResult, WalkResult } from './store-client.ts';
 export interface ConsolePages {
   rows: number;
   first: PagesResult;
-  /** With as many before it as behind it, about. */
+  /** A notification in the middle: about as many are newer as are older. */
   middle: PagesResult;
 }
 
@@ -32,7 +32,7 @@ async function timePages(client: ConsoleClient, from: string): Promise<PagesResu
     const { status, body } = await client.get<InboxListing>(`/api/notifications?limit=${pageRows}${from}`);
     const ms = performance.now() - startedAt;
     if (status !== 200 || body.notifications.length !== pageRows || body.damaged > 0) {
-      throw new Error(`A page of the console came with ${status} and ${body.notifications?.length} rows.`);
+      throw new Error(`A page of the console had status ${status} and ${body.notifications?.length} rows.`);
     }
     if (index >= 0) latencies[index] = ms;
   }

@@ -1,4 +1,4 @@
-// An MQTT device of the owner, in a process of its own: it listens, acknowledges and counts each message once.
+// An MQTT device of the owner in a separate process: subscribes, acknowledges, and counts each message once.
 import { connectAsync } from 'mqtt';
 
 export interface DeviceJob {
@@ -19,7 +19,7 @@ process.on('message', async (job: DeviceJob | 'count') => {
     return;
   }
   const { url, username, password, topic } = job;
-  // With a session, so that what it misses is kept for it by any broker.
+  // A persistent session makes every broker queue the messages that the device misses.
   const client = await connectAsync(url, { username, password, clean: false, clientId: 'bench-device' });
   client.on('message', (_, message) => received.add(idOf(message)));
   await client.subscribeAsync(topic, { qos: 1 });

@@ -1,4 +1,4 @@
-// Many figures in few, and few in a table for people.
+// Percentiles and medians, and tables for people.
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
@@ -11,7 +11,7 @@ export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** Words to the left, numbers to the right. */
+/** Aligns text left and numbers right. */
 export function table(head: string[], rows: string[][]): string[] {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const isNumber = (text: string): boolean => /^[\d?]/.test(text);

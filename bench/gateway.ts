@@ -1,21 +1,21 @@
-// The gateway under test: the real service with a real key, on one node or several. Without a device nothing but the POST
-// path itself is measured; with one, also the way over MQTT.
+// The gateway under test: the real service with a real key, on one node or several. Without a device only the POST path
+// is measured; with one, also delivery over MQTT.
 import { statfs } from 'node:fs/promises';
 import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import type { DeviceJob } from './device.ts';
 
 /** statfs(2) */
 const tmpfsMagic = 0x01021994;
-/** Longer than a breaker stays open and a broker connection takes to come back. */
+/** Longer than a breaker stays open and a broker connection takes to recover. */
 const changeTakesHoldMs = 40_000;
 
 export interface GatewayUnderTest {
   ownerId: string;
-  /** What the owner's device signs in with, where it is kept. */
+  /** MQTT credentials of the owner's device, if it has one. */
   device: DeviceJob;
   key: string;
   nodes: readonly [GatewayNode, ...GatewayNode[]];
-  /** False where the data folder is kept in memory and an fsync costs nothing. */
+  /** False if the data folder is in memory, where an fsync costs nothing. */
   fsyncReachesDisk: boolean;
 }
 
@@ -79,7 +79,7 @@ export async function post({ api, key }: { api: string; key: string }, notificat
   return (await response.json()) as Answer;
 }
 
-/** A running gateway learns of a change, and finds its broker, a moment later. */
+/** Waits until a running gateway has noticed a change or reconnected to its broker. */
 export async function untilAnswer(
   target: { api: string; key: string },
   what: string,
@@ -87,9 +87,10 @@ export async function untilAnswer(
 ): Promise<void> {
   const deadline = performance.now() + changeTakesHoldMs;
   for (;;) {
-    const answer = await post(target, { title: 'Is anybody there?' });
+    const answer = await post(target, { title: 'Probe' });
     if (isSo(answer)) return;
-    if (performance.now() > deadline) throw new Error(`The gateway has not got ${what}: ${JSON.stringify(answer)}`);
+    if (performance.now() > deadline)
+      throw new Error(`The gateway does not have ${what} yet: ${JSON.stringify(answer)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,19 +1,19 @@
-// npm run bench -- --growth: what accepting and reading cost once an owner has many notifications, in one store that
-// grows. The same load on an echo beside it shows how much of a difference is the machine's.
+// npm run bench -- --growth: the cost of accepting and reading once an owner has many notifications, in one store that
+// grows. The same load on an echo server shows how much of a difference comes from the machine.
 import { availableParallelism } from 'node:os';
 import type { Child } from './child.ts';
 import { type ConsolePages, openConsolePages } from './console-pages.ts';
+import { createEnvironment } from './environment.ts';
 import { median, table } from './figures.ts';
 import { startGateway } from './gateway.ts';
 import { startChild, startEcho, startStoreClient } from './helpers.ts';
-import { openHouse } from './house.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options, StoreKind } from './options.ts';
 import { notificationRequest } from './request.ts';
 import type { PagesResult, StoreJob, WalkResult } from './store-client.ts';
 
 export interface Stage {
-  /** Of the owner, at the beginning; the measurement itself adds to them. */
+  /** Rows of the owner at the beginning; the measurement itself adds more. */
   rows: number;
   rowsAfter: number;
   /** Medians over the rounds. */
@@ -33,7 +33,7 @@ export interface GrowthReport {
   options: { store: StoreKind; workers: number; rounds: number; connections: number };
   small: Stage;
   large: Stage;
-  /** Large over small. */
+  /** Ratio of the large store to the small one. */
   ratios: {
     acceptP50: number;
     acceptP99: number;
@@ -43,12 +43,12 @@ export interface GrowthReport {
     consoleFirstP50: number;
     consoleMiddleP50: number;
   };
-  /** Begins with fewer rows still than `small`. */
+  /** The small store of this measurement has even fewer rows than `small`. */
   console: { small: ConsolePages; large: ConsolePages };
   fill: { rows: number; rowsPerSecond: number };
   bytesPerRow: number;
-  /** Every row of the owner, opened one by one at the end. */
-  opened: number;
+  /** Every row of the owner, decrypted one by one at the end. */
+  decrypted: number;
 }
 
 const goal = 1.3;
@@ -57,19 +57,19 @@ const consoleSmallRows = 1000;
 const leastSmallRows = 500;
 const pageRows = 50;
 const pagesPerRound = 100;
-/** For a machine on which a round does not end by its number of requests. */
+/** Time limit for a machine that is too slow to send the requests of a round. */
 const mostSeconds = 60;
 
 export async function measureGrowth(options: Options, say: (line: string) => void): Promise<GrowthReport> {
   const { rows: largeRows, rounds, connections, workers, store: kind } = options;
   const smallRows = Math.max(leastSmallRows, Math.round(largeRows / 100));
-  // What is accepted while it is measured must not make the small store another one.
+  // Rows accepted during the measurement must not change the size of the small store noticeably.
   const perRound = Math.ceil(smallRows / 2 / rounds);
-  const house = await openHouse(options);
-  const gateway = await startGateway(house.installation, { hasDevice: false });
+  const environment = await createEnvironment(options);
+  const gateway = await startGateway(environment.installation, { hasDevice: false });
   const { ownerId, key, nodes } = gateway;
   const echo = await startEcho();
-  const [load, client] = [await startChild('./load.ts'), await startStoreClient(house)];
+  const [load, client] = [await startChild('./load.ts'), await startStoreClient(environment)];
   const timeConsole = await openConsolePages(nodes[0].process);
   const ask = <Reply>(job: StoreJob): Promise<Reply> => client.ask<Reply>(job);
   const walk = (): Promise<WalkResult> => ask<WalkResult>({ kind: 'walk', ownerId });
@@ -81,8 +81,8 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
   const echoing = jobFor(echo.port, '"payload":{');
 
   async function measure(rows: number): Promise<Stage> {
-    await house.store.rest();
-    const storeBytes = await house.store.bytes();
+    await environment.store.maintain();
+    const storeBytes = await environment.store.bytes();
     const accepts: LoadResult[] = [];
     const echoes: LoadResult[] = [];
     const pages: PagesResult[] = [];
@@ -107,7 +107,7 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
 
   say('warming up …');
   await run(load, echoing, smallRows);
-  // Through the gateway itself: that warms it up.
+  // Filling through the gateway itself warms it up.
   const growTo = async (rows: number): Promise<void> => {
     const missing = rows - (await walk()).rows;
     if (missing > 0) await run(load, accepting, missing);
@@ -128,10 +128,11 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
   say(
     `${large.rows} rows: accept p50 ${large.accept.p50Ms.toFixed(2)} ms, page p50 ${large.inboxPage.p50Ms.toFixed(2)} ms`,
   );
-  say('opening every row …');
+  say('decrypting every row …');
   const walked = await walk();
-  const opened = walked.rows;
-  if (opened !== large.rowsAfter) throw new Error(`${large.rowsAfter} rows were stored, and ${opened} are there.`);
+  const decrypted = walked.rows;
+  if (decrypted !== large.rowsAfter)
+    throw new Error(`${large.rowsAfter} rows were stored, but ${decrypted} were read.`);
   const consoleLarge = await timeConsole(walked);
   return {
     kind: 'growth',
@@ -154,14 +155,14 @@ export async function measureGrowth(options: Options, say: (line: string) => voi
     console: { small: consoleSmall, large: consoleLarge },
     fill: { rows: toFill, rowsPerSecond: toFill / fillSeconds },
     bytesPerRow: (large.storeBytes - small.storeBytes) / (large.rows - small.rows),
-    opened,
+    decrypted,
   };
 }
 
 async function run(load: Child, job: LoadJob, requests: number): Promise<LoadResult> {
   const result = await load.ask<LoadResult>({ ...job, requests });
   if (result.errors > 0 || result.requests !== requests) {
-    throw new Error(`${result.requests} good answers of ${requests}. The first other:\n${result.firstError}`);
+    throw new Error(`${result.requests} successful responses of ${requests}. The first other:\n${result.firstError}`);
   }
   return result;
 }
@@ -171,7 +172,7 @@ function medians(results: readonly PagesResult[]): PagesResult {
 }
 
 export function describeGrowth(report: GrowthReport): string {
-  const { options, small, large, ratios, fill, bytesPerRow, opened } = report;
+  const { options, small, large, ratios, fill, bytesPerRow, decrypted } = report;
   const { small: few, large: many } = report.console;
   const row = (what: string, pick: (stage: Stage) => number, ratio: number): string[] => [
     what,
@@ -185,8 +186,8 @@ export function describeGrowth(report: GrowthReport): string {
     `One owner in one ${options.store} store, ${options.connections} connections, ${options.rounds} rounds, ` +
       `Node ${report.node}, ${report.processors} processors (medians, in ms)`,
     report.fsyncReachesDisk
-      ? 'The gateway answers after fsync.'
-      : 'Mind: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+      ? 'The gateway responds after fsync.'
+      : 'Note: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     '',
     ...table(
       ['', `${small.rows}–${small.rowsAfter} rows`, `${large.rows}–${large.rowsAfter} rows`, 'ratio'],
@@ -220,8 +221,8 @@ export function describeGrowth(report: GrowthReport): string {
     ),
     '',
     `Goal: p50 within ${consoleGoal} ×. Newest: ${verdict(ratios.consoleFirstP50, consoleGoal)}. Middle: ${verdict(ratios.consoleMiddleP50, consoleGoal)}.`,
-    `The load generator was busy for ${(Math.max(small.generatorBusy, large.generatorBusy) * 100).toFixed(0)} % of its time at most.`,
-    `Filled with ${fill.rowsPerSecond.toFixed(0)} rows/s; ${bytesPerRow.toFixed(0)} bytes on disk per row; all ${opened} rows open.`,
+    `The load generator was busy for at most ${(Math.max(small.generatorBusy, large.generatorBusy) * 100).toFixed(0)} % of its time.`,
+    `Filled with ${fill.rowsPerSecond.toFixed(0)} rows/s; ${bytesPerRow.toFixed(0)} bytes on disk per row; all ${decrypted} rows can be decrypted.`,
     '',
   ].join('\n');
 }

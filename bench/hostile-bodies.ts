@@ -1,4 +1,4 @@
-// Bodies just within the limit of 256 KiB, each built to make one step of the way expensive.
+// Bodies just within the limit of 256 KiB, each built to make one step of request processing expensive.
 import { limits } from '../packages/contract/src/index.ts';
 
 export interface HostileBody {
@@ -12,7 +12,7 @@ const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 const plain = 'text/plain';
 
-/** As many items as fit between the two ends. */
+/** Repeats an item as often as it fits between the two ends. */
 function fill(open: string, item: (index: number) => string, close: string, separator = ','): string {
   const items: string[] = [];
   let left = size - Buffer.byteLength(open) - Buffer.byteLength(close);
@@ -24,7 +24,7 @@ function fill(open: string, item: (index: number) => string, close: string, sepa
   }
 }
 
-/** A text of the right length, for an item whose wrapping is counted in. */
+/** A text of the right length, for an item whose wrapping counts towards the limit. */
 function repeat(open: string, unit: string, close: string): string {
   return open + unit.repeat(Math.floor((size - open.length - close.length) / Buffer.byteLength(unit))) + close;
 }
@@ -34,14 +34,14 @@ function nest(open: string, inner: string, close: string, around: [string, strin
   return around[0] + open.repeat(depth) + inner + close.repeat(depth) + around[1];
 }
 
-/** As deep as is allowed, again and again, so that the whole tree is walked. */
+/** Nested to the allowed depth, over and over, so that the whole tree is walked. */
 function allowedNesting(): string {
   const depth = limits.nestingDepth - 2;
   const item = '['.repeat(depth) + ']'.repeat(depth);
   return fill('{"payload":[', () => item, ']}');
 }
 
-/** Beyond this length V8 takes a string's length for its hash, so keys of one length all collide. */
+/** Beyond this length V8 uses a string's length as its hash, so keys of one length all collide. */
 const unhashedLength = 16_384;
 
 function unhashedKeys(): string {
@@ -49,8 +49,8 @@ function unhashedKeys(): string {
 }
 
 /**
- * Halfway between two doubles, told apart only by the last digit: the digits do not fit into a machine word, and the
- * parser has to compare big numbers.
+ * Halfway between two doubles, distinguished only by the last digit: the digits do not fit into a machine word, and
+ * the parser has to compare big numbers.
  */
 function halfwayNumbers(): string {
   const halfway = String(2n ** 53n + 1n);
@@ -68,7 +68,7 @@ function differentIdeographs(): string {
 }
 
 function textInPayload(): string {
-  // Every quote inside the text costs a backslash, so the object is cut to what fits after escaping.
+  // Every quote inside the text costs a backslash, so the object is truncated to what fits after escaping.
   const inner = fill('{', (index) => `"k${index}":"v"`, '}');
   let members = inner.slice(0, Math.floor(size * 0.7));
   members = `${members.slice(0, members.lastIndexOf(','))}}`;
@@ -143,7 +143,7 @@ function keyAndSwitch(): (index: number) => string {
   return (index) => (index === half ? '"k":0},"data":{"k":0' : `"k${index}":0`);
 }
 
-/** A body that misses its size shows nothing: it is refused unread, or it is not the worst that can be sent. */
+/** A body of another size proves nothing: it is refused unread, or it is not the worst that can be sent. */
 function withinLimit(name: string, text: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes > size || bytes < size * 0.9) throw new Error(`The body '${name}' has ${bytes} bytes.`);

@@ -1,4 +1,4 @@
-// Sends the hostile bodies with a valid key, one at a time, and takes the time until the answer is complete.
+// Sends the hostile bodies with a valid key, one at a time, and measures the time until the response is complete.
 import { Agent, request } from 'node:http';
 import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
 

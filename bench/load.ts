@@ -1,5 +1,5 @@
-// The load generator, in a process of its own: closed loop, one request at a time on every connection. It writes bytes
-// that were built once and looks at no more of an answer than it must, so that the servers get the processors.
+// The load generator, in a separate process: closed loop, one request at a time on every connection. It writes prebuilt
+// bytes and parses only the necessary part of a response, so that the servers get the processors.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { percentile } from './figures.ts';
@@ -11,15 +11,15 @@ export interface LoadTarget {
 }
 
 export interface LoadJob {
-  /** The connections are dealt out to them in turn. */
+  /** The connections are distributed over them in turn. */
   targets: readonly LoadTarget[];
-  /** An answer without this text is an error, whatever its status. */
+  /** A response without this text is an error, whatever its status. */
   mustContain: string;
   connections: number;
   seconds: number;
-  /** Ends after so many, if that is sooner. */
+  /** Ends after this number of requests, if that is sooner. */
   requests?: number;
-  /** How long a connection rests between an answer and its next request; none unless given. */
+  /** How long a connection pauses between a response and its next request; default none. */
   pauseMs?: number;
 }
 
@@ -31,14 +31,14 @@ export interface LoadResult {
   maxMs: number;
   errors: number;
   firstError: string | null;
-  /** Share of one processor that the generator itself took. */
+  /** Share of one processor that the generator itself used. */
   generatorCpu: number;
-  /** Share of the time in which its event loop had work: near 1 it measures itself. */
+  /** Share of the time in which its event loop had work: near 1 the generator is the bottleneck. */
   generatorBusy: number;
 }
 
-/** How long the last answers may take after the time is over. */
-const patienceMs = 10_000;
+/** How long the last responses may take after the time is over. */
+const timeoutMs = 10_000;
 const readBufferBytes = 16 * 1024;
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthHeader = Buffer.from('Content-Length: ');
@@ -72,9 +72,9 @@ class Load {
     const cpuBefore = process.cpuUsage();
     const busyBefore = performance.eventLoopUtilization();
     for (const start of starts) start();
-    const giveUp = setTimeout(() => this.#giveUp(), seconds * 1000 + patienceMs);
+    const timer = setTimeout(() => this.#abort(), seconds * 1000 + timeoutMs);
     await this.#finished.promise;
-    clearTimeout(giveUp);
+    clearTimeout(timer);
     const cpu = process.cpuUsage(cpuBefore);
     const busy = performance.eventLoopUtilization(busyBefore);
     const milliseconds = this.#unsent === 0 ? this.#lastAt - startedAt : seconds * 1000;
@@ -92,7 +92,7 @@ class Load {
     };
   }
 
-  /** Resolves with the function that sends the first request: all connections start together. */
+  /** Resolves with the function that sends the first request, so that all connections start together. */
   async #open({ port, request }: LoadTarget): Promise<() => void> {
     const bytesOfRequest = Buffer.from(request);
     let sentAt = 0;
@@ -113,16 +113,16 @@ class Load {
     };
     const receive = (bytes: Buffer): void => {
       const received: Buffer = pending === null ? bytes : Buffer.concat([pending, bytes]);
-      const length = answerLength(received);
+      const length = responseLength(received);
       if (length === undefined || received.length < length) {
-        // The read buffer is used again for the next read.
+        // The read buffer is reused for the next read.
         pending = Buffer.from(received);
         return;
       }
       pending = null;
       const now = performance.now();
       if (!this.#isExpected(received, length)) this.#fail(received.toString('utf8', 0, 600));
-      // What came too late does not count into the rate, nor does its wait.
+      // Late responses count neither towards the rate nor towards the latency.
       else if (now <= this.#endsAt) this.#latencies.push(now - sentAt);
       this.#lastAt = now;
       const { pauseMs = 0 } = this.#job;
@@ -153,10 +153,10 @@ class Load {
     return send;
   }
 
-  #isExpected(answer: Buffer, length: number): boolean {
+  #isExpected(response: Buffer, length: number): boolean {
     const isOk =
-      answer[statusOffset] === 0x32 && answer[statusOffset + 1] === 0x30 && answer[statusOffset + 2] === 0x30;
-    return isOk && answer.length === length && answer.includes(this.#needle);
+      response[statusOffset] === 0x32 && response[statusOffset + 1] === 0x30 && response[statusOffset + 2] === 0x30;
+    return isOk && response.length === length && response.includes(this.#needle);
   }
 
   #fail(what: string): void {
@@ -164,18 +164,18 @@ class Load {
     this.#firstError ??= what;
   }
 
-  #giveUp(): void {
-    this.#fail(`${this.#sockets.size} connections without an answer after ${patienceMs} ms`);
+  #abort(): void {
+    this.#fail(`${this.#sockets.size} connections without a response after ${timeoutMs} ms`);
     for (const socket of this.#sockets) socket.destroy();
   }
 }
 
-/** The length of the whole answer; undefined while its head is incomplete. */
-function answerLength(bytes: Buffer): number | undefined {
+/** The length of the whole response; undefined while its head is incomplete. */
+function responseLength(bytes: Buffer): number | undefined {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return undefined;
   const at = bytes.indexOf(lengthHeader);
-  if (at < 0 || at > end) throw new Error(`An answer without Content-Length:\n${bytes.toString('utf8', 0, end)}`);
+  if (at < 0 || at > end) throw new Error(`A response without Content-Length:\n${bytes.toString('utf8', 0, end)}`);
   let length = 0;
   for (let index = at + lengthHeader.length; bytes[index] !== 0x0d; index += 1) {
     length = length * 10 + (bytes[index] as number) - 0x30;

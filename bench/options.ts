@@ -5,16 +5,16 @@ export interface Options {
   rounds: number;
   seconds: number;
   connections: number;
-  /** Over which broker the notification reaches one device; `none`: the owner has no device. */
+  /** The broker through which notifications reach the device; `none`: the owner has no device. */
   mqtt: MqttWay;
   store: StoreKind;
-  /** Processes of one gateway that serve the public API. */
+  /** Worker processes of one gateway that serve the public API. */
   workers: number;
   /** Gateways on one database. */
   nodes: number;
-  /** How much there is of what the mode counts: notifications in a grown store, or deliveries that wait. */
+  /** Number of notifications in a grown store, or of deliveries that wait for retry, depending on the mode. */
   rows: number;
-  /** Print the JSON alone, for a program to read. */
+  /** Print only the JSON, for programs. */
   json: boolean;
 }
 
@@ -22,7 +22,7 @@ export const mqttWays = ['none', 'embedded', 'mosquitto'] as const;
 export type MqttWay = (typeof mqttWays)[number];
 export const storeKinds = ['sqlite', 'postgres'] as const;
 export type StoreKind = (typeof storeKinds)[number];
-/** What is measured instead of the accept path beside an echo. */
+/** What is measured instead of the accept path and the echo server. */
 const otherModes = ['outage', 'growth', 'redelivery'] as const;
 export type Mode = 'accept' | (typeof otherModes)[number];
 
@@ -36,14 +36,14 @@ export const usage = `Usage: npm run bench -- [options]
   --mqtt WAY        none, embedded or mosquitto: one device that gets every notification (default none)
   --store KIND      sqlite, or postgres: a server of its own with its default settings (default sqlite)
   --workers N       processes that serve the public API of one gateway (default 1)
-  --nodes N         gateways on one PostgreSQL, the load spread over them; beside one of them alone (default 1)
-  --json            print only the JSON
+  --nodes N         gateways on one PostgreSQL, the load spread over them; compared with one of them (default 1)
+  --json            print only JSON
 
-Instead of the accept path beside an echo:
+Instead of the accept path and the echo server:
 
   --outage          what an outage of one channel does to requests that do not use it
   --growth          accepting, and a page of the inbox, in a store of ${defaultRows.growth} rows and when it had a hundredth of them
-  --redelivery      how fast ${defaultRows.redelivery} deliveries that wait for a broker go out once it is back
+  --redelivery      how fast ${defaultRows.redelivery} deliveries queued for a broker drain after it has restarted
   --rows N          another number of rows (5000 or more), or of deliveries (100 or more)
   --help            print this
 `;
@@ -77,7 +77,7 @@ function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows }: Options, hasRo
     throw new UsageError('--nodes needs a broker that all of them share: --mqtt mosquitto.');
   }
   if (mode !== 'accept' && mqtt !== 'none') {
-    throw new UsageError(`--${mode} says itself which broker it needs; leave --mqtt out.`);
+    throw new UsageError(`--${mode} chooses its own broker; omit --mqtt.`);
   }
   if (hasRows && defaultRows[mode] === 0) throw new UsageError('--rows is for --growth and --redelivery.');
   if (mode === 'growth' && rows < 5000) throw new UsageError('--growth needs --rows of 5000 or more.');

@@ -1,47 +1,47 @@
-// npm run bench -- --outage: while requests that use every channel keep coming, one provider after the other fails; what
-// does that do to requests that use none of them?
+// npm run bench -- --outage: one provider after the other fails while requests that use every channel keep coming.
+// Measures the effect on requests that use no channel.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mosquitto } from '@tocsin/test-support/mosquitto.ts';
 import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 import { adopt } from './clean-up.ts';
+import { createEnvironment, startBroker } from './environment.ts';
 import { median } from './figures.ts';
 import { startGateway, untilAnswer } from './gateway.ts';
 import { startChild } from './helpers.ts';
-import { openHouse, startBroker } from './house.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options } from './options.ts';
 import { notificationRequest, quietBody } from './request.ts';
 import { rotated } from './rounds.ts';
 
-export type Phase = 'calm' | 'broker killed' | 'broker hangs' | 'mail server stalls';
+export type Phase = 'calm' | 'broker killed' | 'broker hangs' | 'SMTP server stalls';
 
 export interface OutageReport {
   kind: 'outage';
   measuredAt: string;
   node: string;
-  /** Of requests that use no channel, in milliseconds: one for each round. */
+  /** Of requests that use no channel, in milliseconds, one value per round. */
   phases: Record<Phase, { p50Ms: number[]; p99Ms: number[]; requestsPerSecond: number[] }>;
-  /** Median p99 of the phase over that of the calm one. */
+  /** Median p99 of the phase divided by that of the calm phase. */
   ratios: Record<Phase, number>;
 }
 
 interface Providers {
   broker: Mosquitto;
-  mail: TestMailServer;
+  smtp: TestMailServer;
 }
 
 const goal = 1.2;
 const measuredConnections = 16;
 const backgroundConnections = 16;
-/** So that the background sends at about the same rate in every phase, however quickly it is answered. */
+/** Keeps the background at about the same rate in every phase, however quickly it gets responses. */
 const backgroundPauseMs = 50;
 
 const bring: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   calm: () => undefined,
   'broker killed': ({ broker }) => broker.kill(),
   'broker hangs': ({ broker }) => broker.freeze(),
-  'mail server stalls': ({ mail }) => {
-    mail.faults.data = 'stall';
+  'SMTP server stalls': ({ smtp }) => {
+    smtp.faults.data = 'stall';
   },
 };
 
@@ -49,15 +49,15 @@ const undo: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   calm: () => undefined,
   'broker killed': ({ broker }) => broker.run(),
   'broker hangs': ({ broker }) => broker.thaw(),
-  'mail server stalls': ({ mail }) => mail.resume(),
+  'SMTP server stalls': ({ smtp }) => smtp.resume(),
 };
 
 export async function measureOutages(options: Options, say: (line: string) => void): Promise<OutageReport> {
   const broker = await startBroker();
-  const mail = await adopt(startMailServer, (server) => server.kill());
-  const { installation } = await openHouse(options, {
+  const smtp = await adopt(startMailServer, (server) => server.kill());
+  const { installation } = await createEnvironment(options, {
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}`,
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     TOCSIN_EMAIL_FROM: 'bench@example.com',
     TOCSIN_LOG_LEVEL: 'error',
   });
@@ -77,9 +77,9 @@ export async function measureOutages(options: Options, say: (line: string) => vo
     (Object.keys(bring) as Phase[]).map((phase) => [phase, { p50Ms: [], p99Ms: [], requestsPerSecond: [] }]),
   ) as unknown as OutageReport['phases'];
 
-  /** The background begins before the measurement and ends after it. */
+  /** The background load starts before the measurement and ends after it. */
   async function measure(phase: Phase): Promise<LoadResult> {
-    await bring[phase]({ broker, mail });
+    await bring[phase]({ broker, smtp });
     const [inBackground, result] = await Promise.all([
       background.ask<LoadResult>({
         ...job(undefined, backgroundConnections, options.seconds + 2),
@@ -87,11 +87,11 @@ export async function measureOutages(options: Options, say: (line: string) => vo
       }),
       delay(1000).then(() => measured.ask<LoadResult>(job(quietBody, measuredConnections, options.seconds))),
     ]);
-    await undo[phase]({ broker, mail });
-    // A breaker that is still open would make the next phase cheaper than it is.
+    await undo[phase]({ broker, smtp });
+    // A breaker that is still open would make the next phase look cheaper than it is.
     await untilAnswer(
       { api, key: gateway.key },
-      'its providers back',
+      'its providers available',
       (answer) => answer.emailSent === true && answer.mqttPublishedCount === 1,
     );
     const errors = result.errors + inBackground.errors;

@@ -1,25 +1,26 @@
-// Stands for all devices of an owner, in a process of its own, with a session that outlives the broker: notes what
-// arrives for each of them, and in which order. Titles are the numbers of the notifications; others are not counted.
+// Represents all devices of an owner in a separate process, with a session that survives a restart of the broker.
+// Records what arrives for each of them, and in which order. Titles are the numbers of the notifications; others are
+// not counted.
 import { connectAsync } from 'mqtt';
 
 export interface ReceiverJob {
   url: string;
-  /** With a wildcard in the place of the device. */
+  /** Topic filter with a wildcard in place of the device. */
   topic: string;
-  /** Tells once so many different ones have arrived. */
+  /** Reports when this number of different messages has arrived. */
   expected: number;
 }
 
 export interface Receipt {
   received: number;
-  /** Arrived more than once. */
+  /** Messages that arrived more than once. */
   repeated: number;
-  /** Arrived after one of the same device that was accepted later. */
+  /** Messages that arrived after one for the same device that was accepted later. */
   late: number;
-  /** Milliseconds of the wall clock. */
+  /** Wall clock time in milliseconds. */
   firstAt: number;
   lastAt: number;
-  /** In each second since the first. */
+  /** Arrivals in each second since the first. */
   bySecond: number[];
 }
 
@@ -50,7 +51,7 @@ async function listen({ url, topic, expected }: ReceiverJob): Promise<void> {
     receipt.bySecond[second] = (receipt.bySecond[second] as number) + 1;
     if (receipt.received === expected) process.send?.(receipt);
   });
-  // The broker goes away on purpose.
+  // The broker is stopped on purpose.
   client.on('error', () => undefined);
   await client.subscribeAsync(topic, { qos: 1 });
 }

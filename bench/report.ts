@@ -4,22 +4,24 @@ import type { HostileResult } from './hostile.ts';
 import type { LoadResult } from './load.ts';
 import type { MqttWay, Options } from './options.ts';
 
-/** No single request may hold up the others for longer. */
+/** The longest that a single request may block the others. */
 const hostileGoalMs = 50;
 const ratioGoals: Record<MqttWay, number> = { none: 0.45, embedded: 0.3, mosquitto: 0.25 };
 const hostileShown = 10;
 
-/** Beyond this share of its time the load generator holds up what it measures. */
+/** Above this share of busy time the load generator slows down what it measures. */
 const busyGenerator = 0.9;
 
 /** `gateway` is all nodes together. */
 export type ServerName = 'gateway' | 'oneNode' | 'echo';
 export type Measurement = LoadResult & { rssMegabytes: number | null; arrivals?: Arrivals };
 
-/** What one device got while requests came in; afterwards nothing was missing, or the run would have failed. */
+/**
+ * Messages received by one device while requests came in; none was missing afterwards, or the run would have failed.
+ */
 export interface Arrivals {
   perSecond: number;
-  /** How long the rest took once no more requests came. */
+  /** How long the remaining messages took after the last request. */
   drainMs: number;
 }
 
@@ -28,13 +30,13 @@ export interface Round {
   /** One of several nodes, loaded alone. */
   oneNode?: Measurement;
   echo: Measurement;
-  /** To the echo, which is one process however many the gateway has. */
+  /** Ratio to the echo server, which is one process however many the gateway has. */
   ratio: number;
-  /** All nodes to one of them. */
+  /** Ratio of all nodes to one of them. */
   scaling?: number;
 }
 
-/** Of all nodes, while requests were measured. */
+/** Sum over all nodes during the measurement. */
 export interface StoreWork {
   writesPerCommit: number;
   commitsPerNotification: number;
@@ -50,7 +52,7 @@ export interface Report {
   fsyncReachesDisk: boolean;
   requestBytes: number;
   options: Pick<Options, 'rounds' | 'seconds' | 'connections' | 'mqtt' | 'store' | 'workers' | 'nodes'>;
-  /** What the device got; only with one. */
+  /** Messages received by the device, if there is one. */
   delivered?: number;
   rounds: Round[];
   medianRatio: number;
@@ -68,12 +70,10 @@ export function describe(report: Report): string {
     `Store: ${store}. Nodes: ${nodes}. Processes that serve the API on each: ${workers}. The echo is one process.`,
     ...(report.delivered === undefined
       ? []
-      : [
-          `One device over MQTT (${report.options.mqtt}); it got ${report.delivered} messages, every one that was published.`,
-        ]),
+      : [`One device over MQTT (${report.options.mqtt}); it received all ${report.delivered} published messages.`]),
     report.fsyncReachesDisk
-      ? 'The gateway answers after fsync.'
-      : 'Mind: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+      ? 'The gateway responds after fsync.'
+      : 'Note: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     '',
     ...table(
       [
@@ -108,7 +108,7 @@ export function describe(report: Report): string {
   ].join('\n');
 }
 
-/** The goal is for the plainest set-up: one process and the embedded store. */
+/** The goal applies to the simplest setup: one process and the embedded store. */
 function goalOf({ options: { mqtt, store, workers, nodes } }: Report): string {
   const isPlain = store === 'sqlite' && workers === 1 && nodes === 1;
   return isPlain ? ` (goal: at least ${ratioGoals[mqtt]})` : '';
@@ -124,7 +124,7 @@ function describeGenerator(rounds: Round[]): string[] {
   ].filter(([, share]) => share > busyGenerator);
   return held.map(
     ([name, share]) =>
-      `Mind: with ${name} the load generator was busy for ${percent(share)} of its time. That server could do more.`,
+      `Note: with ${name} the load generator was busy for ${percent(share)} of its time. That server could do more.`,
   );
 }
 

@@ -1,4 +1,4 @@
-// The request that both servers get: a notification as a monitoring system sends it, about 300 bytes.
+// The request sent to both servers: a notification of a monitoring system, about 300 bytes.
 export const notification = {
   title: 'Disk almost full on db-3',
   body: 'The volume /var/lib/postgresql is at 91 % (limit 85 %). At the present rate it is full in 6 h 40 min.',
@@ -10,7 +10,7 @@ export const notification = {
 
 export const notificationBody = JSON.stringify(notification);
 
-/** The same, told to nobody: it uses the store and no channel. */
+/** The same notification without delivery: it uses the store and no channel. */
 export const quietBody = JSON.stringify({ ...notification, sendPush: false, sendEmail: false, sendMqtt: false });
 
 export function notificationRequest(port: number, key: string, body = notificationBody): string {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Resident memory of processes with the workers that they forked, in MB; null where the system has no /proc. */
+/** Resident memory in MB of processes and the workers that they forked; null if the system has no /proc. */
 export async function residentMegabytes(pids: readonly number[]): Promise<number | null> {
   try {
     const families = await Promise.all(pids.map(familyOf));

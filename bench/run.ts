@@ -1,4 +1,4 @@
-// npm run bench: measures what is asked for, prints it, and leaves nothing behind but results/latest.json.
+// npm run bench: runs the chosen measurement, prints it, and deletes everything but results/latest.json.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { measureAcceptPath } from './accept-path.ts';
 import { cleanUp, useOwnFolder } from './clean-up.ts';
@@ -41,7 +41,7 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(options.json ? text : describeAny(report));
     return 0;
   } catch (error) {
-    // What was under way fails because its processes are being ended.
+    // Measurements in progress fail because their processes are being stopped.
     if (isInterrupted) return 1;
     const isUsage = error instanceof UsageError;
     console.error(isUsage ? `${error.message}\n\n${usage}` : `The bench failed. ${(error as Error).stack}`);

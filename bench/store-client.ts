@@ -1,4 +1,4 @@
-// Somebody beside the gateway who uses the same store through the service's own code, in a process of its own.
+// A client of the same store beside the gateway, in a separate process, that uses the service's own code.
 import { randomUUID } from 'node:crypto';
 import { createUuidV7Source } from '../packages/gateway/src/core/uuid-v7.ts';
 import { openStore } from '../packages/gateway/src/store/open-store.ts';
@@ -13,14 +13,14 @@ export interface OpenJob {
   databaseUrl: string | null;
 }
 
-/** Notifications as the gateway would store them. */
+/** Stores notifications as the gateway would. */
 export interface FillJob {
   kind: 'fill';
   ownerId: string;
   count: number;
 }
 
-/** The newest page of an inbox, again and again. */
+/** Reads the newest page of an inbox repeatedly. */
 export interface PagesJob {
   kind: 'pages';
   ownerId: string;
@@ -28,7 +28,7 @@ export interface PagesJob {
   times: number;
 }
 
-/** Opens every row of an owner. */
+/** Decrypts every row of an owner. */
 export interface WalkJob {
   kind: 'walk';
   ownerId: string;
@@ -48,7 +48,7 @@ export type StoreJob = FillJob | PagesJob | WalkJob | DevicesJob | WaitingJob;
 
 export interface WalkResult {
   rows: number;
-  /** The id of a notification with as many before it as behind it, about. */
+  /** The id of a notification in the middle: about as many are newer as are older. */
   middle: string;
 }
 
@@ -57,11 +57,11 @@ export interface PagesResult {
   p99Ms: number;
 }
 
-/** Enough that the next batch is there when one has been committed. */
+/** Enough to have the next batch ready when one has been committed. */
 const fillConcurrency = 1024;
 const warmUpPages = 50;
 const walkPage = 1000;
-/** Fine enough for the middle of a thousand rows. */
+/** Fine enough to find the middle of a thousand rows. */
 const markEvery = 25;
 
 const newId = createUuidV7Source(Date.now, randomUUID);
@@ -112,7 +112,9 @@ async function timePages(store: Store, { ownerId, limit, times }: PagesJob): Pro
     const { notifications, damaged } = await store.notifications.list(ownerId, { limit });
     const ms = performance.now() - startedAt;
     if (notifications.length !== limit || damaged.length > 0) {
-      throw new Error(`A page had ${notifications.length} rows that open and ${damaged.length} that do not.`);
+      throw new Error(
+        `A page had ${notifications.length} readable rows and ${damaged.length} that cannot be decrypted.`,
+      );
     }
     if (index >= 0) latencies[index] = ms;
   }
@@ -125,7 +127,8 @@ async function walk(store: Store, ownerId: string): Promise<WalkResult> {
   const marks: string[] = [];
   for (let before: string | undefined; ; ) {
     const page = await store.notifications.list(ownerId, { limit: walkPage, ...(before !== undefined && { before }) });
-    if (page.damaged.length > 0) throw new Error(`${page.damaged.length} rows do not open, ${page.damaged[0]} first.`);
+    if (page.damaged.length > 0)
+      throw new Error(`${page.damaged.length} rows cannot be decrypted, ${page.damaged[0]} first.`);
     rows += page.notifications.length;
     for (let index = 0; index < page.notifications.length; index += markEvery) {
       marks.push((page.notifications[index] as { id: string }).id);

@@ -1,4 +1,4 @@
-// What stands around the gateways under test: a folder of their own, the database, a broker.
+// The environment of the gateways under test: a data folder, the database, a broker.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,28 +9,28 @@ import { databaseFileName } from '../packages/gateway/src/store/files/data-folde
 import { adopt } from './clean-up.ts';
 import type { Options } from './options.ts';
 
-/** What initdb gives; the tests make do with less. Everything else is as it comes, fsync on. */
+/** The default of initdb; the tests use a smaller value. All other settings are defaults, with fsync on. */
 const serverDefaults = ['shared_buffers = 128MB'];
 
-export interface House {
+export interface BenchEnvironment {
   installation: Installation;
   store: StoreUnderTest;
 }
 
 export interface StoreUnderTest {
   databaseUrl: string | null;
-  /** What it takes on disk, without the log that is written ahead. */
+  /** Size on disk, without the write-ahead log. */
   bytes(): Promise<number>;
-  /** Everything written ahead so far, in bytes; null where that cannot be told. */
-  writtenAhead(): Promise<number | null>;
-  /** Does now what a large fill leaves to be done later, beside the requests. */
-  rest(): Promise<void>;
+  /** Bytes written to the write-ahead log so far; null if unknown. */
+  walBytes(): Promise<number | null>;
+  /** Runs the maintenance that a large fill would otherwise cause later, during the requests. */
+  maintain(): Promise<void>;
 }
 
-export async function openHouse(
+export async function createEnvironment(
   { store: kind, workers }: Options,
-  environment: Record<string, string> = {},
-): Promise<House> {
+  variables: Record<string, string> = {},
+): Promise<BenchEnvironment> {
   const server = kind === 'postgres' ? await startPostgres() : null;
   const databaseUrl = server === null ? null : await server.createDatabase();
   const installation = await adopt(
@@ -38,10 +38,10 @@ export async function openHouse(
       Installation.create({
         ...(databaseUrl !== null && { TOCSIN_DATABASE_URL: databaseUrl }),
         TOCSIN_WORKERS: String(workers),
-        // One owner gets everything here.
+        // One owner receives the whole load here.
         TOCSIN_QUOTA_ROWS_PER_DAY: '0',
         TOCSIN_QUOTA_BYTES_PER_DAY: '0',
-        ...environment,
+        ...variables,
       }),
     (each) => each.remove(),
   );
@@ -72,8 +72,8 @@ function sqliteIn(dataDir: string): StoreUnderTest {
   return {
     databaseUrl: null,
     bytes: async () => (await stat(file)).size,
-    writtenAhead: async () => null,
-    rest: async () => {
+    walBytes: async () => null,
+    maintain: async () => {
       using database = new DatabaseSync(file);
       database.exec('PRAGMA wal_checkpoint(PASSIVE)');
     },
@@ -88,8 +88,8 @@ function postgresAt(server: Postgres, url: string): StoreUnderTest {
   return {
     databaseUrl: url,
     bytes: () => ask('pg_database_size(current_database())'),
-    writtenAhead: () => ask("pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
-    rest: async () => {
+    walBytes: () => ask("pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
+    maintain: async () => {
       await server.query(url, 'VACUUM ANALYZE notifications');
       await server.query(url, 'CHECKPOINT');
     },
