@@ -60,7 +60,7 @@ suite('A search', () => {
   });
   after(() => local.stop());
 
-  test('finds words in any spelling, wherever they stand, newest first', async () => {
+  test('finds words regardless of case and accents in every field, newest first', async () => {
     assert.deepEqual(await found({ q: 'CAFE' }), ['Last cafe', 'Café öffnet']);
     assert.deepEqual(await found({ q: 'offnet cafe\u0301' }), ['Café öffnet']);
     assert.deepEqual(await found({ q: 'strasse lodz' }), ['Straße gesperrt']);
@@ -71,7 +71,7 @@ suite('A search', () => {
     assert.ok(reads > 1, 'page by page');
   });
 
-  test('is narrowed by severity, category and what is unread, together with the words', async () => {
+  test('combines the words with the filters for severity, category and unread', async () => {
     assert.deepEqual(await found({ severity: 'warning,error' }), ['Deep', 'Straße gesperrt', 'Café öffnet']);
     assert.deepEqual(await found({ severity: 'warning', category: 'task,promo' }), ['Café öffnet']);
     assert.deepEqual(await found({ severity: 'critical,warning', q: 'cafe' }), ['Last cafe', 'Café öffnet']);
@@ -82,7 +82,7 @@ suite('A search', () => {
     assert.deepEqual(await found({ q: 'cafe', unread: '1' }), ['Café öffnet']);
   });
 
-  test('goes on where it stopped, so that everything is found once', async () => {
+  test('continues where it stopped, so that every match is found once', async () => {
     const all: InboxEntry[] = [];
     const sizes: number[] = [];
     for (let before: string | null = ''; before !== null; ) {
@@ -98,10 +98,10 @@ suite('A search', () => {
     assert.deepEqual(ids, [...ids].sort().reverse(), 'newest first');
     assert.ok(sizes.slice(0, -1).every((size) => size === 7));
     const first = await search(client, { q: 'offnet', limit: '1' });
-    assert.deepEqual(first.last.kind === 'end' && first.last.next, null, 'the oldest of all: there is no more');
+    assert.deepEqual(first.last.kind === 'end' && first.last.next, null, 'the oldest match ends the search');
   });
 
-  test('says how far it is at least twice a second, also while the store is slow', async () => {
+  test('reports its progress at least twice a second, also while the store is slow', async () => {
     beforeRead = (count) => delay(count === 2 ? 1300 : 0);
     const { progress, last } = await search(client, { q: 'nothing has this' });
     assert.ok(progress.length >= 2, `${progress.length} times`);
@@ -110,7 +110,7 @@ suite('A search', () => {
     assert.equal(last.kind, 'end');
   });
 
-  test('ends with its connection: nothing more is read', async () => {
+  test('stops reading when its connection is closed', async () => {
     beforeRead = () => delay(30);
     const cancel = new AbortController();
     const response = await client.fetch(`${path}?q=nothing+has+this`, { signal: cancel.signal });
@@ -124,7 +124,7 @@ suite('A search', () => {
     assert.ok(laterReads - readsThen <= 2, `${laterReads - readsThen} more pages were read`);
   });
 
-  test('is refused to somebody who has two under way already', async () => {
+  test('is refused while two searches of the owner are running', async () => {
     const gate = Promise.withResolvers<void>();
     beforeRead = () => gate.promise;
     // Each says that it works, also the one that waits for its turn.
@@ -141,7 +141,7 @@ suite('A search', () => {
     );
   });
 
-  test('leaves time for everybody else: all searches together take turns, with rests', async () => {
+  test('leaves time for other requests: all searches share one queue with pauses', async () => {
     let atOnce = 0;
     let most = 0;
     const times: number[] = [];
@@ -158,7 +158,7 @@ suite('A search', () => {
     assert.ok(next - ended >= (ended - begun) * 0.9, `${next - ended} ms after ${ended - begun} ms`);
   });
 
-  test('says so when the store fails in the middle, after what was found', async () => {
+  test('reports a failure of the store after the matches found so far', async () => {
     beforeRead = async (count) => {
       if (count === 2) throw new StoreUnavailable('locked');
     };
@@ -177,7 +177,7 @@ suite('A search', () => {
     assert.equal(local.failures.length, 1);
   });
 
-  test('reads no further than the client takes it', async () => {
+  test('reads only as fast as the client does', async () => {
     const data = { blob: 'x'.repeat(240_000) };
     for (let count = 0; count < 100; count += 1) await save({ title: 'Heavy', data });
     reads = 0;

@@ -72,13 +72,13 @@ suite('The inbox', () => {
     return body;
   }
 
-  /** To Bob, who has no device: nobody else is told. */
-  async function tellBob(...wanted: object[]): Promise<string[]> {
+  /** Notifies Bob, who has no device, so that nothing is delivered. */
+  async function notifyBob(...wanted: object[]): Promise<string[]> {
     for (const each of wanted) assert.equal((await notify(bob, each)).body.stored, true);
     return ids((await list(bob.client, `limit=${wanted.length}`)).notifications).reverse();
   }
 
-  test('lists what came, newest first, in pages, and takes nothing in it for anything but text', async () => {
+  test('lists notifications in pages, newest first, and treats their content as text', async () => {
     const hostile = {
       title: '<script>alert(1)</script>',
       body: '"><img src=x onerror=alert(1)>\u2028{{constructor}}',
@@ -86,28 +86,28 @@ suite('The inbox', () => {
       severity: 'critical',
       data: { '<b>': ['</script>', { href: 'javascript:alert(1)', __proto__x: null }] },
     };
-    const sent = await tellBob({ title: 'one' }, { title: 'two' }, hostile);
+    const sent = await notifyBob({ title: 'one' }, { title: 'two' }, hostile);
     const { status, headers, body } = await bob.client.get<InboxListing>('/api/notifications?limit=2');
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^application\/json/);
     assert.equal(headers.get('x-content-type-options'), 'nosniff');
     const [newest, older] = body.notifications;
     assert.ok(newest && older);
-    const { id, createdAt, ...told } = newest;
+    const { id, createdAt, ...content } = newest;
     assert.equal(id, sent[2]);
     assert.ok(Math.abs(createdAt - Date.now()) < 60_000);
-    assert.deepEqual(told, { ...hostile, category: 'info', isRead: false });
+    assert.deepEqual(content, { ...hostile, category: 'info', isRead: false });
     assert.equal(older.title, 'two');
     assert.equal(body.next, older.id);
     assert.equal(body.damaged, 0);
     const rest = await list(bob.client, `limit=2&before=${body.next}`);
     assert.deepEqual([titles(rest.notifications), rest.next], [['one'], null]);
     const detail = await bob.client.get<InboxDetail>(`/api/notifications/${id}`);
-    assert.deepEqual(detail.body, { notification: newest, deliveries: [] }, 'Bob has nothing to be told on');
+    assert.deepEqual(detail.body, { notification: newest, deliveries: [] }, 'Bob has no targets');
   });
 
-  test('counts what is unread, as things are read, unread, and read all at once', async () => {
-    const [first = '', second = '', third = ''] = await tellBob({ title: 'a' }, { title: 'b' }, { title: 'c' });
+  test('counts unread notifications as they are marked read, unread, and all read', async () => {
+    const [first = '', second = '', third = ''] = await notifyBob({ title: 'a' }, { title: 'b' }, { title: 'c' });
     await readAll(bob.client, third);
     const unread = async (): Promise<number> =>
       (await bob.client.get<UnreadCount>('/api/notifications/unread')).body.count;
@@ -127,8 +127,8 @@ suite('The inbox', () => {
     assert.equal(await unread(), 0);
   });
 
-  test('takes away what is deleted at once, and gives it back as it was', async () => {
-    const [kept = '', gone = ''] = await tellBob({ title: 'kept' }, { title: 'gone' });
+  test('removes deleted notifications immediately and restores them unchanged', async () => {
+    const [kept = '', gone = ''] = await notifyBob({ title: 'kept' }, { title: 'gone' });
     await bob.client.post('/api/notifications/read', { ids: [gone], isRead: true });
     const remove = () => bob.client.post<{ count: number }>('/api/notifications/delete', { ids: [gone, nobodys] });
     assert.deepEqual((await remove()).body, { count: 1 });
@@ -142,7 +142,7 @@ suite('The inbox', () => {
     assert.deepEqual([back?.id, back?.isRead], [gone, true]);
   });
 
-  test('stops counting unread ones at a thousand', async () => {
+  test('stops counting unread notifications at a thousand', async () => {
     const { id: ownerId, client: busy } = await makeOwner('Busy');
     const newId = createUuidV7Source(Date.now, () => crypto.randomUUID());
     const content = { title: 't', body: '', source: 's', category: 'info', severity: null, data: {} } as const;
@@ -160,8 +160,8 @@ suite('The inbox', () => {
     assert.deepEqual((await list(busy, 'limit=1')).unread, { count: 1000, atMost: 1000 });
   });
 
-  test("treats another owner's ids as ids of nothing, in every call", async () => {
-    const [mine = ''] = await tellBob({ title: 'private' });
+  test('treats ids of another owner as not found on every route', async () => {
+    const [mine = ''] = await notifyBob({ title: 'private' });
     await notify(gateway, { title: 'hers' });
     const hers = (await list(ann)).notifications;
     for (const [method, path, body] of [
@@ -193,7 +193,7 @@ suite('The inbox', () => {
     assert.deepEqual((await list(ann)).notifications, hers);
   });
 
-  test('refuses what cannot be, and says what is wrong with it', async () => {
+  test('refuses invalid requests and names the problem', async () => {
     for (const id of ['x', '..', '%00', `${nobodys}'`, nobodys.toUpperCase().replace('0189', 'ABCD'), '1'.repeat(99)]) {
       const { status } = await ann.get(`/api/notifications/${encodeURIComponent(id)}`);
       assert.equal(status, 404, id);
@@ -220,14 +220,14 @@ suite('The inbox', () => {
     assert.deepEqual([status, body.code], [401, 'signed_out']);
   });
 
-  test('shows what became of each target: mail refused and then retried, a device that waits for its broker', async (t) => {
+  test('shows the delivery status of each target: an email refused and retried, a device whose broker is down', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     await mosquitto?.kill();
     const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
     await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
     mail.faults.rcpt = 550;
-    const told = () => notify(gateway, { title: 'Disk full' });
-    await eventually('mail is on', 2000, told, ({ body }) => body.warnings.includes('email_send_failed'));
+    const send = () => notify(gateway, { title: 'Disk full' });
+    await eventually('email alerts are on', 2000, send, ({ body }) => body.warnings.includes('email_send_failed'));
     const [{ id } = { id: '' }] = (await list(ann, 'limit=1')).notifications;
     const look = async (): Promise<{ email: DeliveryEntry; mqtt: DeliveryEntry }> => {
       const { deliveries } = (await ann.get<InboxDetail>(`/api/notifications/${id}`)).body;
@@ -247,7 +247,7 @@ suite('The inbox', () => {
     assert.ok(!email.error?.includes(serverText));
     assert.ok(email.endedAt);
     assert.deepEqual([mqtt.state, mqtt.endedAt], ['waiting', null]);
-    assert.ok(mqtt.nextAt, 'it says when it is tried again');
+    assert.ok(mqtt.nextAt, 'it has the time of the next retry');
     assert.notEqual(mqtt.error, null);
 
     mail.resume();
@@ -255,8 +255,8 @@ suite('The inbox', () => {
     assert.equal((await retry({ channel: 'push' })).body.count, 0, 'nothing was pushed');
     assert.equal((await retry({ channel: 'email', target: device.id })).body.count, 0);
     assert.equal((await retry({ channel: 'email' })).body.count, 1);
-    const mailed = await eventually('it is mailed', 3000, look, ({ email: { state } }) => state === 'sent');
-    assert.deepEqual([mailed.email.retries, mailed.email.nextAt], [1, null]);
+    const sent = await eventually('the email is sent', 3000, look, ({ email: { state } }) => state === 'sent');
+    assert.deepEqual([sent.email.retries, sent.email.nextAt], [1, null]);
     assert.equal(mail.mails.length, 1);
 
     assert.equal((await retry({})).body.count, 1, 'what was sent is not sent again');

@@ -1,4 +1,4 @@
-// Live events over two nodes: whoever has the inbox open at one of them sees what came over the other.
+// Live events with two nodes: an inbox that is open at one node shows notifications that the other accepted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InboxDetail } from '@tocsin/contract/console';
@@ -12,7 +12,7 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 /** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
 const promisedMs = 5000;
 
-test('A notification that one node takes is in the inbox that is open at the other, at once', async (t) => {
+test('A notification accepted by one node appears immediately in an inbox that is open at the other', async (t) => {
   if (!canRun(t, clusterObstacle())) return;
   const { nodes, installation, ownerId, key, deviceId } = await startCluster(t, 2);
   const [a, b] = nodes as [GatewayProcess, GatewayProcess];

@@ -1,4 +1,4 @@
-// Live events of the console: what comes is told at once, to everybody who looks and to nobody else.
+// Live events of the console: sent immediately to every open page of the owner, and to no other.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
@@ -17,7 +17,7 @@ import { createOwner, systemEnvironment } from '../src/usecases/registration.ts'
 /** The promise is a second; a busy machine may take longer, and a timing decides nothing here. */
 const promisedMs = 5000;
 
-test('A notification is in the open inbox within a second of the POST, until the service stops', async (t) => {
+test('A notification appears in the open inbox within a second of the POST, until the service stops', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const gateway = await installation.serve();
@@ -42,7 +42,7 @@ test('A notification is in the open inbox within a second of the POST, until the
   const stopsAt = performance.now();
   assert.equal(await gateway.stop(), 0);
   assert.ok(performance.now() - stopsAt < 3000, 'those who listen do not hold it up');
-  await eventually('both are told', 1000, () => ann.isOver && bob.isOver, Boolean);
+  await eventually('both streams have ended', 1000, () => ann.isOver && bob.isOver, Boolean);
   assert.doesNotMatch(gateway.log, /late|failed/i);
 });
 
@@ -94,9 +94,9 @@ suite('Live events', () => {
     });
     return id;
   }
-  const hasTold = (listener: EventListener, title: string): Promise<unknown> =>
+  const hasReceived = (listener: EventListener, title: string): Promise<unknown> =>
     eventually(
-      `${title} is told`,
+      `${title} is received`,
       promisedMs,
       () => listener.arrivedTitles,
       (titles) => titles.includes(title),
@@ -108,10 +108,10 @@ suite('Live events', () => {
   });
   after(() => local.stop());
 
-  test('come to every open page, each opened once however many look, and only while somebody does', async () => {
+  test('reach every open page; each row is decrypted once, and the store is polled only while a page is open', async () => {
     const listeners = await Promise.all(Array.from({ length: 3 }, () => EventListener.open(client)));
     const id = await arrive('for all three');
-    await Promise.all(listeners.map((listener) => hasTold(listener, 'for all three')));
+    await Promise.all(listeners.map((listener) => hasReceived(listener, 'for all three')));
     assert.deepEqual(calls.opened, [id]);
     await client.post('/api/notifications/read', { ids: [id], isRead: true });
     for (const listener of listeners) {
@@ -128,10 +128,10 @@ suite('Live events', () => {
       await delay(900);
       return calls.looks - since;
     };
-    await eventually('nobody looks any more', 5000, looks, (count) => count === 0);
+    await eventually('polling has ended', 5000, looks, (count) => count === 0);
   });
 
-  test('go on where a list ends: nothing is missed, and the list need not be read again', async () => {
+  test('continue where a list ends: nothing is missed, and the list need not be read again', async () => {
     const positionNow = async (): Promise<string> => {
       const { body } = await client.get<InboxListing>('/api/notifications');
       assert.ok(body.position);
@@ -140,9 +140,9 @@ suite('Live events', () => {
     const position = await positionNow();
     const id = await arrive('after the list');
     const listener = await EventListener.open(client, undefined, position);
-    await hasTold(listener, 'after the list');
+    await hasReceived(listener, 'after the list');
     await arrive('after the stream began');
-    await hasTold(listener, 'after the stream began');
+    await hasReceived(listener, 'after the stream began');
     assert.deepEqual(
       listener.events.filter(({ event }) => event === 'changed'),
       [],
@@ -151,32 +151,32 @@ suite('Live events', () => {
 
     const changed = await positionNow();
     await client.post('/api/notifications/read', { ids: [id], isRead: true });
-    const told = await EventListener.open(client, undefined, changed);
-    await told.waitFor('something was read after the list', promisedMs, ({ event }) => event === 'changed');
-    told.close();
+    const reader = await EventListener.open(client, undefined, changed);
+    await reader.waitFor('something was read after the list', promisedMs, ({ event }) => event === 'changed');
+    reader.close();
 
     for (const nonsense of ['?position=', '?position=1:x', '?position=1&position=2']) {
       const plain = await EventListener.open(client, undefined, nonsense);
       await arrive(`despite ${nonsense}`);
-      await hasTold(plain, `despite ${nonsense}`);
+      await hasReceived(plain, `despite ${nonsense}`);
       plain.close();
     }
   });
 
-  test('tell of a notification from a node whose clock is behind, and of each only once', async (t) => {
+  test('include a notification from a node whose clock is behind, each only once', async (t) => {
     const listener = await EventListener.open(client);
     t.after(() => listener.close());
     const slow = createUuidV7Source(() => Date.now() - 4000, randomUUID);
     await arrive('ahead');
-    await hasTold(listener, 'ahead');
+    await hasReceived(listener, 'ahead');
     await arrive('behind', slow());
-    await hasTold(listener, 'behind');
+    await hasReceived(listener, 'behind');
     await arrive('after that');
-    await hasTold(listener, 'after that');
+    await hasReceived(listener, 'after that');
     assert.deepEqual(listener.arrivedTitles, ['ahead', 'behind', 'after that']);
   });
 
-  test('do not tell of old ones again when the clock is put back', async (t) => {
+  test('do not repeat old notifications after a clock step back', async (t) => {
     const old = createUuidV7Source(() => Date.now() - 60_000, randomUUID);
     for (const title of ['old', 'older']) await arrive(title, old());
     const listener = await EventListener.open(client);
@@ -187,11 +187,11 @@ suite('Live events', () => {
     clockOff = -3_600_000;
     await listener.waitFor('the list is to be read again', 2 * promisedMs, ({ event }) => event === 'changed');
     await arrive('new');
-    await hasTold(listener, 'new');
+    await hasReceived(listener, 'new');
     assert.deepEqual(listener.arrivedTitles, ['new']);
   });
 
-  test('that were missed are told to whoever comes back, or the list is to be read again', async (t) => {
+  test('that were missed are sent to a client that reconnects, or the list is to be read again', async (t) => {
     const before = await EventListener.open(client);
     await eventually(
       'it knows where it is',
@@ -207,17 +207,17 @@ suite('Live events', () => {
     await back.waitFor('it is through', 3000, ({ event }) => event === 'changed');
     assert.deepEqual(back.arrivedTitles, missed);
     await arrive('one too many');
-    await hasTold(back, 'one too many');
+    await hasReceived(back, 'one too many');
     assert.equal(new Set(back.arrivedTitles).size, back.arrivedTitles.length, 'nothing twice');
     for (const lastId of [before.lastEventId, 'no id at all']) {
       const late = await EventListener.open(client, lastId);
-      await late.waitFor('it is told to read', 3000, ({ event }) => event === 'changed');
+      await late.waitFor('changed is received', 3000, ({ event }) => event === 'changed');
       assert.deepEqual(late.arrivedTitles, []);
       late.close();
     }
   });
 
-  test('pass over one that does not open, whether it comes now or was missed', async () => {
+  test('skip a notification that cannot be decrypted, whether it is new or was missed', async () => {
     const listener = await EventListener.open(client);
     await eventually(
       'it knows where it is',
@@ -230,7 +230,7 @@ suite('Live events', () => {
     await arrive('damaged', damagedId);
     await listener.waitFor('the list is to be read again', promisedMs, ({ event }) => event === 'changed');
     await arrive('whole');
-    await hasTold(listener, 'whole');
+    await hasReceived(listener, 'whole');
     const back = await EventListener.open(client, since);
     await back.waitFor('it is through', 3000, ({ event }) => event === 'changed');
     assert.deepEqual([listener.arrivedTitles, back.arrivedTitles], [['whole'], ['whole']]);
@@ -240,7 +240,7 @@ suite('Live events', () => {
     back.close();
   });
 
-  test('go on after the store was away, over the same connection', async (t) => {
+  test('continue over the same connection after an outage of the store', async (t) => {
     const listener = await EventListener.open(client);
     t.after(() => listener.close());
     isStoreAway = true;
@@ -254,7 +254,7 @@ suite('Live events', () => {
     await arrive('meanwhile');
     isStoreAway = false;
     await eventually(
-      'it is told',
+      'an event is received',
       3000,
       () => listener.arrivedTitles,
       (titles) => titles.includes('meanwhile'),
@@ -262,7 +262,7 @@ suite('Live events', () => {
     assert.deepEqual(local.failures, []);
   });
 
-  test('end within five seconds once the session is revoked, or its owner is gone', async () => {
+  test('end within five seconds after the session is revoked or its owner is deleted', async () => {
     const browser = await local.signIn();
     const revoked = (await browser.get<SessionInfo>('/api/session')).body.sessionId;
     const other = await createOwner(local.store, systemEnvironment, { name: 'Gone', email: null, emailAlerts: false });
@@ -273,17 +273,17 @@ suite('Live events', () => {
     await local.store.sessions.delete(local.owner.id, revoked);
     await local.store.owners.delete(other.id);
     for (const listener of listeners) {
-      await listener.waitFor('it is told', 5000, ({ event }) => event === 'signed-out');
+      await listener.waitFor('signed-out is received', 5000, ({ event }) => event === 'signed-out');
       await eventually('it ends', promisedMs, () => listener.isOver, Boolean);
     }
     const { last } = await searching.result();
-    assert.deepEqual(last, { kind: 'failed', error: 'Your session has expired.' }, 'a search under way ends too');
+    assert.deepEqual(last, { kind: 'failed', error: 'Your session has expired.' }, 'a running search ends, too');
     await assert.rejects(EventListener.open(browser), /401/);
     assert.equal(stays.isOver, false);
     stays.close();
   });
 
-  test('tell a session that was revoked nothing of what comes afterwards', async (t) => {
+  test('send nothing to a session after it was revoked', async (t) => {
     const browser = await local.signIn();
     const { sessionId } = (await browser.get<SessionInfo>('/api/session')).body;
     const listeners = [await EventListener.open(browser), await EventListener.open(client)] as const;
@@ -291,13 +291,13 @@ suite('Live events', () => {
     t.after(() => stays.close());
     await local.store.sessions.delete(local.owner.id, sessionId);
     await arrive('not for them');
-    await hasTold(stays, 'not for them');
+    await hasReceived(stays, 'not for them');
     await eventually('it ends', promisedMs, () => revoked.isOver, Boolean);
     assert.deepEqual(revoked.arrivedTitles, []);
     assert.equal(revoked.events.at(-1)?.event, 'signed-out');
   });
 
-  test('go over no more than twenty connections of an owner: the oldest makes room', async () => {
+  test('use at most twenty connections per owner: a new one replaces the oldest', async () => {
     const listeners: EventListener[] = [];
     for (let count = 0; count < 21; count += 1) listeners.push(await EventListener.open(client));
     const [oldest, ...others] = listeners as [EventListener, ...EventListener[]];
@@ -307,7 +307,7 @@ suite('Live events', () => {
     for (const listener of others) listener.close();
   });
 
-  test('of a heavy flood become a hint to read the list, and nobody is cut off for it', async (t) => {
+  test('of a heavy burst become a hint to read the list, and no client is disconnected', async (t) => {
     const listener = await EventListener.open(client);
     t.after(() => listener.close());
     await Promise.all(

@@ -54,7 +54,7 @@ suite('With an OpenID provider the service', () => {
     await provider.stop();
   });
 
-  test('starts while the provider is down, says so to whoever tries, and takes it when it is back', async () => {
+  test('starts while the provider is down, reports that to the user, and uses it after it recovers', async () => {
     const client = new ConsoleClient(gateway.line.console);
     assert.deepEqual((await client.get('/api/sign-in')).body.oidc, { name: 'Team sign-in' });
     const { status, headers } = await client.fetch('/api/sign-in/oidc');
@@ -65,7 +65,7 @@ suite('With an OpenID provider the service', () => {
     for (const name of ['state', 'nonce', 'code_challenge']) assert.ok(begun.searchParams.get(name), name);
   });
 
-  test('signs in the owner with the address that the provider has verified, and knows them from then on', async () => {
+  test('signs in the owner with the address that the provider has verified, and links the identity', async () => {
     const client = new ConsoleClient(gateway.line.console);
     assert.equal(await signIn(client, provider, 'ann'), '/');
     assert.equal((await whoIs(client)).id, ann);
@@ -77,7 +77,7 @@ suite('With an OpenID provider the service', () => {
     assert.equal((await whoIs(again)).id, ann);
   });
 
-  test('links somebody else with the address once the operator unlinked whoever had it', async () => {
+  test('links another identity with the address after the operator unlinked the first', async () => {
     await installation.json('owner', 'set', ann, '--email', accounts.carol.email);
     const client = new ConsoleClient(gateway.line.console);
     assert.equal(await signIn(client, provider, 'carol'), '/sign-in?problem=oidc_refused', 'Ann is linked still');
@@ -88,7 +88,7 @@ suite('With an OpenID provider the service', () => {
     await installation.json('owner', 'set', ann, '--email', accounts.ann.email);
   });
 
-  test('turns away an address that is not verified, and people whom nobody knows', async () => {
+  test('refuses unverified addresses and unknown people', async () => {
     for (const account of ['bob', 'carol']) {
       const client = new ConsoleClient(gateway.line.console);
       assert.equal(await signIn(client, provider, account), '/sign-in?problem=oidc_refused');
@@ -96,7 +96,7 @@ suite('With an OpenID provider the service', () => {
     }
   });
 
-  test('believes only the browser that began, and what the provider says to it once', async () => {
+  test('accepts a callback once, and only from the browser that began', async () => {
     const client = new ConsoleClient(gateway.line.console);
     const refused = '/sign-in?problem=oidc_refused';
     const begun = await client.fetch('/api/sign-in/oidc');
@@ -117,7 +117,7 @@ suite('With an OpenID provider the service', () => {
       `${client.origin}/api/sign-in/oidc/callback?error=access_denied&state=${state}&iss=${provider.issuer}`,
     );
     assert.equal(await come(client, no), refused, 'the provider says no');
-    // The code that came twice is told of, as is the provider that was down; what anybody can send is not.
+    // The repeated code and the provider that was down are logged; requests that any client can send are not.
     const causes = (): string[] =>
       [...gateway.log.matchAll(/"cause":"([^"]*)","msg":"signing in with the OpenID provider failed"/g)].map(
         ([, cause = '']) => cause,
@@ -154,14 +154,14 @@ async function startTeam(t: TestContext, parts: Partial<ConsoleApiDeps> = {}, cr
   return { accounts: team, provider, local, client: new ConsoleClient(local.origin) };
 }
 
-test('Where owners are to be made, whoever the provider lets in becomes one, once', async (t) => {
+test('If owners are created automatically, each person of the provider becomes one owner', async (t) => {
   const { local, provider, client } = await startTeam(t, {}, true);
   assert.equal(await signIn(client, provider, 'carol'), '/');
   const carol = await whoIs(client);
   assert.deepEqual([carol.name, carol.email, carol.role], ['Carol C.', 'carol@example.org', 'owner']);
   assert.equal(await signIn(client, provider, 'carol'), '/');
   assert.equal((await whoIs(client)).id, carol.id);
-  // Not verified, so it is nobody's: it must not become that of an owner.
+  // The address is not verified, so it must not become that of an owner.
   await createOwner(local.store, systemEnvironment, { name: 'Bob', email: 'bob@example.org', emailAlerts: false });
   assert.equal(await signIn(client, provider, 'bob'), '/');
   assert.equal((await whoIs(client)).email, null);
@@ -174,7 +174,7 @@ test('Where owners are to be made, whoever the provider lets in becomes one, onc
   assert.equal(before.includes((await whoIs(client)).id), false);
 });
 
-test('Somebody to whom the provider gave the address of another does not get into the inbox of that other', async (t) => {
+test('A person who gets a reassigned address at the provider does not get the inbox of its former holder', async (t) => {
   const { accounts: team, client, local, provider } = await startTeam(t);
   assert.equal(await signIn(client, provider, 'ann'), '/');
   assert.equal((await whoIs(client)).id, local.owner.id);
@@ -184,7 +184,7 @@ test('Somebody to whom the provider gave the address of another does not get int
   assert.equal((await newcomer.get('/api/session')).status, 401);
 });
 
-test('With a provider and without a mail server nobody can take an address of others for theirs', async (t) => {
+test('With a provider and without an SMTP server owners cannot claim an unconfirmed address', async (t) => {
   const { local } = await startTeam(t, { mailer: null });
   const owner = await local.signIn();
   const { status, body } = await owner.post('/api/preferences/email', { email: 'carol@example.org' });
@@ -194,7 +194,7 @@ test('With a provider and without a mail server nobody can take an address of ot
   assert.equal((await owner.post('/api/preferences/email', { email: null })).status, 200, 'it can be removed');
 });
 
-test('Settings of a provider that cannot work are all named at once', async (t) => {
+test('All invalid settings of a provider are reported together', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const { exitCode, stderr } = await serveAndGiveUp(installation, {

@@ -17,7 +17,7 @@ suite('A passkey', () => {
   type CreationOptions = Parameters<SoftwareAuthenticator['create']>[0];
   type RequestOptions = Parameters<SoftwareAuthenticator['get']>[0];
 
-  /** Somebody new with a passkey. */
+  /** A new owner with a passkey. */
   async function register(name: string) {
     const owner = await createOwner(local.store, systemEnvironment, { name, email: null, emailAlerts: false });
     const client = await local.signIn(owner.id);
@@ -38,7 +38,7 @@ suite('A passkey', () => {
     assert.deepEqual([status, body.code], [401, 'passkey_refused']);
   }
 
-  test('signs in whoever made it, and is listed with its last use', async () => {
+  test('signs in its owner and is listed with its last use', async () => {
     const { owner, client, authenticator, entry } = await register('Ann');
     assert.equal(entry.name, 'Laptop');
     assert.equal(entry.usedAt, null);
@@ -50,7 +50,7 @@ suite('A passkey', () => {
     assert.deepEqual(passkeys, [{ ...entry, usedAt: local.clock.now }]);
   });
 
-  test('is asked for a new answer each time: an old one, its challenge, or another’s counts for nothing', async () => {
+  test('signs a new challenge each time: a replayed signature, challenge or one of another owner is refused', async () => {
     const { authenticator } = await register('Bob');
     const fresh = new ConsoleClient(local.origin);
     const first = authenticator.get(await options(fresh));
@@ -71,7 +71,7 @@ suite('A passkey', () => {
     await refusal(late, stranger.get(await options(late)));
   });
 
-  test('whose counter does not go up was copied, and is refused', async () => {
+  test('is refused if its counter does not increase, because it was cloned', async () => {
     const { authenticator } = await register('Carol');
     const fresh = new ConsoleClient(local.origin);
     authenticator.counter = 7;
@@ -85,7 +85,7 @@ suite('A passkey', () => {
     assert.equal((await fresh.post('/api/sign-in/passkey', { credential: next })).status, 200);
   });
 
-  test('belongs to one owner, who alone can delete it, and lets nobody in afterwards', async () => {
+  test('can be deleted by its owner only, and is refused afterwards', async () => {
     const { client, authenticator, entry } = await register('Dave');
     const { client: other, credential } = await register('Erin');
     assert.equal((await other.delete(`/api/passkeys/${entry.id}`)).status, 404);
@@ -96,14 +96,14 @@ suite('A passkey', () => {
     await refusal(fresh, authenticator.get(await options(fresh)));
   });
 
-  test('is neither offered nor taken where the console has no name', async () => {
+  test('is neither offered nor accepted if the console has no host name', async () => {
     const byAddress = new ConsoleClient(local.origin.replace('localhost', '127.0.0.1'));
     assert.equal((await byAddress.get('/api/sign-in')).body.passkeys, false);
     assert.equal((await byAddress.post('/api/sign-in/passkey/options')).status, 401);
     assert.equal((await new ConsoleClient(local.origin).get('/api/sign-in')).body.passkeys, true);
   });
 
-  test('made of nonsense is refused, and is no fault of ours', async () => {
+  test('with invalid content is refused without an internal error', async () => {
     const client = new ConsoleClient(local.origin);
     const { authenticator } = await register('Frank');
     const good = authenticator.get(await options(client));

@@ -45,7 +45,7 @@ suite('The settings in the console', () => {
     keys: { p256dh: 'p', auth: 'a' },
   });
 
-  test('hold a thousand keys and devices and a hundred push targets of an owner, and then say what to do', async () => {
+  test('allow a thousand keys and devices and a hundred push targets per owner, and then name a remedy', async () => {
     const { id: ownerId } = local.owner;
     const wanted = { ownerId, name: 'Phone', topicPrefix: 'tocsin', urls: [] };
     const many = Array.from({ length: 999 }, (_, count) => count);
@@ -65,10 +65,10 @@ suite('The settings in the console', () => {
       assert.deepEqual([status, body.code], [409, 'conflict'], what);
       assert.match(String(body.error), new RegExp(`Limit reached: (1,000|100) ${what}\\. \\w+ unused ${what}\\.`));
     }
-    assert.equal((await addPushTarget('the last')).status, 201, 'a browser that is there already can renew itself');
+    assert.equal((await addPushTarget('the last')).status, 201, 'a known browser can renew its subscription');
     const [{ id } = { id: '' }] = (await ann.get<{ keys: KeyEntry[] }>('/api/keys')).body.keys;
     assert.equal((await ann.delete(`/api/keys/${id}`)).status, 200);
-    assert.equal((await ann.post('/api/keys', newKey)).status, 201, 'a key that is revoked makes room');
+    assert.equal((await ann.post('/api/keys', newKey)).status, 201, 'a revoked key does not count');
   });
 
   test('show operators the other owners when the row of one is damaged', async (t) => {
@@ -90,7 +90,7 @@ suite('The settings in the console', () => {
     assert.deepEqual(local.failures, []);
   });
 
-  test('keep what somebody else changed at the same moment', async (t) => {
+  test('keep concurrent changes of other fields', async (t) => {
     t.after(() => {
       meanwhile = async () => undefined;
     });
@@ -102,7 +102,7 @@ suite('The settings in the console', () => {
     assert.deepEqual({ name, email }, { name: 'Ann B', email: 'new@example.com' });
   });
 
-  test('are those of somebody who is signed out once the owner is deleted, also in the middle of a request', async (t) => {
+  test('respond with signed_out after the owner was deleted, also during a request', async (t) => {
     t.after(() => {
       meanwhile = async () => undefined;
     });
@@ -121,7 +121,7 @@ suite('The settings in the console', () => {
     assert.deepEqual(local.failures, []);
   });
 
-  test('answer a long list of wrong values with a short one', async () => {
+  test('limit the number of reported problems', async () => {
     const ids = Array.from({ length: 20_000 }, () => 1);
     const { status, body } = await ann.post<ConsoleError>('/api/notifications/delete', { ids });
     assert.equal(status, 400);

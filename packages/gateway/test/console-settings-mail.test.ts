@@ -1,4 +1,4 @@
-// Preferences, addresses and the operator's view in the console, against the running service and a real mail server.
+// Preferences, email addresses and owners in the console, against the running service and a real SMTP server.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type {
@@ -23,7 +23,7 @@ import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { addApi } from '../src/console/routes.ts';
 
 const plainKey = { type: 'public_client', allowedDomains: [], requireSignature: false };
-/** What one route or another wants in its body. */
+/** Valid values for the body of any route. */
 const wantedByAny = { name: 'x', email: null, channel: 'mqtt', token: 'x', count: 1, ...plainKey };
 
 /** Every route under /api, as the service itself registers them. */
@@ -42,7 +42,7 @@ async function routesOfApi(): Promise<{ method: string; path: string }[]> {
 
 const markup = '<script>alert(1)</script>';
 
-suite('With a mail server', () => {
+suite('With an SMTP server', () => {
   let mailServer: TestMailServer;
   let installation: Installation;
   let gateway: GatewayProcess;
@@ -68,16 +68,16 @@ suite('With a mail server', () => {
     await mailServer.kill();
   });
 
-  /** The link in the newest mail to that address. */
-  async function linkMailedTo(address: string): Promise<string> {
+  /** The link in the newest email to that address. */
+  async function linkEmailedTo(address: string): Promise<string> {
     const mail = await eventually(
-      `a mail to ${address}`,
+      `an email to ${address}`,
       5000,
       () => mailServer.mails.findLast(({ recipients }) => recipients.includes(address)),
       (found) => found !== undefined,
     );
     const [link] = /http:\S+\/sign-in#[\w-]+/.exec(parseMessage(mail?.raw ?? '').text) ?? [];
-    assert.ok(link, 'the mail has a link');
+    assert.ok(link, 'the email has a link');
     return link;
   }
 
@@ -85,7 +85,7 @@ suite('With a mail server', () => {
     return (await client.get<SessionInfo>('/api/session')).body.owner.email;
   }
 
-  test('preferences are kept as they were given, and hold for callers within a second', async () => {
+  test('preferences are stored unchanged and apply to callers within a second', async () => {
     const { body: before } = await ann.get<Preferences>('/api/preferences');
     assert.deepEqual([before.quietHours, before.retentionDays], [null, null]);
     // From an hour ago until in an hour, by a clock that is nine hours ahead.
@@ -100,18 +100,18 @@ suite('With a mail server', () => {
     const { status, body } = await ann.put<Preferences>('/api/preferences', wanted);
     assert.deepEqual({ status, body }, { status: 200, body: wanted });
     assert.deepEqual((await ann.get('/api/preferences')).body, wanted);
-    const ring = (severity: string) => notify(gateway, { title: 'Ring', severity });
+    const send = (severity: string) => notify(gateway, { title: 'Alert', severity });
     await eventually(
       'MQTT is silent',
       2000,
-      () => ring('error'),
+      () => send('error'),
       (answer) => answer.body.mqttSkipReason === 'quiet_hours',
     );
-    assert.equal((await ring('critical')).body.mqttPublishedCount, 1);
+    assert.equal((await send('critical')).body.mqttPublishedCount, 1);
     await ann.put('/api/preferences', { ...wanted, quietHours: null });
   });
 
-  test('preferences that cannot be are refused, each by its name', async () => {
+  test('invalid preferences are refused, each by name', async () => {
     const wrong = {
       name: 'x'.repeat(101),
       emailAlerts: true,
@@ -143,7 +143,7 @@ suite('With a mail server', () => {
     }
   });
 
-  test('a new address holds once the link that was mailed to it is opened, and is removed at once', async () => {
+  test('a new address applies after its confirmation link was opened, and is removed immediately', async () => {
     const refused = await ben.post<ConsoleError>('/api/preferences/test-mail');
     assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
     assert.match(refused.body.error, /Enter one first/);
@@ -151,7 +151,7 @@ suite('With a mail server', () => {
     const { body } = await ben.post('/api/preferences/email', { email: 'ben@example.com' });
     assert.deepEqual(body, { email: 'ben@example.com', confirmation: true });
     assert.equal(await emailOf(ben), null);
-    await ben.useLink(await linkMailedTo('ben@example.com'));
+    await ben.useLink(await linkEmailedTo('ben@example.com'));
     assert.equal(await emailOf(ben), 'ben@example.com');
 
     const sent = await ben.post<TestResult>('/api/preferences/test-mail');
@@ -171,17 +171,17 @@ suite('With a mail server', () => {
     assert.equal((await ben.get<Preferences>('/api/preferences')).body.emailAlerts, false);
   });
 
-  test('an operator sees owners in numbers and invites them by mail; the link is in the mail alone', async () => {
+  test('an operator sees owners and counts and invites owners by email; only the email has the link', async () => {
     const wanted = { name: markup, email: 'Cem@example.com' };
     const created = await ann.post<OwnerOverview>('/api/operator/owners', wanted);
     assert.equal(created.status, 201, JSON.stringify(created.body));
     const { id, createdAt } = created.body;
     const none = { keys: 0, devices: 0, pushTargets: 0, waiting: 0, dead: 0, newestAt: null };
     assert.deepEqual(created.body, { id, ...wanted, role: 'owner', createdAt, ...none });
-    const first = await linkMailedTo('Cem@example.com');
+    const first = await linkEmailedTo('Cem@example.com');
     const invited = await ann.post(`/api/operator/owners/${id}/invite`);
     assert.deepEqual([invited.status, invited.body], [202, { ok: true }]);
-    const second = await linkMailedTo('Cem@example.com');
+    const second = await linkEmailedTo('Cem@example.com');
     assert.notEqual(first, second);
     const cem = new ConsoleClient(gateway.line.console);
     await cem.useLink(second);
@@ -201,15 +201,15 @@ suite('With a mail server', () => {
     assert.equal((await ann.post(`/api/operator/owners/${benId}/invite`)).status, 409, 'Ben has no address');
   });
 
-  test('no route gives an operator what another owner is told, nor a way in', async () => {
+  test('no route gives an operator the notifications of another owner, nor a way to sign in', async () => {
     const secret = 'canary-4711';
     await ben.put('/api/preferences', { name: 'Ben', emailAlerts: false, quietHours: null, retentionDays: null });
     await installation.json('owner', 'set', benId, '--email', 'ben@example.com');
     const device = await ben.post<DeviceWithSettings>('/api/devices', { name: `${secret} phone` });
     const key = await ben.post<CreatedKeyEntry>('/api/keys', { ...plainKey, label: `${secret} key` });
-    const told = await notify({ api: gateway.api, key: key.body.value }, { title: secret, data: { [secret]: secret } });
+    const sent = await notify({ api: gateway.api, key: key.body.value }, { title: secret, data: { [secret]: secret } });
     const sessions = await ben.get<{ sessions: SessionEntry[] }>('/api/sessions');
-    const ids = [benId, device.body.device.id, key.body.key.id, told.body.id, sessions.body.sessions[0]?.id as string];
+    const ids = [benId, device.body.device.id, key.body.key.id, sent.body.id, sessions.body.sessions[0]?.id as string];
     const look = async () => [
       // The position moves with time.
       { ...(await ben.get<InboxListing>('/api/notifications')).body, position: '' },
@@ -220,7 +220,7 @@ suite('With a mail server', () => {
 
     const answers: string[] = [];
     const ask = async (method: string, path: string): Promise<void> => {
-      const body = { ids: [told.body.id], id: told.body.id, through: told.body.id, isRead: true, ...wantedByAny };
+      const body = { ids: [sent.body.id], id: sent.body.id, through: sent.body.id, isRead: true, ...wantedByAny };
       const response = await ann.fetch(path, {
         method,
         ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
@@ -238,9 +238,9 @@ suite('With a mail server', () => {
       if (!path.includes('/:')) await ask(method, path + (method === 'GET' ? query : ''));
       else for (const id of ids) await ask(method, path.replace(/:\w+/, id));
     }
-    const mailedTokens = mailServer.mails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
-    assert.ok(mailedTokens.length > 0, 'Ben was invited on the way');
-    for (const hidden of [secret, key.body.value, device.body.mqtt.password, ...mailedTokens]) {
+    const emailedTokens = mailServer.mails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
+    assert.ok(emailedTokens.length > 0, 'Ben was invited on the way');
+    for (const hidden of [secret, key.body.value, device.body.mqtt.password, ...emailedTokens]) {
       assert.deepEqual(
         answers.filter((answer) => answer.includes(hidden)),
         [],
@@ -250,7 +250,7 @@ suite('With a mail server', () => {
     assert.equal((await ann.get('/api/session')).status, 200, 'she was signed in all the time');
   });
 
-  test('whoever is no operator is refused, and sees nobody', async () => {
+  test('an owner who is not an operator is refused and sees no owners', async () => {
     for (const answer of [
       await ben.get<ConsoleError>('/api/operator/owners'),
       await ben.post<ConsoleError>('/api/operator/owners', { name: 'x', email: null }),

@@ -103,7 +103,7 @@ suite('In the console', () => {
     };
   }
 
-  test('a device made here receives with exactly the settings it was given, over TCP and WebSocket', async (t) => {
+  test('a new device receives with its settings over TCP and WebSocket', async (t) => {
     const { device, mqtt } = await makeDevice(ann, markup);
     assert.deepEqual(device, { ...device, name: markup, state: 'active', paused: false, seenAt: null });
     const receive = async (scheme: string): Promise<void> => {
@@ -118,7 +118,7 @@ suite('In the console', () => {
     assert.equal(JSON.stringify(await ann.get('/api/devices')).includes(mqtt.password), false);
   });
 
-  test('a device shows when it was last seen', async (t) => {
+  test('a device shows when it was last connected', async (t) => {
     const { device, mqtt } = await makeDevice();
     const begin = Date.now();
     // Gone again before anybody looks.
@@ -132,7 +132,7 @@ suite('In the console', () => {
     assert.ok((seen?.seenAt as number) >= begin && (seen?.seenAt as number) <= Date.now());
   });
 
-  test('a new password ends the connection that used the old one, and the old one is refused', async (t) => {
+  test('a new password closes the connection with the old one, which is refused from then on', async (t) => {
     const { device, mqtt } = await makeDevice();
     const client = await connect(t, mqtt);
     const closed = nextEvent(client, 'close');
@@ -152,18 +152,18 @@ suite('In the console', () => {
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return answer.body;
     };
-    assert.deepEqual(await change('rename', { name: '  Desk  ' }), { ...device, name: 'Desk' });
+    assert.deepEqual(await change('rename', { name: '  Tablet  ' }), { ...device, name: 'Tablet' });
     assert.equal((await change('pause')).paused, true);
     assert.equal((await change('resume')).paused, false);
     assert.equal((await change('deactivate')).state, 'inactive');
-    assert.deepEqual(await change('activate'), { ...device, name: 'Desk' });
-    assert.deepEqual(await deviceOf(ann, device.id), { ...device, name: 'Desk' });
+    assert.deepEqual(await change('activate'), { ...device, name: 'Tablet' });
+    assert.deepEqual(await deviceOf(ann, device.id), { ...device, name: 'Tablet' });
     assert.equal((await ann.delete(`/api/devices/${device.id}`)).status, 204);
     assert.equal(await deviceOf(ann, device.id), undefined);
     assert.equal((await ann.delete(`/api/devices/${device.id}`)).status, 404);
   });
 
-  test('a test rings the device and is in the inbox; a paused or inactive device says what to do', async (t) => {
+  test('a test send reaches the device and the inbox; for a paused or inactive device a remedy is named', async (t) => {
     const { device, mqtt } = await makeDevice();
     const next = await listen(await connect(t, mqtt), mqtt.topic);
     const [message, { status, body }] = await Promise.all([
@@ -188,7 +188,7 @@ suite('In the console', () => {
     }
   });
 
-  test('a key made here lets its caller in, with what was asked of it, until it is revoked', async () => {
+  test('a new key authenticates its caller within its restrictions until it is revoked', async () => {
     const { key, value } = await makeKey({
       label: markup,
       allowedDomains: ['https://Shop.Example/', '*.a.example:8080'],
@@ -214,7 +214,7 @@ suite('In the console', () => {
     assert.equal(JSON.stringify(listed.body).includes(value), false);
   });
 
-  test('a key can want signatures, have a limit, and end', async () => {
+  test('a key can require signatures, have a rate limit, and expire', async () => {
     const wanted = { type: 'internal_service', requireSignature: true, rateLimit: '2/h' } as const;
     const { key, value } = await makeKey({ ...wanted, expiresAt: Date.now() + 3_600_000 });
     assert.deepEqual(key, { ...key, ...wanted, label: null });
@@ -234,7 +234,7 @@ suite('In the console', () => {
     );
   });
 
-  test('what is wrong with a key is told entry by entry', async () => {
+  test('the problems of a key are reported field by field', async () => {
     const wrong = {
       type: 'site_server',
       label: 'x'.repeat(101),
@@ -260,7 +260,7 @@ suite('In the console', () => {
     );
   });
 
-  test('a browser that subscribes rings, and finds itself in the list by its endpoint alone', async () => {
+  test('a subscribed browser receives push and finds itself in the list by the digest of its endpoint', async () => {
     const subscription = JSON.parse(browsers.subscribe(`https://${pushHost()}`)) as { endpoint: string };
     const subscribe = (label: string) => ann.post<PushTargetEntry>('/api/push-targets', { label, subscription });
     const { status, body: first } = await subscribe(markup);
@@ -303,7 +303,7 @@ suite('In the console', () => {
     assert.deepEqual((await ann.get('/api/push-targets')).body, { pushTargets: [] });
   });
 
-  test('a subscription that leads elsewhere is refused, and so is what is none', async () => {
+  test('subscriptions at other hosts and invalid ones are refused', async () => {
     const elsewhere = JSON.parse(browsers.subscribe('https://internal.example')) as object;
     for (const subscription of [elsewhere, { endpoint: 'https://fcm.googleapis.com/x' }, 'x', null, undefined]) {
       const { status, body } = await ann.post<ConsoleError>('/api/push-targets', { label: 'x', subscription });
@@ -319,7 +319,7 @@ suite('In the console', () => {
     }
   });
 
-  test("somebody else's ids are not found, exactly as ids that never were", async () => {
+  test('ids of another owner are not found, like ids that never existed', async () => {
     const { device } = await makeDevice(ben, "Ben's phone");
     const subscription = JSON.parse(browsers.subscribe(`https://${pushHost()}`)) as object;
     const target = await ben.post<PushTargetEntry>('/api/push-targets', { label: 'x', subscription });
@@ -352,7 +352,7 @@ suite('In the console', () => {
     assert.equal((await new ConsoleClient(gateway.line.console).get('/api/devices')).status, 401);
   });
 
-  test('nobody sends tests without end', async () => {
+  test('test sends are rate limited', async () => {
     const { device } = await makeDevice(ben);
     const statuses: number[] = [];
     for (let count = 0; count < 11; count += 1) {
@@ -361,7 +361,7 @@ suite('In the console', () => {
     assert.deepEqual(statuses, [...Array(10).fill(200), 429]);
   });
 
-  test('without a mail server an address holds at once, and what needs one says so', async () => {
+  test('without an SMTP server an address applies immediately, and routes that need one report that', async () => {
     const change = (client: ConsoleClient, email: string | null) =>
       client.post<ConsoleError>('/api/preferences/email', { email });
     const { status, body } = await change(ben, ' ben@example.com ');
@@ -382,7 +382,7 @@ suite('In the console', () => {
     }
   });
 
-  test('no secret that was shown once is in the log', async () => {
+  test('no secret that is shown once is in the log', async () => {
     const { mqtt } = await makeDevice();
     const { value } = await makeKey();
     for (const secret of [mqtt.password, value]) assert.equal(gateway.log.includes(secret), false);

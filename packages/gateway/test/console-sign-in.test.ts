@@ -38,7 +38,7 @@ suite('The running service', () => {
     await mailServer.kill();
   });
 
-  test('prints a link at its first run that opens the inbox once, for the operator', async () => {
+  test('prints a one-time sign-in link for the operator at its first run', async () => {
     const { firstRun, console: listening } = gateway.line;
     const link = new URL(firstRun?.signIn ?? '');
     assert.equal(link.origin, new URL(listening).origin.replace('127.0.0.1', 'localhost'), 'a name, for passkeys');
@@ -52,7 +52,7 @@ suite('The running service', () => {
     assert.deepEqual([again.status, again.body.code], [401, 'link_not_valid']);
   });
 
-  test('lets any owner in with a link from the command line, in the role that the command line gave', async () => {
+  test('signs in any owner with a link from the command line, in the role set there', async () => {
     const here = { TOCSIN_CONSOLE_URL: new URL(gateway.line.console).origin };
     const only = await installation.run(['owner', 'sign-in'], here);
     assert.match(only.stdout, /\/sign-in#[\w-]{43}\n/, 'there is one owner, who must be meant');
@@ -65,29 +65,29 @@ suite('The running service', () => {
     await installation.json('owner', 'set', bob.id as string, '--role', 'owner');
     assert.equal((await client.get<SessionInfo>('/api/session')).body.owner.role, 'owner');
 
-    const nobody = await installation.run(['owner', 'sign-in', 'own_nobody'], here);
-    assert.match(nobody.stderr, /There is no owner own_nobody/);
+    const unknownOwner = await installation.run(['owner', 'sign-in', 'own_unknown'], here);
+    assert.match(unknownOwner.stderr, /There is no owner own_unknown/);
     const nowhere = await installation.run(['owner', 'sign-in', bob.id as string]);
     assert.match(nowhere.stderr, /Set TOCSIN_CONSOLE_URL/);
   });
 
-  test('mails a link that signs in, and answers no differently for an address that nobody has', async () => {
+  test('sends a sign-in link by email, and responds the same for an unknown address', async () => {
     const carol = await installation.json('owner', 'create', '--name', 'Carol', '--email', 'Carol@example.org');
     const client = new ConsoleClient(gateway.line.console);
     assert.equal((await client.get<SignInOptions>('/api/sign-in')).body.mail, true);
-    // What the request says of its host must not get into a mail.
+    // The Host header of the request must not appear in an email.
     const ask = (email: string) => {
       const body = JSON.stringify({ email });
       const head = ['POST /api/sign-in/mail HTTP/1.1', 'Host: evil.example', 'Origin: http://evil.example'];
       const rest = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close', '', body];
       return rawRequest(gateway.line.console, [...head, ...rest].join('\r\n'));
     };
-    const [unknown, known] = [await ask('nobody@example.org'), await ask('carol@EXAMPLE.org')];
+    const [unknown, known] = [await ask('unknown@example.org'), await ask('carol@EXAMPLE.org')];
     assert.deepEqual([unknown.status, unknown.body], [known.status, known.body]);
     assert.equal(known.status, 202);
 
     const [mail] = await eventually(
-      'a mail',
+      'an email',
       5000,
       () => mailServer.mails,
       ({ length }) => length > 0,
@@ -102,10 +102,10 @@ suite('The running service', () => {
     assert.equal(body.owner.id, carol.id);
     const [session] = (await client.get<{ sessions: SessionEntry[] }>('/api/sessions')).body.sessions;
     assert.equal(session?.method, 'mail');
-    assert.equal(mailServer.mails.length, 1, 'nothing for the address that nobody has');
+    assert.equal(mailServer.mails.length, 1, 'no email to the unknown address');
   });
 
-  test('sets its cookies for pages alone, and behind a trusted proxy that speaks TLS for this host alone', async () => {
+  test('sets cookies as HttpOnly, and with the __Host- prefix behind a trusted proxy with TLS', async () => {
     const { owner = '' } = gateway.line.firstRun ?? {};
     const plain = new ConsoleClient(gateway.line.console);
     const cookieOf = async (headers: Record<string, string>): Promise<string> => {
@@ -131,7 +131,7 @@ suite('The running service', () => {
     assert.equal((await plain.get('/api/session', proxied)).status, 401);
   });
 
-  test('has written none of the tokens into its log', async () => {
+  test('writes no token to its log', async () => {
     const token = tokenIn(gateway.line.firstRun?.signIn ?? '');
     assert.ok(token.length > 40);
     assert.equal(gateway.log.includes(token), false);
@@ -156,7 +156,7 @@ suite('The console', () => {
     return another;
   };
 
-  test('shows whom a link is for without using it up, and refuses it when it is used or too old', async () => {
+  test('shows the owner of a link without using it, and refuses a used or expired link', async () => {
     const client = new ConsoleClient(local.origin);
     const token = tokenIn(await local.link());
     const preview = await client.post('/api/sign-in/link/look', { token });
@@ -183,7 +183,7 @@ suite('The console', () => {
     assert.equal((await local.store.sessions.list(ownerId, local.clock.now)).length, 1);
   });
 
-  test('keeps only digests of links and cookies', async () => {
+  test('stores only digests of links and cookies', async () => {
     const { id: ownerId } = await newOwner('Erin');
     const client = await local.signIn(ownerId);
     const [session] = await local.store.sessions.list(ownerId, local.clock.now);
@@ -192,7 +192,7 @@ suite('The console', () => {
     assert.equal(JSON.stringify(session).includes(cookie), false);
   });
 
-  test('answers nobody without a session, on any route but those of signing in and the public document', async () => {
+  test('refuses requests without a session on every route but those for signing in and the public document', async () => {
     const client = new ConsoleClient(local.origin);
     const routes = local.routes.filter(({ method, url }) => url.startsWith('/api/') && method !== 'HEAD');
     assert.ok(routes.length > 15);
@@ -207,7 +207,7 @@ suite('The console', () => {
     assert.deepEqual(local.failures, []);
   });
 
-  test('refuses requests that change something and come from elsewhere, before it looks at the cookie', async () => {
+  test('refuses cross-site requests that change something before it reads the cookie', async () => {
     const client = await local.signIn();
     const { host } = new URL(local.origin);
     const post = async (headers: Record<string, string>, path = '/api/phone-link'): Promise<number> => {
@@ -227,7 +227,7 @@ suite('The console', () => {
     }
   });
 
-  test('takes its own address from the operator where there is one', async (t) => {
+  test('uses the configured address of the console', async (t) => {
     const { origin, link } = await start(t, { consoleUrl: 'https://inbox.example.com' });
     const client = new ConsoleClient(origin);
     const headers = { origin: 'https://inbox.example.com' };
@@ -243,7 +243,7 @@ suite('The console', () => {
     assert.match(String(phone.body.url), /^https:\/\/inbox\.example\.com\/sign-in#[\w-]{43}$/);
   });
 
-  test('ends a session the moment it is revoked, signed out, or its owner is gone', async () => {
+  test('ends a session immediately when it is revoked, signed out, or its owner is deleted', async () => {
     const { id } = await newOwner('Frank');
     const [here, there, third] = [await local.signIn(id), await local.signIn(id), await local.signIn(id)];
     const { sessions } = (await here.get<{ sessions: SessionEntry[] }>('/api/sessions')).body;
@@ -260,7 +260,7 @@ suite('The console', () => {
 
     const cookie = new Map(here.cookies);
     assert.equal((await here.post('/api/sign-out')).status, 204);
-    assert.deepEqual([...here.cookies.keys()], ['tocsin-browser'], 'which says who used it, and lets nobody in');
+    assert.deepEqual([...here.cookies.keys()], ['tocsin-browser'], 'which identifies the browser and does not sign in');
     for (const [name, value] of cookie) here.cookies.set(name, value);
     assert.equal((await here.get('/api/session')).status, 401, 'the old cookie is worth nothing');
 
@@ -296,7 +296,7 @@ suite('The console', () => {
     }
   });
 
-  test('keeps whoever comes back within thirty days signed in, and nobody longer', async () => {
+  test('keeps a session that is used within thirty days, and ends it afterwards', async () => {
     const client = await local.signIn();
     local.clock.now += 29 * dayMs;
     const { headers } = await client.get('/api/session');
@@ -308,14 +308,14 @@ suite('The console', () => {
     assert.equal((await client.get('/api/session')).status, 401);
   });
 
-  test('mails no address more than three links in a quarter of an hour, nor anything for those who ask too often', async () => {
+  test('sends at most three links per address in 15 minutes, and none for clients above the request limit', async () => {
     const client = new ConsoleClient(local.origin);
     const ask = async (): Promise<number> =>
       (await client.post('/api/sign-in/mail', { email: 'ann@example.org' })).status;
     for (let count = 0; count < 10; count += 1) assert.equal(await ask(), 202);
     assert.equal(await ask(), 429);
     await eventually(
-      'three mails',
+      'three emails',
       2000,
       () => local.mails.length,
       (count) => count === 3,
@@ -324,7 +324,7 @@ suite('The console', () => {
     await client.useLink(first?.url ?? '');
   });
 
-  test('makes an address the owner’s when the owner opens the mailed link, which lets nobody else in', async () => {
+  test('sets the address when the owner opens the emailed link, which does not sign in another browser', async () => {
     const stranger = new ConsoleClient(local.origin);
     const token = tokenIn(await local.link({ confirms: 'new@example.org' }));
     const preview = await stranger.post('/api/sign-in/link/look', { token });
@@ -345,8 +345,8 @@ suite('The console', () => {
     assert.equal((await ann.post('/api/sign-in/link', { token })).body.code, 'link_not_valid');
   });
 
-  test('tells the operator of a link that could not be mailed, and of nobody’s address', async (t) => {
-    const sendSignInLink = () => Promise.reject(new EmailNotSent('The mail server refused the recipient (550)'));
+  test('reports to the operator that a link could not be sent, without the address', async (t) => {
+    const sendSignInLink = () => Promise.reject(new EmailNotSent('The SMTP server refused the recipient (550)'));
     const { origin, warnings, failures } = await start(t, {
       parts: {
         mailer: { sendSignInLink, sendEmailConfirmation: sendSignInLink, sendSecurityNotice: async () => undefined },
@@ -359,11 +359,11 @@ suite('The console', () => {
       () => warnings,
       ({ length }) => length > 0,
     );
-    assert.deepEqual(warnings, ['The mail server refused the recipient (550)']);
+    assert.deepEqual(warnings, ['The SMTP server refused the recipient (550)']);
     assert.deepEqual(failures, []);
   });
 
-  test('says what is wrong with a request, and never that it is our fault', async () => {
+  test('names the problem of an invalid request and never reports an internal error for it', async () => {
     const client = new ConsoleClient(local.origin);
     const path = '/api/sign-in/link';
     const raw = async (body: string, type = 'application/json') => {
@@ -398,7 +398,7 @@ suite('The console', () => {
     assert.deepEqual(local.failures, []);
   });
 
-  test('lets people read while the store takes no writes', async (t) => {
+  test('allows reading while the store refuses writes', async (t) => {
     const wrapStore = (store: Store): Store => ({
       ...store,
       sessions: { ...store.sessions, touch: () => Promise.reject(new StoreUnavailable('the disk is full')) },
@@ -409,7 +409,7 @@ suite('The console', () => {
     assert.equal((await client.get('/api/session')).status, 200);
   });
 
-  test('tells a store that is away from a fault of its own, of which it tells nothing', async (t) => {
+  test('distinguishes an unavailable store from an internal error, whose cause it does not reveal', async (t) => {
     let failure: Error | null = null;
     const wrapStore = (store: Store): Store => ({
       ...store,
@@ -425,7 +425,7 @@ suite('The console', () => {
     const client = await signIn();
     for (failure of [new StoreUnavailable('locked'), new EncryptionKeyMissing('an old master key')]) {
       const away = await client.get('/api/session');
-      assert.deepEqual([away.status, away.body.code], [503, 'unavailable'], 'which signs nobody out');
+      assert.deepEqual([away.status, away.body.code], [503, 'unavailable'], 'which does not end the session');
     }
     failure = new Error('canary');
     const fault = await client.get('/api/session');
@@ -435,7 +435,7 @@ suite('The console', () => {
   });
 });
 
-test('On PostgreSQL what began on one node goes on on the other: a session, its end, and the making of a passkey', async (t) => {
+test('On PostgreSQL a session, its end and the registration of a passkey continue on another node', async (t) => {
   if (!canRun(t, clusterObstacle())) return;
   const site = 'http://localhost:8081';
   const { nodes, installation, ownerId } = await startCluster(t, 2, { TOCSIN_CONSOLE_URL: site });
@@ -461,7 +461,7 @@ test('On PostgreSQL what began on one node goes on on the other: a session, its 
   const wanted = await onA.post<Parameters<typeof authenticator.create>[0]>('/api/passkeys/options');
   for (const [name, value] of onA.cookies) onB.cookies.set(name, value);
   const made = await onB.post('/api/passkeys', { name: 'Laptop', credential: authenticator.create(wanted.body) });
-  assert.equal(made.status, 201, 'one node asks, the other takes the answer');
+  assert.equal(made.status, 201, 'one node creates the challenge, the other verifies the signature');
 
   assert.equal((await onB.post('/api/sign-out')).status, 204);
   assert.equal((await onA.get('/api/session')).status, 401);

@@ -58,7 +58,7 @@ suite('The inbox app', () => {
     });
   }
 
-  test('that has not been built says how to build it, until it has', async () => {
+  test('explains how to build it until it is built', async () => {
     const { status, headers, body } = await ask('/');
     assert.equal(status, 503);
     assert.match(headers['content-type'] ?? '', /^text\/plain/);
@@ -73,7 +73,7 @@ suite('The inbox app', () => {
     assert.equal((await ask('/')).status, 200);
   });
 
-  test('gives its page for every address that people may open or keep', async () => {
+  test('serves its page for every address that users may open or bookmark', async () => {
     for (const path of [
       '/',
       '/inbox/01a1de4f-1a2b-73af-be8c-d24ea4a12dd3',
@@ -88,7 +88,7 @@ suite('The inbox app', () => {
     }
   });
 
-  test('does not stand in for files, programs or methods that are not there', async () => {
+  test('is not served for missing files, program paths or other methods', async () => {
     for (const path of [
       '/robots.txt',
       '/assets/index-old.js',
@@ -107,7 +107,7 @@ suite('The inbox app', () => {
     assert.equal((await ask('/healthz')).body.toString(), '{"ok":true}');
   });
 
-  test('gives nothing from outside its folder, however the path is written', async () => {
+  test('serves nothing from outside its folder, however the path is encoded', async () => {
     for (const path of [
       '/../secret.js',
       '/assets/../../secret.js',
@@ -125,7 +125,7 @@ suite('The inbox app', () => {
     assert.equal((await ask('/%')).status, 404, 'a path that is none');
   });
 
-  test('has its named files kept for ever, and asks about the others every time', async () => {
+  test('has hashed files cached forever and the others revalidated every time', async () => {
     assert.equal((await ask('/assets/index-abc123.js')).headers['cache-control'], forEver);
     for (const path of ['/', '/inbox/1', '/sw.js', '/manifest.webmanifest']) {
       const { headers } = await ask(path);
@@ -140,7 +140,7 @@ suite('The inbox app', () => {
     }
   });
 
-  test('is compressed as the browser takes it', async () => {
+  test('is compressed as the browser accepts', async () => {
     const path = '/assets/index-abc123.js';
     const brotli = await ask(path, { 'accept-encoding': 'gzip, deflate, br, zstd' });
     assert.equal(brotli.headers['content-encoding'], 'br');
@@ -157,7 +157,7 @@ suite('The inbox app', () => {
     assert.equal(image.headers['content-type'], 'image/png');
   });
 
-  test('answers HEAD as GET, without the content', async () => {
+  test('responds to HEAD like GET, without the content', async () => {
     const wanted = await ask('/inbox/1', { 'accept-encoding': 'br' });
     const head = await ask('/inbox/1', { 'accept-encoding': 'br' }, 'HEAD');
     assert.equal(head.status, 200);
@@ -167,7 +167,7 @@ suite('The inbox app', () => {
     }
   });
 
-  test('may run its own scripts alone, speak to the service alone, and be framed by nobody', async () => {
+  test('may run its own scripts only, connect to the service only, and not be framed', async () => {
     for (const path of ['/', '/sign-in', '/sw.js']) {
       const { headers } = await ask(path);
       const policy = new Map(
