@@ -1,4 +1,4 @@
-// Section 5 and the authentication lines of the decisions, from outside.
+// Section 5 and the decisions on authentication, tested over HTTP.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { sign } from '@tocsin/contract';
@@ -22,7 +22,7 @@ suite('Authentication', () => {
   function observe(store: Store): Store {
     const guard = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => {
       return async (...args: A): Promise<R> => {
-        if (isDown) throw new StoreUnavailable('the test took it away');
+        if (isDown) throw new StoreUnavailable('stopped by the test');
         return method(...args);
       };
     };
@@ -59,13 +59,13 @@ suite('Authentication', () => {
   const post = (headers: Record<string, string>, body = '{"title":"x"}') =>
     caller.send({ method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body });
 
-  test('takes the key from Authorization, X-API-Key or X-SERVICE-Key', async () => {
+  test('reads the key from Authorization, X-API-Key or X-SERVICE-Key', async () => {
     assert.equal((await post({ Authorization: `Bearer ${gateway.key}` })).status, 200);
     assert.equal((await post({ 'X-API-Key': gateway.key })).status, 200);
     assert.equal((await post({ 'X-SERVICE-Key': gateway.key })).status, 200);
   });
 
-  test('takes the scheme Bearer in any case', async () => {
+  test('accepts the scheme Bearer in any case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
       assert.equal((await post({ Authorization: `${scheme} ${gateway.key}` })).status, 200);
     }
@@ -78,7 +78,7 @@ suite('Authentication', () => {
     assert.equal(body.code, 'authorization_required');
   });
 
-  test('counts a blank header, or another scheme, as no key', async () => {
+  test('treats a blank header, or another scheme, as no key', async () => {
     for (const headers of [
       { Authorization: '' },
       { Authorization: 'Bearer' },
@@ -92,12 +92,12 @@ suite('Authentication', () => {
     }
   });
 
-  test('takes the same key in two headers as one, and ignores blank ones beside it', async () => {
+  test('treats the same key in two headers as one, and ignores blank headers', async () => {
     const headers = { Authorization: `Bearer ${gateway.key}`, 'X-API-Key': gateway.key, 'X-SERVICE-Key': ' ' };
     assert.equal((await post(headers)).status, 200);
   });
 
-  test('refuses two different keys, and says so', async () => {
+  test('refuses two different keys and names the reason', async () => {
     const other = await keyWith({});
     const { status, body } = await post({ Authorization: `Bearer ${gateway.key}`, 'X-API-Key': other });
     assert.equal(status, 401);
@@ -120,7 +120,7 @@ suite('Authentication', () => {
     }
   });
 
-  test('refuses an unknown, a revoked and an expired key alike', async () => {
+  test('refuses an unknown, a revoked and an expired key with the same response', async () => {
     const revoked = await createKey(gateway.store, systemEnvironment, {
       ownerId: gateway.ownerId,
       type: 'public_client',
@@ -142,14 +142,14 @@ suite('Authentication', () => {
     }
   });
 
-  test('accepts a key until it expires, and not after', async () => {
+  test('accepts a key until it expires, and not afterwards', async () => {
     const key = await keyWith({ expiresAt: gateway.clock.now + 1000 });
     assert.equal((await post({ 'X-API-Key': key })).status, 200);
     gateway.clock.now += 1000;
     assert.equal((await post({ 'X-API-Key': key })).body.code, 'invalid_api_key');
   });
 
-  test('accepts the types public_client and internal_service, and refuses the others by name', async () => {
+  test('accepts the types public_client and internal_service, and names the refused type', async () => {
     for (const type of ['public_client', 'internal_service'] as const) {
       assert.equal((await post({ 'X-API-Key': await keyWith({ type }) })).status, 200);
     }
@@ -161,7 +161,7 @@ suite('Authentication', () => {
     }
   });
 
-  test('notices a mistyped key by its checksum, without asking the store', async () => {
+  test('detects a mistyped key by its checksum, without a lookup in the store', async () => {
     const typo = gateway.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
     await post({ 'X-API-Key': gateway.key });
     const before = reads;
@@ -169,14 +169,14 @@ suite('Authentication', () => {
     assert.equal(reads, before);
   });
 
-  test('remembers a key instead of asking the store for every request', async () => {
+  test('caches a key instead of reading the store for every request', async () => {
     await post({ 'X-API-Key': gateway.key });
     const before = reads;
     for (let count = 0; count < 20; count += 1) assert.equal((await post({ 'X-API-Key': gateway.key })).status, 200);
     assert.ok(reads - before <= 1, `${reads - before} reads`);
   });
 
-  test('says that authentication is unavailable while the store cannot be asked, and recovers by itself', async () => {
+  test('reports that authentication is unavailable while the store is down, and recovers by itself', async () => {
     const fresh = await keyWith({});
     isDown = true;
     const { status, headers, body } = await post({ 'X-API-Key': fresh });
@@ -188,7 +188,7 @@ suite('Authentication', () => {
     assert.equal((await post({ 'X-API-Key': fresh })).status, 200);
   });
 
-  test('does not trust what it remembers for longer than a second while the store is away', async () => {
+  test('uses a cached key for at most a second while the store is down', async () => {
     assert.equal((await post({ 'X-API-Key': gateway.key })).status, 200);
     isDown = true;
     const deadline = performance.now() + 1500;
@@ -256,14 +256,14 @@ suite('Authentication', () => {
       }
     });
 
-    test('needs both headers where one is present', async () => {
+    test('requires both headers if one is present', async () => {
       const { 'X-Signature': signature, ...withoutSignature } = signed(gateway.key, gateway.clock.now + 2);
       assert.equal((await post(withoutSignature, body)).body.code, 'invalid_signature');
       const withoutTime = { 'X-API-Key': gateway.key, 'X-Signature': signature as string };
       assert.equal((await post(withoutTime, body)).body.code, 'invalid_signature');
     });
 
-    test('refuses a changed body, a changed time, another key, upper case and other shapes', async () => {
+    test('refuses a changed body, a changed timestamp, another key, upper case and malformed signatures', async () => {
       const at = gateway.clock.now + 3;
       const good = signed(gateway.key, at);
       const other = await keyWith({});
@@ -281,7 +281,7 @@ suite('Authentication', () => {
       assert.equal((await post(good, body)).status, 200);
     });
 
-    test('is needed for a key that requires it', async () => {
+    test('is required for a key that demands it', async () => {
       const key = await keyWith({ requireSignature: true });
       assert.equal((await post({ 'X-API-Key': key }, body)).body.code, 'invalid_signature');
       assert.equal((await post(signed(key, gateway.clock.now), body)).status, 200);
@@ -294,7 +294,7 @@ suite('Authentication', () => {
       assert.equal((await post(signed(key, gateway.clock.now, broken), broken)).body.code, 'invalid_body');
     });
 
-    test('is not let in on trust while the store cannot say whether it was used', async () => {
+    test('is refused while the store cannot report whether it was used before', async () => {
       await post({ 'X-API-Key': gateway.key });
       isDown = true;
       const { body: answer } = await post(signed(gateway.key, gateway.clock.now + 5), body);
@@ -303,12 +303,12 @@ suite('Authentication', () => {
     });
   });
 
-  test('keeps imported keys working, also those that look mistyped', async () => {
+  test('keeps imported keys working, also those whose checksum looks wrong', async () => {
     const odd = newKeyValue(systemEnvironment.randomIndex).replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
     const short = 'svc_an-imported-key-of-old';
     for (const value of [odd, short]) {
       await keyWith({ value });
-      // Another key that was tried a moment ago must not have settled the matter.
+      // A failed attempt with another key must not change the result.
       let status = 0;
       const deadline = performance.now() + 1000;
       while (status !== 200 && performance.now() < deadline) status = (await post({ 'X-API-Key': value })).status;
@@ -316,7 +316,7 @@ suite('Authentication', () => {
     }
   });
 
-  test('does not let a key of one owner see the devices of another', async () => {
+  test('does not give a key of one owner access to the devices of another', async () => {
     const other = await createOwner(gateway.store, systemEnvironment, {
       name: 'Other',
       email: null,

@@ -1,4 +1,4 @@
-// `tocsin backup` and `tocsin restore` with the embedded store. Those with PostgreSQL are in migrate-store.test.ts.
+// `tocsin backup` and `tocsin restore` with the embedded store. Those for PostgreSQL are in migrate-store.test.ts.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,7 @@ interface BackupJson {
   rows: Record<string, number>;
 }
 
-test('A backup under load, restored elsewhere, holds whole all that was acknowledged before it began', {
+test('A backup under load, restored elsewhere, holds everything that was acknowledged before it began', {
   timeout: 120_000,
 }, async (t) => {
   const { installation, gateway, firstRun } = await start(t);
@@ -39,7 +39,7 @@ test('A backup under load, restored elsewhere, holds whole all that was acknowle
   const before = performance.now();
   const load = new KeyedLoad(gateway);
   await eventually(
-    'the load is on',
+    'the load is running',
     30_000,
     () => load.acknowledged.length,
     (count) => count > 500,
@@ -49,7 +49,7 @@ test('A backup under load, restored elsewhere, holds whole all that was acknowle
   const { file, rows } = await installation.json<BackupJson>('backup', join(installation.dataDir, 'backup'));
   const ended = performance.now();
   await load.end();
-  assert.deepEqual(load.refused, [], 'the backup was in nobody’s way');
+  assert.deepEqual(load.refused, [], 'the backup did not slow down requests');
   t.diagnostic(
     `p99 ${load.p99(before, began).toFixed(1)} ms before and ${load.p99(began, ended).toFixed(1)} ms during the backup`,
   );
@@ -57,17 +57,17 @@ test('A backup under load, restored elsewhere, holds whole all that was acknowle
   const elsewhere = await emptyInstallation(t, installation);
   await elsewhere.json('restore', file);
   await withStore(elsewhere.dataDir, async (store) => {
-    assert.deepEqual(await store.maintenance.verify(), [], 'everything opens');
+    assert.deepEqual(await store.maintenance.verify(), [], 'everything can be decrypted');
     const { notifications } = await readAll(store, firstRun.owner);
     assert.equal(notifications.length, rows.notifications);
     const titles = new Map(notifications.map(({ id, title }) => [id, title]));
     const lost = acknowledged.filter(({ id, title }) => titles.get(id) !== title);
-    assert.deepEqual(lost, [], 'acknowledged before the backup began, yet not in it');
-    assert.ok(notifications.length < load.acknowledged.length, 'the load went on while the backup was made');
+    assert.deepEqual(lost, [], 'acknowledged before the backup began, but missing from it');
+    assert.ok(notifications.length < load.acknowledged.length, 'the load continued during the backup');
   });
   const db = new DatabaseSync(join(elsewhere.dataDir, 'tocsin.db'));
   for (const table of ['dispatches', 'idempotency']) {
-    // One transaction wrote them: every notification had a key, and a device to be told to.
+    // They were written in one transaction: every notification had an idempotency key and a delivery to a device.
     const half = db.prepare(`SELECT id, notification_id FROM notifications FULL JOIN ${table}
       ON notification_id = id WHERE id IS NULL OR notification_id IS NULL`);
     assert.deepEqual(half.all(), [], `a notification without its row in ${table}, or the other way round`);
@@ -78,7 +78,7 @@ test('A backup under load, restored elsewhere, holds whole all that was acknowle
   const [first] = acknowledged;
   assert.ok(first);
   const again = await notify({ api: restored.api, key }, { title: first.title }, { 'Idempotency-Key': first.title });
-  assert.equal(again.headers.get('idempotency-replayed'), 'true', 'a request from before is known');
+  assert.equal(again.headers.get('idempotency-replayed'), 'true', 'a request from before the backup is recognized');
   assert.equal(again.body.id, first.id);
 });
 
@@ -96,7 +96,7 @@ test('A signed request that was used before the backup is refused after the rest
   assert.equal((await notify({ api: restored.api, key }, body)).status, 200);
 });
 
-test('A backup is for its owner alone, holds no plaintext and no key, and never goes over a file', async (t) => {
+test('A backup is readable only by its owner, holds no plaintext and no key, and never overwrites a file', async (t) => {
   const { installation, gateway } = await start(t);
   await notify(gateway, { title: 'the plaintext of this' });
   const file = join(installation.dataDir, 'backup');
@@ -119,7 +119,7 @@ test('A backup needs no master key', async (t) => {
   assert.ok(existsSync(await backUp(installation)));
 });
 
-test('A backup that is killed leaves nothing under its name, and the next one is whole', async (t) => {
+test('A backup that is killed leaves no file under its name, and the next one is complete', async (t) => {
   const { installation, gateway } = await start(t);
   await gateway.stop();
   addRows(databaseOf(installation), 50_000);
@@ -129,7 +129,12 @@ test('A backup that is killed leaves nothing under its name, and the next one is
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');
-  await eventually('it is writing', 20_000, () => existsSync(`${file}.part`) && statSync(`${file}.part`).size, Boolean);
+  await eventually(
+    'the backup is being written',
+    20_000,
+    () => existsSync(`${file}.part`) && statSync(`${file}.part`).size,
+    Boolean,
+  );
   child.kill('SIGKILL');
   assert.deepEqual(await exited, [null, 'SIGKILL']);
   assert.ok(existsSync(`${file}.part`) && !existsSync(file));
@@ -139,7 +144,7 @@ test('A backup that is killed leaves nothing under its name, and the next one is
   assert.deepEqual(rowsOfFile(file), rowsOfFile(databaseOf(installation)));
 });
 
-test('What stands where a backup is to be written, and is none of ours, is left alone', async (t) => {
+test('A file that is not a backup of ours is not overwritten by a backup', async (t) => {
   const { installation } = await start(t);
   const file = join(installation.dataDir, 'backup');
   const other = `${file}.part`;
@@ -150,12 +155,12 @@ test('What stands where a backup is to be written, and is none of ours, is left 
   assert.equal(readFileSync(other, 'utf8'), 'precious');
   writeFileSync(other, '');
   await installation.json('backup', file);
-  assert.ok(!existsSync(other), 'an empty one is what a backup leaves that is killed at once');
+  assert.ok(!existsSync(other), 'a backup that is killed at once leaves an empty file');
 });
 
-test('Of two backups into one file at the same time one is made and the other refused', async (t) => {
+test('If two backups write to one file at the same time, one is made and the other refused', async (t) => {
   const { installation, gateway } = await start(t);
-  // A server would delete these, which belong to nobody.
+  // A server would delete these rows, which belong to no owner.
   await gateway.stop();
   addRows(databaseOf(installation), 20_000);
   const file = join(installation.dataDir, 'backup');
@@ -164,18 +169,18 @@ test('Of two backups into one file at the same time one is made and the other re
   assert.deepEqual(rowsOfFile(file), rowsOfFile(databaseOf(installation)));
 });
 
-suite('A restore refuses, and touches nothing,', () => {
+suite('A restore refuses, and changes nothing, for', () => {
   const spoilt: Record<string, { spoil: (file: string, installation: Installation) => void; says: RegExp }> = {
-    'what is no database': {
+    'a file that is not a database': {
       spoil: (file) => writeFileSync(file, 'Dear diary, today nothing was backed up.'),
       says: /not a Tocsin backup/,
     },
-    'a database that is no backup': {
+    'a database that is not a backup': {
       spoil: (file, installation) => copyFileSync(databaseOf(installation), file),
       says: /not a Tocsin backup/,
     },
-    'a backup that was cut off': { spoil: (file) => truncateSync(file, statSync(file).size - 5000), says: /damaged/ },
-    'a backup with a changed byte in a sealed value': {
+    'a truncated backup': { spoil: (file) => truncateSync(file, statSync(file).size - 5000), says: /damaged/ },
+    'a backup with a changed byte in an encrypted value': {
       spoil: (file) => flipByte(file, sealedValueIn(file)),
       says: /the digest of notifications is wrong/,
     },
@@ -183,15 +188,15 @@ suite('A restore refuses, and touches nothing,', () => {
       spoil: (file) => execute(file, "INSERT INTO schema_migrations VALUES ('9999_from_the_future', 0)"),
       says: /newer version/,
     },
-    'a backup that says nothing of itself': {
+    'a backup with an empty manifest': {
       spoil: (file) => execute(file, "UPDATE tocsin_backup SET manifest = 'null'"),
       says: /its manifest is invalid/,
     },
-    'a backup that does not say which tables it holds': {
+    'a backup whose manifest does not list its tables': {
       spoil: (file) => execute(file, `UPDATE tocsin_backup SET manifest = '{"format":1,"version":"1","createdAt":0}'`),
       says: /its manifest is invalid/,
     },
-    'a backup of no time': {
+    'a backup with an invalid creation time': {
       spoil: (file) => execute(file, "UPDATE tocsin_backup SET manifest = json_set(manifest, '$.createdAt', 1e300)"),
       says: /its manifest is invalid/,
     },
@@ -203,7 +208,7 @@ suite('A restore refuses, and touches nothing,', () => {
       spoil: (file) => execute(file, 'UPDATE notifications SET created_at = 9223372036854775807'),
       says: /not a Tocsin backup, or is damaged/,
     },
-    'a backup with a row too few': {
+    'a backup with a missing row': {
       spoil: (file) => execute(file, 'DELETE FROM api_keys'),
       says: /the digest of api_keys is wrong/,
     },
@@ -227,12 +232,12 @@ suite('A restore refuses, and touches nothing,', () => {
       const { exitCode, stderr } = await elsewhere.run(['restore', file]);
       assert.equal(exitCode, 1);
       assert.match(stderr, says);
-      assert.doesNotMatch(stderr, /\n {4}at /, 'it is told in words, not as a stack');
+      assert.doesNotMatch(stderr, /\n {4}at /, 'the error is a sentence, not a stack trace');
       assert.deepEqual(readdirSync(elsewhere.dataDir), ['master.key']);
     });
   }
 
-  test('another master key, and none', async (t) => {
+  test('another master key, or none', async (t) => {
     const { installation, file } = original;
     const elsewhere = await emptyInstallation(t, installation);
     const wrong = await elsewhere.run(['restore', file], { TOCSIN_MASTER_KEY: randomBytes(32).toString('base64') });
@@ -243,10 +248,10 @@ suite('A restore refuses, and touches nothing,', () => {
     const missing = await none.run(['restore', file]);
     assert.equal(missing.exitCode, 1);
     assert.match(missing.stderr, /there is no master key/);
-    assert.deepEqual(readdirSync(none.dataDir), [], 'nor is one made');
+    assert.deepEqual(readdirSync(none.dataDir), [], 'and no key is created');
   });
 
-  test('a store that holds data, unless it is told to replace it, and then keeps it', async (t) => {
+  test('a store that holds data, except with --replace, which then keeps a copy of it', async (t) => {
     const { installation, gateway } = await start(t);
     const file = await backUp(installation);
     await notify(gateway, { title: 'after the backup' });
@@ -261,7 +266,7 @@ suite('A restore refuses, and touches nothing,', () => {
     assert.deepEqual(rowsOfFile(databaseOf(installation)), rowsOfFile(file));
   });
 
-  test('a store that a server runs on, even if it is told to replace it', async (t) => {
+  test('a store that a server is using, even with --replace', async (t) => {
     const { installation, gateway } = await start(t);
     const file = await backUp(installation);
     const { exitCode, stderr } = await installation.run(['restore', file, '--replace']);
@@ -278,7 +283,7 @@ suite('A restore refuses, and touches nothing,', () => {
   });
 });
 
-test('A database that is too damaged to be opened is moved aside with --replace', async (t) => {
+test('A database that is too damaged to open is moved aside with --replace', async (t) => {
   const { installation, gateway } = await start(t);
   const file = await backUp(installation);
   await gateway.stop();
@@ -292,18 +297,18 @@ test('A database that is too damaged to be opened is moved aside with --replace'
   assert.deepEqual(rowsOfFile(databaseOf(installation)), expected);
 });
 
-test('The log of a database that is lost is not taken for one of the restored database', async (t) => {
+test('The write-ahead log of a lost database is not applied to the restored database', async (t) => {
   const { installation, gateway } = await start(t);
   const file = await backUp(installation);
   await notify(gateway, { title: 'after the backup' });
   await gateway.kill();
-  assert.ok(statSync(`${databaseOf(installation)}-wal`).size > 0, 'the log of the killed server is there');
+  assert.ok(statSync(`${databaseOf(installation)}-wal`).size > 0, 'the write-ahead log of the killed server exists');
   rmSync(databaseOf(installation));
   await installation.json('restore', file);
   assert.deepEqual(rowsOfFile(databaseOf(installation)), rowsOfFile(file));
 });
 
-test('Whatever single byte of a backup changes, it is refused or reads as it was', async (t) => {
+test('A backup with any single byte changed is refused or reads unchanged', async (t) => {
   const { installation, gateway } = await start(t);
   for (let count = 0; count < 20; count += 1) await notify(gateway, { title: `notification ${count}` });
   const file = await backUp(installation);
@@ -337,7 +342,7 @@ test('A backup of an older version is restored and brought up to date', async (t
   assert.deepEqual(
     Object.keys(rowsOfFile(databaseOf(elsewhere))).sort(),
     Object.keys(rowsOfFile(databaseOf(installation))).sort(),
-    'every table is there',
+    'every table exists',
   );
   const restored = await elsewhere.serve();
   assert.equal((await notify({ api: restored.api, key: firstRun.key }, { title: 'today' })).body.stored, true);
@@ -357,7 +362,7 @@ async function start(t: TestContext) {
   return { installation, gateway, firstRun };
 }
 
-/** Another folder, with nothing in it but the master key. */
+/** Another data folder that holds only the master key. */
 async function emptyInstallation(t: TestContext, original: Installation): Promise<Installation> {
   const installation = await Installation.create();
   t.after(() => installation.remove());

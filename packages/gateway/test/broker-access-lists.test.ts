@@ -1,5 +1,5 @@
-// The access lists that docs/operators.md gives to operators, on the real brokers, under attack by a device and by
-// a thief of the gateway's password.
+// The access lists that docs/operators.md gives to operators, on the real brokers, attacked by a device and by an
+// attacker with the gateway's password.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ const topicOf = (device: string): string => `tocsin/${owner}/${device}/notificat
 
 interface Broker {
   port: number;
-  /** Of a protocol besides MQTT. */
+  /** Port of a protocol other than MQTT. */
   nativePort?: number;
   stop(): Promise<void>;
 }
@@ -48,19 +48,19 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-/** The block of the document that begins with this line. */
+/** Returns the code block of the document that begins with this line. */
 function listOf(beginning: string): string {
   const blocks = [...guide.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
   return blocks.find((block) => block.startsWith(beginning)) ?? assert.fail(`${beginning}: not in docs/operators.md`);
 }
 
-/** What the document says of dev_1 is said of dev_2, too. */
+/** Repeats for dev_2 what the document says of dev_1. */
 function withSecondDevice(list: string): string {
   const entry = /^ {2}\{ user: dev_1[\s\S]*?\} \}\n/m.exec(list)?.[0] ?? assert.fail('there is no dev_1');
   return list.replace(entry, () => entry + entry.replaceAll('dev_1', 'dev_2').replaceAll('DEV_1', 'DEV_2'));
 }
 
-/** What nobody but the right device may hear, as filters that reach it. */
+/** Topics that only the right device may receive, as filters that match them. */
 const filters = [
   '#',
   '+/#',
@@ -89,7 +89,7 @@ const filters = [
 
 for (const [name, { obstacle, start }] of Object.entries(kinds)) {
   suite(`The access list for ${name} in docs/operators.md`, () => {
-    test('lets the gateway publish, each device get its own also after it was away, and doctor see that it arrives', async (t) => {
+    test('lets the gateway publish, each device receive its own messages also after a disconnection, and doctor see that they arrive', async (t) => {
       if (!canRun(t, obstacle)) return;
       const { broker, publisher } = await open(t, start);
       const reconnect = (user: User) => signIn(broker, user, { clientId: `kept-${user}`, clean: false });
@@ -122,10 +122,10 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
     });
 
     for (const user of ['dev_1', 'tocsin'] as const) {
-      test(`lets no filter of ${user} reach what is for another device`, async (t) => {
+      test(`lets no filter of ${user} match messages for another device`, async (t) => {
         if (!canRun(t, obstacle)) return;
         const { broker, publisher } = await open(t, start);
-        // Through this one an attacker gets what comes after the secret: then the secret would have come, too.
+        // This subscription gets what is published after the secret; if it arrives, the secret would have arrived, too.
         const own = user === 'tocsin' ? 'tocsin/doctor/own/notifications' : topicOf(user);
         const victim = await signIn(broker, 'dev_2', { clientId: 'victim' });
         await victim.subscribe([topicOf('dev_2')], 1);
@@ -151,7 +151,7 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
       });
     }
 
-    test('lets a device forge nothing: no message, no retained one, no will, and not what doctor waits for', async (t) => {
+    test('prevents a device from forging messages, retained messages, wills, and the message that doctor waits for', async (t) => {
       if (!canRun(t, obstacle)) return;
       const { broker, publisher } = await open(t, start);
       const victim = await signIn(broker, 'dev_2', { clientId: 'victim' });
@@ -172,7 +172,7 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
           for (const retain of [false, true]) {
             const attacker = await signIn(broker, 'dev_1', { clientId: `attacker-${index}-${qos}-${retain}` });
             attacker.publish(topic, 'forged', { qos, retain });
-            // Some confirm, some hang up, and Mosquitto says nothing to QoS 0.
+            // Some brokers confirm, some close the connection, and Mosquitto sends nothing for QoS 0.
             await attacker.ping().catch(() => undefined);
             await attacker.end();
           }
@@ -188,7 +188,7 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
       assert.equal((await receive(late)).payload, 'new', 'nothing was retained');
     });
 
-    test('lets a device take nothing from the session of another by its client id', async (t) => {
+    test('prevents a device from taking messages of another session by its client id', async (t) => {
       if (!canRun(t, obstacle)) return;
       const { broker, publisher } = await open(t, start);
       const victim = await signIn(broker, 'dev_2', { clientId: 'phone', clean: false });
@@ -210,10 +210,10 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
       }
     });
 
-    test('lets nobody in over another protocol', async (t) => {
+    test('admits no client over another protocol', async (t) => {
       if (!canRun(t, obstacle)) return;
       const { broker } = await open(t, start);
-      if (broker.nativePort === undefined) return t.diagnostic('It speaks no other.');
+      if (broker.nativePort === undefined) return t.diagnostic('This broker speaks no other protocol.');
       for (const user of Object.keys(passwords) as User[]) {
         const socket = connect({ port: broker.nativePort, host: '127.0.0.1' });
         t.after(() => socket.destroy());
@@ -224,7 +224,7 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
         const login = JSON.stringify({ user, pass: passwords[user], verbose: false });
         socket.write(`CONNECT ${login}\r\nSUB > 1\r\nSUB $MQTT.> 2\r\nPING\r\n`);
         await eventually(
-          `an answer to ${user}`,
+          `a reply to ${user}`,
           10_000,
           () => said,
           (text) => /-ERR|PONG/.test(text),
@@ -236,22 +236,22 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
   });
 }
 
-suite('doctor, on a broker that does not do what it should,', () => {
+suite('doctor, on a broker that is set up wrongly,', () => {
   const nothing = 'permissions: { publish: { deny: ">" }, subscribe: ["tocsin.doctor.*.notifications"] }';
   const cases: { what: string; list: string; prefix?: string; before?: string; wanted: RegExp }[] = [
     {
-      what: 'finds that NATS confirms a message and throws it away',
+      what: 'detects that NATS confirms a message and discards it',
       list: `authorization { users = [ { user: tocsin, password: $TOCSIN_PASSWORD, ${nothing} } ] }`,
       wanted:
         /FAILED +mqtt: the broker confirmed a message to tocsin\/doctor\/\w+\/notifications and did not deliver it/,
     },
     {
-      what: 'warns where the access list of NATS does not let it listen',
+      what: 'warns if the access list of NATS does not let it subscribe',
       list: listOf('# NATS').replace('"tocsin.doctor.*.notifications"', '"elsewhere"'),
       wanted: /warning +mqtt: .* does not allow this user to subscribe to tocsin\/doctor\/\+\/notifications/,
     },
     {
-      what: 'explains that NATS takes no dots in the topic prefix',
+      what: 'explains that NATS does not support dots in the topic prefix',
       list: listOf('# NATS'),
       prefix: 'acme.eu',
       before: '2.10',
@@ -261,7 +261,7 @@ suite('doctor, on a broker that does not do what it should,', () => {
   for (const { what, list, prefix, before, wanted } of cases) {
     test(what, async (t) => {
       if (!canRun(t, natsObstacle())) return;
-      if (before !== undefined && isNatsSince(before)) return t.skip(`NATS ${before} does not do that any more`);
+      if (before !== undefined && isNatsSince(before)) return t.skip(`NATS ${before} does not do that any longer`);
       const environment = { TOCSIN_PASSWORD: passwords.tocsin, DEV_1_PASSWORD: passwords.dev_1 };
       const broker = await NatsServer.start(list, environment);
       t.after(() => broker.stop());
@@ -269,7 +269,7 @@ suite('doctor, on a broker that does not do what it should,', () => {
     });
   }
 
-  test('says that Mosquitto does not allow the gateway to publish', async (t) => {
+  test('reports that Mosquitto does not allow the gateway to publish', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const acl = ['user tocsin', 'topic read tocsin/doctor/+/notifications'];
     const broker = await Mosquitto.start({ users: passwords, acl });
@@ -279,7 +279,7 @@ suite('doctor, on a broker that does not do what it should,', () => {
     await expectDoctor(t, broker, {}, wanted);
   });
 
-  test('warns where the access list of Mosquitto does not let it listen', async (t) => {
+  test('warns if the access list of Mosquitto does not let it subscribe', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const broker = await Mosquitto.start({
       users: passwords,
@@ -289,7 +289,7 @@ suite('doctor, on a broker that does not do what it should,', () => {
     await expectDoctor(t, broker, {}, /warning +mqtt: .*allow this user to read tocsin\/doctor\/\+\/notifications/);
   });
 
-  test('says of a wrong password that the broker refuses, not that it cannot be reached', async (t) => {
+  test('reports a wrong password as refused by the broker, not as unreachable', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const broker = await Mosquitto.start({ users: passwords });
     t.after(() => broker.stop());
@@ -307,7 +307,7 @@ async function expectDoctor(
 ): Promise<void> {
   const installation = await Installation.create({ ...settingsFor(broker), ...environment });
   t.after(() => installation.remove());
-  // doctor looks at channels once there is a store.
+  // doctor checks channels once there is a store.
   await installation.json('owner', 'create', '--name', 'Ann');
   const { stdout } = await installation.run(['doctor']);
   assert.match(stdout, wanted);
@@ -338,7 +338,7 @@ async function signIn({ port }: Broker, user: User, options: SignInOptions): Pro
   return RawClient.signIn(port, { id: user, secret: passwords[user] }, options);
 }
 
-/** The next message, confirmed. */
+/** Returns the next message and acknowledges it. */
 async function receive(client: RawClient): Promise<{ topic: string; payload: string }> {
   const { topic, payload, messageId } = readPublish(await client.next('publish'));
   if (messageId !== null) client.confirm('puback', messageId);

@@ -1,4 +1,4 @@
-// The build in packages/gateway/dist: when it is made, what it consists of, and that the npm package runs from it alone.
+// The build in packages/gateway/dist: when it is made, what it contains, and that the npm package runs from it alone.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -60,7 +60,7 @@ suite('The build', () => {
     writeFileSync(path, readFileSync(path, 'utf8').replace(/"version": "[^"]*"/, `"version": "${next}"`));
   };
 
-  test('is needed: the launcher says how to make one', async () => {
+  test('is required: the launcher explains how to make it', async () => {
     await assert.rejects(version(), ({ code, stderr }: { code: number; stderr: string }) => {
       assert.equal(code, 1);
       assert.match(stderr, /^Tocsin has not been built: .*'npm run build'.*\n$/);
@@ -68,7 +68,7 @@ suite('The build', () => {
     });
   });
 
-  test('is made once by two set-ups at the same time, with nothing left in other folders', async () => {
+  test('is made once by two concurrent setups, with no files in other folders', async () => {
     const results = await Promise.all([setUp(), setUp()]);
     for (const { stderr } of results) assert.equal(stderr, 'setup: building the gateway and the inbox app …\n');
     assert.deepEqual(readdirSync(dist()).sort(), [currentBuild(), 'manifest.json'].sort());
@@ -76,7 +76,7 @@ suite('The build', () => {
     assert.equal(await version(), packageJson.version);
   });
 
-  test('is named by contents: times change nothing, any input does', async () => {
+  test('is named by its contents: file times do not matter, any input does', async () => {
     const { nameOfBuild } = (await import(pathToFileURL(file('scripts/dist.mjs')).href)) as { nameOfBuild(): string };
     const name = nameOfBuild();
     assert.equal(name, currentBuild());
@@ -94,7 +94,7 @@ suite('The build', () => {
       const changed = Buffer.from(content);
       changed.writeUInt8(content.readUInt8(0) ^ 1);
       writeFileSync(path, changed);
-      // The same size and the same time, as from an archive.
+      // The same size and the same time, as if unpacked from an archive.
       utimesSync(path, atime, mtime);
       assert.notEqual(nameOfBuild(), name, path);
       writeFileSync(path, content);
@@ -106,19 +106,19 @@ suite('The build', () => {
     rmSync(added);
     const ofTest = file('packages/gateway/src/core/added.test.ts');
     writeFileSync(ofTest, '');
-    assert.equal(nameOfBuild(), name, 'tests are not part of it');
+    assert.equal(nameOfBuild(), name, 'tests are not inputs');
     rmSync(ofTest);
-    assert.equal((await setUp()).stderr, '', 'it is current');
+    assert.equal((await setUp()).stderr, '', 'the build is current');
   });
 
-  test('has the licenses of everything that it contains', () => {
+  test('includes the licenses of everything that it contains', () => {
     const licenses = readFileSync(join(dist(), currentBuild(), 'licenses.txt'), 'utf8');
     for (const name of ['Tocsin authors', 'fastify', 'mqtt', 'pino', 'preact']) {
       assert.match(licenses, new RegExp(`^.*${name}\\b.*(\\n.*)+Permission is hereby granted`, 'm'), name);
     }
   });
 
-  test('of a running server stays usable after the next one is made', async (t) => {
+  test('of a running server stays usable after the next build', async (t) => {
     const gateway = await serve(t, file('packages/gateway'), { TOCSIN_WORKERS: '2' });
     const [before, oldBuild] = [await version(), currentBuild()];
     setVersion(nextVersion);
@@ -136,12 +136,12 @@ suite('The build', () => {
     const next = (await replaced(gateway, 1, pid, 20_000)) as number;
     assert.ok(
       readFileSync(`/proc/${next}/cmdline`, 'utf8').includes(`/dist/${oldBuild}/`),
-      'the worker is of its build',
+      'the worker runs the build of its server',
     );
     assert.equal(await gateway.stop(), 0);
   });
 
-  test('is all that the npm package has beside the launcher, and the package runs without its dependencies', async (t) => {
+  test('is all that the npm package contains beside the launcher, and the package runs without its dependencies', async (t) => {
     assert.equal(readdirSync(dist()).length, 3, 'an earlier build and the manifest');
     const folder = mkdtempSync(join(tmpdir(), 'tocsin-package-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -171,7 +171,7 @@ suite('The build', () => {
     assert.equal(await gateway.stop(), 0);
   });
 
-  test('that is killed leaves the current one in use', async () => {
+  test('that is killed leaves the current build in use', async () => {
     const build = currentBuild();
     appendFileSync(file('packages/gateway/src/core/uuid-v7.ts'), '\n// changed\n');
     const child = spawn(process.execPath, [file('scripts/build.mjs')], { stdio: 'ignore' });
@@ -180,7 +180,7 @@ suite('The build', () => {
     await eventually('the build has begun', 20_000, isUnfinished, Boolean);
     child.kill('SIGKILL');
     await exited;
-    assert.ok(isUnfinished(), 'it was killed in time');
+    assert.ok(isUnfinished(), 'the build was killed in time');
     assert.equal(currentBuild(), build);
     assert.equal(await version(), nextVersion);
   });

@@ -1,4 +1,5 @@
-// The whole service with its channels, as an owner has it: started by its command, with real receivers at the other end.
+// The whole service with its channels as an owner uses it: started by its command, with real receivers at the other
+// end.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -24,7 +25,7 @@ async function install(t: TestContext, environment: Record<string, string> = {})
 
 const firstDevice = (gateway: GatewayProcess): Device => gateway.line.firstRun?.device as unknown as Device;
 
-/** mosquitto_sub with the credentials that were printed. */
+/** mosquitto_sub with the printed credentials. */
 async function listenAs(
   t: TestContext,
   gateway: GatewayProcess,
@@ -40,12 +41,12 @@ async function listenAs(
 }
 
 suite('With the embedded broker', () => {
-  test('mosquitto_sub with the printed credentials gets the notification over TCP, and the answer counts it', async (t) => {
+  test('mosquitto_sub with the printed credentials receives the notification over TCP, and the response counts it', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const gateway = await (await install(t)).serve();
     const device = firstDevice(gateway);
     const subscriber = await listenAs(t, gateway, device);
-    const { body } = await notify(gateway, { title: 'Ring', body: 'ring', severity: 'warn', data: { host: 'db-1' } });
+    const { body } = await notify(gateway, { title: 'Alarm', body: 'alarm', severity: 'warn', data: { host: 'db-1' } });
     assert.equal(body.mqttPublishedCount, 1);
     assert.equal(body.mqttFailedCount, 0);
     assert.deepEqual(body.warnings, []);
@@ -57,8 +58,8 @@ suite('With the embedded broker', () => {
     assert.deepEqual(rest, {
       id: body.id,
       type: 'external_notification',
-      title: 'Ring',
-      body: 'ring',
+      title: 'Alarm',
+      body: 'alarm',
       source: 'third_party',
       category: 'info',
       severity: 'warning',
@@ -66,7 +67,7 @@ suite('With the embedded broker', () => {
     });
   });
 
-  test('a client gets it over WebSocket at the address that the device was given', async (t) => {
+  test('a client receives it over WebSocket at the address that the device was given', async (t) => {
     const gateway = await (await install(t)).serve();
     const { mqtt } = firstDevice(gateway);
     const url = mqtt.urls.find((each) => each.startsWith('ws:')) as string;
@@ -79,7 +80,7 @@ suite('With the embedded broker', () => {
     assert.equal((JSON.parse(String(await message)) as { title: string }).title, 'Over WebSocket');
   });
 
-  test('a device that was away gets its messages when it returns, also after a restart of the service', async (t) => {
+  test('a device that was offline receives its messages when it reconnects, also after a restart of the service', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const installation = await install(t);
     const first = await installation.serve();
@@ -96,7 +97,7 @@ suite('With the embedded broker', () => {
     assert.deepEqual(titles, ['while away', 'after the restart']);
   });
 
-  test('tocsin device test rings the device through the running server', async (t) => {
+  test('tocsin device test delivers to the device through the running server', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const installation = await install(t);
     const gateway = await installation.serve();
@@ -114,7 +115,7 @@ suite('With the embedded broker', () => {
 });
 
 suite("With the operator's broker", () => {
-  test('notifications go through Mosquitto, and while it is away the answer says so at once', async (t) => {
+  test('notifications are published to Mosquitto, and while it is down the response reports it at once', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const broker = await Mosquitto.start({ users: { gateway: 'broker-secret', phone: 'phone-secret' } });
     t.after(() => broker.stop());
@@ -141,7 +142,12 @@ suite("With the operator's broker", () => {
     const message = (await subscriber.take(1)).at(-1);
     assert.equal(message?.contentType, 'application/json');
     await broker.kill();
-    const { body } = await eventually('the gateway notices', 10_000, send, ({ body }) => body.mqttFailedCount === 1);
+    const { body } = await eventually(
+      'the gateway notices the disconnection',
+      10_000,
+      send,
+      ({ body }) => body.mqttFailedCount === 1,
+    );
     assert.equal(body.mqttPublishedCount, 0);
     assert.ok(body.mqttError);
     assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial', 'redelivery_scheduled']);
@@ -153,8 +159,8 @@ suite("With the operator's broker", () => {
   });
 });
 
-suite('With a mail server', () => {
-  test('mail arrives, the answer says so, and a server that is down is reported', async (t) => {
+suite('With an SMTP server', () => {
+  test('email arrives, the response reports it, and a server that is down is reported', async (t) => {
     const server = await startMailServer();
     t.after(() => server.kill());
     const installation = await install(t, {

@@ -1,4 +1,4 @@
-// A clock that jumps while a server runs, and is set right: what waits is delivered, and nothing is given up for it.
+// A clock that jumps while a server runs, and is corrected: queued deliveries are sent, and none becomes dead.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -15,12 +15,12 @@ interface Waiting {
 }
 
 for (const by of ['+2d', '-2d']) {
-  test(`What waits outlives a clock that is off by ${by} for a moment`, { timeout: 240_000 }, async (t) => {
+  test(`Queued deliveries survive a clock that is off by ${by} for a moment`, { timeout: 240_000 }, async (t) => {
     if (!canRun(t, fakeClockObstacle())) return;
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
+    const smtp = await startMailServer();
+    t.after(() => smtp.kill());
     const installation = await Installation.create({
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
       TOCSIN_EMAIL_FROM: 'tocsin@example.com',
       TOCSIN_EMAIL_TIMEOUT_MS: '2000',
     });
@@ -29,7 +29,7 @@ for (const by of ['+2d', '-2d']) {
     const gateway = await installation.serve(clock.environment);
     const { owner } = gateway.line.firstRun as { owner: string };
     await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-    await mail.kill();
+    await smtp.kill();
     const titles = Array.from({ length: 20 }, (_, count) => `waiting-${count}`);
     for (const title of titles) {
       const { body } = await notify(gateway, { title, sendMqtt: false });
@@ -40,30 +40,30 @@ for (const by of ['+2d', '-2d']) {
 
     clock.setOff(by);
     const before = await turns();
-    await eventually('all of them had a turn by the wrong clock', 60_000, turns, (now) => now > before);
+    await eventually('each of them was attempted under the wrong clock', 60_000, turns, (now) => now > before);
     const asked = gateway.log.length;
     clock.setOff('+0');
-    await mail.start();
+    await smtp.start();
     await eventually(
-      'all mails arrive',
+      'all emails arrive',
       120_000,
-      () => titles.filter((title) => !mail.mails.some(({ raw }) => new RegExp(`\\b${title}\\b`).test(raw))),
+      () => titles.filter((title) => !smtp.mails.some(({ raw }) => new RegExp(`\\b${title}\\b`).test(raw))),
       (missing) => missing.length === 0,
     );
-    assert.equal(mail.mails.length, titles.length, 'none arrives twice');
-    await eventually('nothing waits, and nothing was given up', 30_000, list, (left) => left.length === 0);
-    assert.doesNotMatch(gateway.log.slice(asked), /given up/);
+    assert.equal(smtp.mails.length, titles.length, 'none arrives twice');
+    await eventually('no delivery is queued or dead', 30_000, list, (left) => left.length === 0);
+    assert.doesNotMatch(gateway.log.slice(asked), /delivery dead/);
   });
 }
 
-test('What is accepted after a restart with the clock set back goes out behind what waits', {
+test('Notifications accepted after a restart with the clock set back are sent after the queued ones', {
   timeout: 240_000,
 }, async (t) => {
   if (!canRun(t, fakeClockObstacle())) return;
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtp = await startMailServer();
+  t.after(() => smtp.kill());
   const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_EMAIL_TIMEOUT_MS: '2000',
   });
@@ -72,18 +72,18 @@ test('What is accepted after a restart with the clock set back goes out behind w
   const { key } = gateway;
   const { owner } = gateway.line.firstRun as { owner: string };
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  await mail.kill();
+  await smtp.kill();
   for (const title of ['one', 'two']) await notify(gateway, { title, sendMqtt: false });
   await gateway.stop();
   const { api } = await installation.serve(withClockOff('-1h'));
   for (const title of ['three', 'four']) await notify({ api, key }, { title, sendMqtt: false });
-  await mail.start();
+  await smtp.start();
   await eventually(
-    'all mails arrive',
+    'all emails arrive',
     120_000,
-    () => mail.mails.length,
+    () => smtp.mails.length,
     (count) => count === 4,
   );
-  const titles = mail.mails.map(({ raw }) => /^Subject: .*?(\w+)\r$/m.exec(raw)?.[1]);
+  const titles = smtp.mails.map(({ raw }) => /^Subject: .*?(\w+)\r$/m.exec(raw)?.[1]);
   assert.deepEqual(titles, ['one', 'two', 'three', 'four']);
 });

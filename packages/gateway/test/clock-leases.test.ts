@@ -1,4 +1,5 @@
-// A clock that was wrong and is set right: what was stored under it is delivered, once, and no key stays in use.
+// A clock that was wrong and is corrected: what was stored under it is delivered once, and no idempotency key stays in
+// use.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -13,10 +14,10 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 
 const wrong = ['+1h', '-1h', '+1d', '-1d'] as const;
 type Wrong = (typeof wrong)[number];
-/** A lease of 30 s may still run when the clock was behind. */
+/** A lease of 30 s may still be valid if the clock was behind. */
 const patienceMs = 90_000;
 
-/** `short`: those of a short run. */
+/** `short`: runs in the short version of the suite. */
 const stores = {
   SQLite: { short: ['-1h', '+1d'] as Wrong[], obstacle: () => null, environment: async () => ({}) },
   PostgreSQL: {
@@ -32,7 +33,7 @@ const stores = {
 
 for (const [name, store] of Object.entries(stores)) {
   for (const by of isLongRun ? wrong : store.short) {
-    test(`What was interrupted under a clock that was wrong by ${by} is delivered once it is right (${name})`, {
+    test(`Deliveries interrupted under a clock that was wrong by ${by} are sent after the correction (${name})`, {
       timeout: 240_000,
     }, async (t) => {
       if (!canRun(t, fakeClockObstacle() ?? mosquittoObstacle() ?? store.obstacle())) return;
@@ -53,11 +54,11 @@ for (const [name, store] of Object.entries(stores)) {
       const arrived = () => phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
 
       assert.equal((await send(wrongly, 'before')).body.mqttPublishedCount, 1);
-      // The broker is away: these wait.
+      // The broker is down, so these are queued.
       await mosquitto.shutDown();
       const waiting = ['waiting-0', 'waiting-1'];
       for (const title of waiting) await send(wrongly, title);
-      // The broker takes nothing: these are stored and being sent when the process is killed.
+      // The broker accepts nothing: these are stored and in flight when the process is killed.
       await mosquitto.run();
       mosquitto.freeze();
       const interrupted = ['interrupted-0', 'interrupted-1', 'interrupted-2'];
@@ -80,10 +81,10 @@ for (const [name, store] of Object.entries(stores)) {
         () => wanted.filter((title) => !arrived().includes(title)),
         (missing) => missing.length === 0,
       );
-      // A day of a clock that was a day behind is over, and with it the keys.
+      // 24 hours of a clock that was a day behind have passed, so the keys have expired.
       for (const title of by === '-1d' ? [] : wanted) {
         const { body } = await eventually(
-          `the key of ${title} is answered`,
+          `the key of ${title} gets a response`,
           patienceMs,
           () => send(rightly, title),
           ({ status }) => status !== 409,
@@ -95,7 +96,7 @@ for (const [name, store] of Object.entries(stores)) {
       assert.deepEqual(stored.toSorted(), wanted.toSorted(), 'none is stored twice');
       assert.deepEqual(await installation.json<unknown[]>('delivery', 'list', '--state', 'waiting'), []);
       const twice = arrived().filter((title, index, all) => all.indexOf(title) !== index);
-      // Those that were under way may have reached the broker before the process was killed.
+      // Those in flight may have reached the broker before the process was killed.
       assert.deepEqual(
         twice.filter((title) => !title.startsWith('interrupted')),
         [],

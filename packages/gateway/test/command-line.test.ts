@@ -21,16 +21,16 @@ suite('The command line', () => {
   });
   after(() => installation.remove());
 
-  /** Runs a command that must fail, and gives back what it said. */
+  /** Runs a command that must fail, and returns its output. */
   async function failing(exitCode: number, ...args: string[]): Promise<string> {
     const result = await installation.run(args);
     assert.equal(result.exitCode, exitCode, `${args.join(' ')}: ${result.stdout}${result.stderr}`);
     assert.equal(result.stdout, '');
-    assert.doesNotMatch(result.stderr, /\n {4}at /, 'a person sees no stack');
+    assert.doesNotMatch(result.stderr, /\n {4}at /, 'the output has no stack trace');
     return result.stderr;
   }
 
-  test('helps at every level', async () => {
+  test('prints help at every level', async () => {
     const top = await installation.run(['--help']);
     assert.equal(top.exitCode, 0);
     for (const noun of ['serve', 'owner', 'key', 'device', 'inbox', 'doctor']) {
@@ -55,7 +55,7 @@ suite('The command line', () => {
     assert.match((await installation.run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
   });
 
-  test('answers wrong usage with exit code 2 and one line that says what to do', async () => {
+  test('reports wrong usage with exit code 2 and one line that says what to do', async () => {
     assert.match(await failing(2, 'frobnicate'), /Unknown command 'frobnicate'.*--help/);
     assert.match(await failing(2, 'owner', 'frobnicate'), /Known: create, list/);
     assert.match(await failing(2, 'owner', 'create'), /--name is required/);
@@ -75,9 +75,9 @@ suite('The command line', () => {
     assert.match(await failing(2, 'inbox', 'list', '--before', 'x'), /id of a notification/);
   });
 
-  test('answers a failure with exit code 1 and says what is missing', async () => {
+  test('reports a failure with exit code 1 and names what is missing', async () => {
     assert.match(await failing(1, 'key', 'create'), /no Tocsin data in .*TOCSIN_DATA_DIR/);
-    assert.deepEqual(await readdir(installation.dataDir), [], 'a command that only looks creates nothing');
+    assert.deepEqual(await readdir(installation.dataDir), [], 'a read-only command creates nothing');
     const { id } = await installation.json('owner', 'create', '--name', 'Passing');
     await installation.json('owner', 'delete', id as string);
     assert.match(await failing(1, 'key', 'create'), /no owner yet.*tocsin owner create/);
@@ -104,14 +104,14 @@ suite('The command line', () => {
       'Ann B.',
     );
     assert.deepEqual(changed, { ...ann, name: 'Ann B.', emailAlerts: false });
-    const withoutMail = await installation.json<Record<string, unknown>>(
+    const withoutEmail = await installation.json<Record<string, unknown>>(
       'owner',
       'set',
       ann.id as string,
       '--email',
       '',
     );
-    assert.equal(withoutMail.email, null);
+    assert.equal(withoutEmail.email, null);
     const setEmail = (address: string) => installation.run(['owner', 'set', ann.id as string, '--email', address]);
     assert.match((await setEmail('ann@example.com')).stdout, /ann@example\.com +on /, 'a first address turns email on');
     await installation.json('owner', 'set', ann.id as string, '--email-alerts', 'off');
@@ -178,7 +178,7 @@ suite('The command line', () => {
     assert.match(await failing(1, 'key', 'create', '--value', 'svc_imported-from-before'), /exists already/);
   });
 
-  test('creates devices with what they sign in with, and changes their state', async () => {
+  test('creates devices with their credentials, and changes their state', async () => {
     const made = await installation.json<Record<string, unknown>>('device', 'create', '--name', 'Phone');
     const { mqtt, ...device } = made;
     const { username, password, topic } = mqtt as Record<string, string>;
@@ -198,14 +198,14 @@ suite('The command line', () => {
     assert.deepEqual(await installation.json('device', 'list'), []);
   });
 
-  test('asks which owner is meant once there are several', async () => {
+  test('requires --owner once there are several owners', async () => {
     const second = await installation.json('owner', 'create', '--name', 'Second');
     assert.match(await failing(2, 'inbox', 'list'), /several owners[\s\S]*--owner own_\w+ {2}Second/);
     assert.deepEqual(await installation.json('inbox', 'list', '--owner', second.id as string), []);
     await installation.json('owner', 'delete', second.id as string);
   });
 
-  test('doctor says what is well and what is not, and fails when something is broken', async () => {
+  test('doctor reports what works and what does not, and fails if something is broken', async () => {
     const well = await installation.json<{ ok: boolean; findings: { check: string; state: string }[] }>(
       'doctor',
       '--deep',
@@ -222,7 +222,7 @@ suite('The command line', () => {
     assert.match(wrongKey.stdout, /FAILED +store: The master key is not the one/);
   });
 
-  test('reports every problem of the configuration at once', async () => {
+  test('reports all configuration errors at once', async () => {
     const { exitCode, stderr } = await installation.run(['owner', 'list'], {
       TOCSIN_PORT: '70000',
       TOCSIN_LOG_LEVEL: 'loud',
@@ -240,7 +240,7 @@ suite('The command line', () => {
     ]) {
       assert.ok(stderr.includes(`- ${name} must be`), name);
     }
-    assert.ok(!stderr.includes('short'), 'a secret is not repeated');
+    assert.ok(!stderr.includes('short'), 'a secret is not printed');
   });
 });
 
@@ -270,7 +270,7 @@ suite('The first run', () => {
     }
   });
 
-  test('every start on a terminal prints the addresses of inbox and API and how to sign in', async (t) => {
+  test('every start on a terminal prints the addresses of the inbox and the API, and how to sign in', async (t) => {
     if (!canRun(t, obstacleIn('script', ['-qec', 'true', '/dev/null']))) return;
     const installation = await Installation.create();
     const start = () => installation.screenOf(['serve'], /Ctrl-C stops it.*(?:password [^\n]*|API key\.)\r?\n/s);
@@ -296,7 +296,7 @@ suite('The first run', () => {
     }
   });
 
-  test('gives the first key the value it is told, also from a file', async () => {
+  test('uses the configured value for the first key, also from a file', async () => {
     const installation = await Installation.create();
     try {
       const file = join(installation.dataDir, 'first-key');
@@ -309,7 +309,7 @@ suite('The first run', () => {
     }
   });
 
-  test('says which port is taken and what to set, and still shows the first key on the start that works', async () => {
+  test('names the port that is in use and the variable to set, and still shows the first key on the start that works', async () => {
     const installation = await Installation.create();
     const blocker = createServer().listen(0, '127.0.0.1');
     try {
@@ -327,7 +327,7 @@ suite('The first run', () => {
     }
   });
 
-  test('ends with one sentence when a provider cannot be set up', async () => {
+  test('exits with one sentence if a provider cannot be set up', async () => {
     const installation = await Installation.create({
       TOCSIN_APNS_KEY: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
       TOCSIN_APNS_KEY_ID: 'ABCDEFGHIJ',
@@ -343,7 +343,7 @@ suite('The first run', () => {
     }
   });
 
-  test('keeps health and readiness on the console', async () => {
+  test('serves health and readiness on the console', async () => {
     const installation = await Installation.create();
     try {
       const gateway = await installation.serve();
@@ -356,7 +356,7 @@ suite('The first run', () => {
     }
   });
 
-  test('stops in order on SIGTERM: what was under way is answered and stored, and the exit code is 0', async () => {
+  test('shuts down cleanly on SIGTERM: requests in flight get a response and are stored, and the exit code is 0', async () => {
     const installation = await Installation.create();
     try {
       const gateway = await installation.serve();
@@ -382,7 +382,7 @@ suite('A log that cannot be written', () => {
     ['a full disk', '2>/dev/full'],
     ['a closed stderr', '2>&-'],
   ] as const) {
-    test(`(${what}) neither stops the service nor holds up its end`, async () => {
+    test(`(${what}) neither stops the service nor delays its shutdown`, async () => {
       const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'debug' });
       try {
         const gateway = await installation.serve({}, ['sh', '-c', `exec "$@" ${redirection}`, 'sh']);
@@ -397,8 +397,8 @@ suite('A log that cannot be written', () => {
 });
 
 suite('The launcher', () => {
-  test('says in one line what to do on a Node that is too old and alone', async () => {
-    // A copy apart from the project, told that the Node it runs on is an old one.
+  test('explains in one line what to do on a Node that is too old, if there is no other', async () => {
+    // A copy outside the project, made to believe that it runs on an old Node.
     const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
     try {
       await copyFile(launcher, join(folder, 'tocsin.mjs'));
@@ -416,7 +416,7 @@ suite('The launcher', () => {
     }
   });
 
-  test('runs itself again on the Node that npm brought', async () => {
+  test('starts itself again on the Node that npm installed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
     try {
       const preload = join(folder, 'old.cjs');

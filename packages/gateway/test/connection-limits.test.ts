@@ -1,4 +1,4 @@
-// How many connections one address may have, and what becomes of a client that stops reading.
+// The limit of connections per address, and the handling of a client that stops reading.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -49,7 +49,7 @@ const webSocketRequest =
   'GET /mqtt HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
   'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n';
 
-test('Many authenticated clients behind one address keep their connections, whoever else connects', async (t) => {
+test('Many authenticated clients behind one address keep their connections, whichever other clients connect', async (t) => {
   const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '20' });
   const count = 1000;
   const clients: Socket[] = [];
@@ -75,7 +75,7 @@ test('Many authenticated clients behind one address keep their connections, whoe
   assert.match(gateway.log, /"reason":"too_many_connections","address":"127\.0\.0\.1"/);
 });
 
-test('Of too many connections without a key the oldest is closed, so that a new client still gets in', async (t) => {
+test('If there are too many connections without a key, the oldest is closed, so that a new client can connect', async (t) => {
   const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '3' });
   for (const url of [gateway.api, gateway.line.console]) {
     const [oldest, ...others] = [open(t, url), open(t, url), open(t, url)] as [Socket, ...Socket[]];
@@ -91,7 +91,7 @@ test('Of too many connections without a key the oldest is closed, so that a new 
   }
 });
 
-test('1,500 clients behind one address that connect at the same moment, each with its key, are all answered', async (t) => {
+test('1,500 clients behind one address that connect at the same moment, each with its key, all get a response', async (t) => {
   const gateway = await serve(t, {});
   const statuses = await Promise.all(
     Array.from({ length: 1500 }, async () => {
@@ -104,7 +104,7 @@ test('1,500 clients behind one address that connect at the same moment, each wit
   assert.deepEqual(countEach(statuses), { '200': 1500 });
 });
 
-test('Devices that open a WebSocket at the same moment all sign in, and are no longer counted then', async (t) => {
+test('Devices that open a WebSocket at the same moment all sign in, and are not counted afterwards', async (t) => {
   const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '3' });
   const port = Number(new URL(gateway.line.console).port);
   const { id: username, mqtt } = (gateway.line.firstRun as NonNullable<ReadyLine['firstRun']>).device;
@@ -127,7 +127,7 @@ test('Devices that open a WebSocket at the same moment all sign in, and are no l
   assert.match(gateway.log, /"reason":"too_many_connections"/);
 });
 
-test('Of many pings on a WebSocket a hundred are answered at most, and then it is closed', async (t) => {
+test('A WebSocket gets at most a hundred pongs for its pings, and is then closed', async (t) => {
   const gateway = await serve(t, {});
   const socket = open(t, gateway.line.console);
   const chunks: Buffer[] = [];
@@ -138,13 +138,13 @@ test('Of many pings on a WebSocket a hundred are answered at most, and then it i
   assert.ok(pongs <= 100, `${pongs} pongs`);
 });
 
-test('However fast connections without a key come, one address has only four times the limit for a moment', async (t) => {
+test('However fast connections without a key arrive, one address briefly has at most four times the limit', async (t) => {
   const gateway = await serve(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '10' });
   const port = Number(new URL(gateway.api).port);
   const sockets = Array.from({ length: 200 }, () => open(t, gateway.api));
   await Promise.all(sockets.map((socket) => once(socket.resume(), 'connect')));
   await eventually(
-    'only those of the last moment are open',
+    'only the newest are open',
     15_000,
     () => connectionsTo(port),
     (open) => open <= 40,
@@ -174,7 +174,7 @@ suite('A client that stops reading', { concurrency: true }, () => {
   for (const isSecure of [false, true]) {
     for (const [what, respond] of [
       ['a large response', (response) => response.end(Buffer.alloc(32 * 1024 * 1024))],
-      ['a stream that goes on for ever', (response) => Readable.from(endless()).pipe(response)],
+      ['an endless stream', (response) => Readable.from(endless()).pipe(response)],
     ] as const satisfies [string, (response: ServerResponse) => unknown][]) {
       test(`${what} is disconnected${isSecure ? ', over TLS too' : ''}`, async (t) => {
         const reasons: string[] = [];
@@ -199,7 +199,7 @@ suite('A client that stops reading', { concurrency: true }, () => {
         assert.equal(await statusOn(idler), '200');
         idler.pause();
         await eventually(
-          'the connection is gone',
+          'the connection is closed',
           30_000,
           () => isHeld(idler),
           (held) => !held,

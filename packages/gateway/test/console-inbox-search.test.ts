@@ -1,4 +1,4 @@
-// Searching an owner's history over the console's API: what is found, in which order, and what a search costs others.
+// Searching an owner's history over the console's API: matches, their order, and the load on other requests.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, suite, test } from 'node:test';
@@ -17,9 +17,9 @@ const path = '/api/notifications/search';
 suite('A search', () => {
   let local: LocalConsole;
   let client: ConsoleClient;
-  /** Pages that were read, and what happens before each. */
+  /** Counts the pages that were read, and runs a hook before each. */
   let reads = 0;
-  /** Those that were not the first of their search. */
+  /** Pages that were not the first of their search. */
   let laterReads = 0;
   let beforeRead: (count: number) => Promise<unknown> = async () => undefined;
 
@@ -114,27 +114,27 @@ suite('A search', () => {
     beforeRead = () => delay(30);
     const cancel = new AbortController();
     const response = await client.fetch(`${path}?q=nothing+has+this`, { signal: cancel.signal });
-    // Right after a word of progress, the next of which is far off: nothing but the connection can end it now.
+    // Right after a progress event, with the next one far away, only the closed connection can end the search.
     await response.body?.getReader().read();
     cancel.abort();
     const readsThen = laterReads;
-    // It has given its place back once two others fit in, which need one page each.
+    // Its slot is free once two other searches start, which need one page each.
     const two = () => Promise.allSettled([search(client, { limit: '1' }), search(client, { limit: '1' })]);
-    await eventually('it is over', 2000, two, (both) => both.every(({ status }) => status === 'fulfilled'));
+    await eventually('the search has ended', 2000, two, (both) => both.every(({ status }) => status === 'fulfilled'));
     assert.ok(laterReads - readsThen <= 2, `${laterReads - readsThen} more pages were read`);
   });
 
   test('is refused while two searches of the owner are running', async () => {
     const gate = Promise.withResolvers<void>();
     beforeRead = () => gate.promise;
-    // Each says that it works, also the one that waits for its turn.
+    // Each reports that it is running, also the one that waits for its turn.
     const running = await Promise.all([client.fetch(`${path}?limit=1`), client.fetch(`${path}?limit=1`)]);
     const third = await client.fetch(path, { signal: AbortSignal.timeout(2000) });
     assert.deepEqual([third.status, ((await third.json()) as ConsoleError).code], [429, 'rate_limited']);
     gate.resolve();
     for (const response of running) assert.match(await response.text(), /"kind":"end"/);
     await eventually(
-      'there is room again',
+      'a slot is free again',
       2000,
       () => client.fetch(`${path}?limit=1`),
       ({ status }) => status === 200,
@@ -190,9 +190,9 @@ suite('A search', () => {
     };
     const settled = async (): Promise<number> => delay(200, reads).then(() => reads);
     const stalled = await eventually('it waits', 5000, settled, isStill);
-    assert.ok(stalled < 4, `${stalled} pages were read for a client that takes nothing`);
+    assert.ok(stalled < 4, `${stalled} pages were read for a client that consumes nothing`);
     const text = await response.text();
     assert.equal(text.split('\n').filter((line) => line.startsWith('{"kind":"match"')).length, 100);
-    assert.ok(reads > stalled, 'and then it goes on');
+    assert.ok(reads > stalled, 'and then it continues');
   });
 });

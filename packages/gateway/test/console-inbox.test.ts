@@ -29,19 +29,19 @@ const titles = (entries: readonly InboxEntry[]): string[] => entries.map(({ titl
 suite('The inbox', () => {
   let installation: Installation;
   let gateway: GatewayProcess;
-  let mail: TestMailServer;
-  /** null where there is none on this machine. */
+  let smtp: TestMailServer;
+  /** null if this machine has none. */
   let mosquitto: Mosquitto | null = null;
   let ann: ConsoleClient;
   let bob: { id: string; client: ConsoleClient; api: string; key: string };
 
   before(async () => {
-    mail = await startMailServer();
+    smtp = await startMailServer();
     if (mosquittoObstacle() === null) mosquitto = await Mosquitto.start();
     const brokerPort = mosquitto?.port ?? (await findFreePort());
     installation = await Installation.create({
       TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${brokerPort}`,
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
       TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     });
     gateway = await installation.serve();
@@ -51,7 +51,7 @@ suite('The inbox', () => {
 
   after(async () => {
     await installation.remove();
-    await mail.kill();
+    await smtp.kill();
     await mosquitto?.stop();
   });
 
@@ -171,7 +171,7 @@ suite('The inbox', () => {
       const answer = await ann.ask<ConsoleError>(method, path, body);
       const never = await ann.ask<ConsoleError>(method, path.replace(mine, nobodys), body);
       assert.equal(answer.status, 404);
-      assert.deepEqual(answer.body, never.body, 'exactly as one that never was');
+      assert.deepEqual(answer.body, never.body, 'the same response as for an unknown id');
       assert.equal(answer.body.code, 'not_found');
     }
     const before = await list(bob.client, 'limit=100');
@@ -182,10 +182,10 @@ suite('The inbox', () => {
     await bob.client.post('/api/notifications/delete', { ids: [mine] });
     assert.deepEqual((await ann.post('/api/notifications/restore', { ids: [mine] })).body, { count: 0 });
     await bob.client.post('/api/notifications/restore', { ids: [mine] });
-    // The position moves with time and with what Bob himself did.
+    // The position moves with time and with Bob's own changes.
     const after = { ...(await list(bob.client, 'limit=100')), position: before.position };
     assert.deepEqual(after, before);
-    // As a place to go on from it says no more than a time does.
+    // Used as a position to continue from, it reveals no more than a time does.
     for (const query of [`before=${mine}`, 'limit=100']) {
       const seen = [...(await list(ann, query)).notifications, ...(await search(ann, { q: 'private' })).matches];
       assert.ok(!ids(seen).includes(mine));
@@ -225,7 +225,7 @@ suite('The inbox', () => {
     await mosquitto?.kill();
     const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
     await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-    mail.faults.rcpt = 550;
+    smtp.faults.rcpt = 550;
     const send = () => notify(gateway, { title: 'Disk full' });
     await eventually('email alerts are on', 2000, send, ({ body }) => body.warnings.includes('email_send_failed'));
     const [{ id } = { id: '' }] = (await list(ann, 'limit=1')).notifications;
@@ -250,19 +250,19 @@ suite('The inbox', () => {
     assert.ok(mqtt.nextAt, 'it has the time of the next retry');
     assert.notEqual(mqtt.error, null);
 
-    mail.resume();
+    smtp.resume();
     const retry = (wanted: object) => ann.post<{ count: number }>(`/api/notifications/${id}/retry`, wanted);
     assert.equal((await retry({ channel: 'push' })).body.count, 0, 'nothing was pushed');
     assert.equal((await retry({ channel: 'email', target: device.id })).body.count, 0);
     assert.equal((await retry({ channel: 'email' })).body.count, 1);
     const sent = await eventually('the email is sent', 3000, look, ({ email: { state } }) => state === 'sent');
     assert.deepEqual([sent.email.retries, sent.email.nextAt], [1, null]);
-    assert.equal(mail.mails.length, 1);
+    assert.equal(smtp.mails.length, 1);
 
-    assert.equal((await retry({})).body.count, 1, 'what was sent is not sent again');
+    assert.equal((await retry({})).body.count, 1, 'a completed delivery is not repeated');
     await mosquitto?.run();
-    await eventually('it is published', 30_000, look, (now) => now.mqtt.state === 'sent');
-    assert.equal(mail.mails.length, 1);
+    await eventually('the message is published', 30_000, look, (now) => now.mqtt.state === 'sent');
+    assert.equal(smtp.mails.length, 1);
   });
 });
 

@@ -19,7 +19,7 @@ const accounts = {
   dora: { email: 'home@example.org', email_verified: true, name: 'Dora' },
 };
 
-/** Goes to the provider and back; where the console sends the browser then. */
+/** Goes to the provider and back; returns where the console then redirects the browser. */
 async function signIn(client: ConsoleClient, provider: TestOidcProvider, account: string): Promise<string | null> {
   const begun = await client.fetch('/api/sign-in/oidc');
   assert.equal(begun.status, 302);
@@ -80,7 +80,7 @@ suite('With an OpenID provider the service', () => {
   test('links another identity with the address after the operator unlinked the first', async () => {
     await installation.json('owner', 'set', ann, '--email', accounts.carol.email);
     const client = new ConsoleClient(gateway.line.console);
-    assert.equal(await signIn(client, provider, 'carol'), '/sign-in?problem=oidc_refused', 'Ann is linked still');
+    assert.equal(await signIn(client, provider, 'carol'), '/sign-in?problem=oidc_refused', 'Ann is still linked');
     assert.deepEqual(await installation.json('owner', 'unlink', ann), { id: ann, count: 1 });
     assert.equal(await signIn(client, provider, 'carol'), '/');
     assert.equal((await whoIs(client)).id, ann);
@@ -106,7 +106,7 @@ suite('With an OpenID provider the service', () => {
     const otherState = new URL(back);
     otherState.searchParams.set('state', 'x');
     assert.equal(await come(client, otherState), refused, 'another state');
-    assert.equal(await come(client, back), refused, 'what was begun has been used up');
+    assert.equal(await come(client, back), refused, 'the pending sign-in was used up');
     for (const [name, value] of cookies) client.cookies.set(name, value);
     assert.equal(await come(client, back), '/');
     for (const [name, value] of cookies) client.cookies.set(name, value);
@@ -116,7 +116,7 @@ suite('With an OpenID provider the service', () => {
     const no = new URL(
       `${client.origin}/api/sign-in/oidc/callback?error=access_denied&state=${state}&iss=${provider.issuer}`,
     );
-    assert.equal(await come(client, no), refused, 'the provider says no');
+    assert.equal(await come(client, no), refused, 'the provider refuses');
     // The repeated code and the provider that was down are logged; requests that any client can send are not.
     const causes = (): string[] =>
       [...gateway.log.matchAll(/"cause":"([^"]*)","msg":"signing in with the OpenID provider failed"/g)].map(
@@ -131,7 +131,7 @@ suite('With an OpenID provider the service', () => {
   });
 });
 
-/** A console in this process, with a provider that is up. */
+/** Starts a console in this process, with a provider that is running. */
 async function startTeam(t: TestContext, parts: Partial<ConsoleApiDeps> = {}, createsOwners = false) {
   const team: Record<string, OidcAccount> = { ...accounts };
   const provider = await TestOidcProvider.start(team);
@@ -165,7 +165,7 @@ test('If owners are created automatically, each person of the provider becomes o
   await createOwner(local.store, systemEnvironment, { name: 'Bob', email: 'bob@example.org', emailAlerts: false });
   assert.equal(await signIn(client, provider, 'bob'), '/');
   assert.equal((await whoIs(client)).email, null);
-  // Two have it, so it says of neither that they are the one.
+  // Two owners have the address, so it identifies neither of them.
   for (const name of ['Dora', 'Emil'])
     await createOwner(local.store, systemEnvironment, { name, email: 'home@example.org', emailAlerts: false });
   const before = (await local.store.owners.list()).map(({ id }) => id);

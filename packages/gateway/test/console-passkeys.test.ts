@@ -1,4 +1,4 @@
-// Passkeys, from an authenticator in this process. A browser's own is asked in the tests of the inbox app.
+// Passkeys, from an authenticator in this process. The tests of the inbox app use that of a browser.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { PasskeyEntry, SessionInfo } from '@tocsin/contract/console';
@@ -90,7 +90,7 @@ suite('A passkey', () => {
     const { client: other, credential } = await register('Erin');
     assert.equal((await other.delete(`/api/passkeys/${entry.id}`)).status, 404);
     const again = await client.post('/api/passkeys', { name: 'Again', credential });
-    assert.deepEqual([again.status, again.body.code], [401, 'passkey_refused'], 'not what was asked for');
+    assert.deepEqual([again.status, again.body.code], [401, 'passkey_refused'], 'not the requested one');
     assert.equal((await client.delete(`/api/passkeys/${entry.id}`)).status, 204);
     const fresh = new ConsoleClient(local.origin);
     await refusal(fresh, authenticator.get(await options(fresh)));

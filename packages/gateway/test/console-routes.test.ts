@@ -1,4 +1,4 @@
-// The table of routes in the contract and the routes of the console are the same.
+// The route table of the contract and the routes of the console are the same.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { consoleTable } from '@tocsin/contract/console';
@@ -21,7 +21,7 @@ suite('The route table of the console', () => {
     }
   });
 
-  test('has one operation for each route, with a response unless it redirects, streams or has none', () => {
+  test('has one operation for each route, with a response type unless it redirects, streams or returns nothing', () => {
     for (const [route, { status, response, stream }] of consoleTable) {
       const isRedirect = route.includes('/oidc');
       const kinds = [isRedirect, status === 204, response !== undefined, stream !== undefined];
@@ -29,7 +29,7 @@ suite('The route table of the console', () => {
     }
   });
 
-  test('has bodies for requests that change something only', () => {
+  test('has bodies only for requests that change something', () => {
     for (const [route, { body, query }] of consoleTable) {
       const { method } = splitRoute(route);
       assert.ok(body === undefined || method === 'POST' || method === 'PUT', route);

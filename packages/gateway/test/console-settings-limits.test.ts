@@ -1,4 +1,4 @@
-// What the console does when there is too much, when rows are damaged, and when two change the same thing.
+// The console at its limits, with damaged rows, and with concurrent changes.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { ConsoleError, KeyEntry, OwnerOverview, Preferences } from '@tocsin/contract/console';
@@ -11,7 +11,7 @@ suite('The settings in the console', () => {
   let local: LocalConsole;
   let ann: ConsoleClient;
   let damagedOwner: string | null = null;
-  /** Comes between a request that knows its owner and what it does. */
+  /** Runs between the authentication of a request and its effect. */
   let meanwhile: () => Promise<unknown> = async () => undefined;
 
   const watched = (store: Store): Store => ({
@@ -71,7 +71,7 @@ suite('The settings in the console', () => {
     assert.equal((await ann.post('/api/keys', newKey)).status, 201, 'a revoked key does not count');
   });
 
-  test('show operators the other owners when the row of one is damaged', async (t) => {
+  test('show operators the other owners if the row of one is damaged', async (t) => {
     const bob = await createOwner(local.store, systemEnvironment, { name: 'Bob', email: null, emailAlerts: false });
     const boss = { name: 'Boss', email: null, emailAlerts: false, role: 'operator' } as const;
     const operator = await local.signIn((await createOwner(local.store, systemEnvironment, boss)).id);

@@ -26,14 +26,14 @@ const plainKey = { type: 'public_client', allowedDomains: [], requireSignature: 
 /** Valid values for the body of any route. */
 const wantedByAny = { name: 'x', email: null, channel: 'mqtt', token: 'x', count: 1, ...plainKey };
 
-/** Every route under /api, as the service itself registers them. */
+/** Every route under /api, as the service itself registers it. */
 async function routesOfApi(): Promise<{ method: string; path: string }[]> {
   const app = Fastify();
   const routes: { method: string; path: string }[] = [];
   app.addHook('onRoute', ({ method, url }) => {
     for (const each of [method].flat()) if (each !== 'HEAD') routes.push({ method: each, path: url });
   });
-  // Nothing is asked here, so that hardly any of its parts are needed.
+  // No request is made here, so that most dependencies are not needed.
   const service = { version: '0', webPushKey: '', retentionDays: 0, knowsLastSeen: true };
   addApi(app, { stopping: new AbortController().signal, service } as unknown as ConsoleApiDeps);
   await app.ready();
@@ -43,7 +43,7 @@ async function routesOfApi(): Promise<{ method: string; path: string }[]> {
 const markup = '<script>alert(1)</script>';
 
 suite('With an SMTP server', () => {
-  let mailServer: TestMailServer;
+  let smtp: TestMailServer;
   let installation: Installation;
   let gateway: GatewayProcess;
   /** The first owner is an operator. */
@@ -52,9 +52,9 @@ suite('With an SMTP server', () => {
   let benId: string;
 
   before(async () => {
-    mailServer = await startMailServer();
+    smtp = await startMailServer();
     installation = await Installation.create({
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
       TOCSIN_EMAIL_FROM: 'Tocsin <tocsin@example.com>',
       TOCSIN_RETENTION_DAYS: '30',
     });
@@ -65,18 +65,18 @@ suite('With an SMTP server', () => {
   });
   after(async () => {
     await installation.remove();
-    await mailServer.kill();
+    await smtp.kill();
   });
 
   /** The link in the newest email to that address. */
   async function linkEmailedTo(address: string): Promise<string> {
-    const mail = await eventually(
+    const email = await eventually(
       `an email to ${address}`,
       5000,
-      () => mailServer.mails.findLast(({ recipients }) => recipients.includes(address)),
+      () => smtp.mails.findLast(({ recipients }) => recipients.includes(address)),
       (found) => found !== undefined,
     );
-    const [link] = /http:\S+\/sign-in#[\w-]+/.exec(parseMessage(mail?.raw ?? '').text) ?? [];
+    const [link] = /http:\S+\/sign-in#[\w-]+/.exec(parseMessage(email?.raw ?? '').text) ?? [];
     assert.ok(link, 'the email has a link');
     return link;
   }
@@ -88,7 +88,7 @@ suite('With an SMTP server', () => {
   test('preferences are stored unchanged and apply to callers within a second', async () => {
     const { body: before } = await ann.get<Preferences>('/api/preferences');
     assert.deepEqual([before.quietHours, before.retentionDays], [null, null]);
-    // From an hour ago until in an hour, by a clock that is nine hours ahead.
+    // From an hour ago until in an hour, in a time zone nine hours ahead.
     const hour = (offset: number): string =>
       new Date(Date.now() + (9 + offset) * 3_600_000).toISOString().slice(11, 16);
     const wanted: Preferences = {
@@ -102,7 +102,7 @@ suite('With an SMTP server', () => {
     assert.deepEqual((await ann.get('/api/preferences')).body, wanted);
     const send = (severity: string) => notify(gateway, { title: 'Alert', severity });
     await eventually(
-      'MQTT is silent',
+      'MQTT is muted',
       2000,
       () => send('error'),
       (answer) => answer.body.mqttSkipReason === 'quiet_hours',
@@ -156,14 +156,14 @@ suite('With an SMTP server', () => {
 
     const sent = await ben.post<TestResult>('/api/preferences/test-mail');
     assert.deepEqual([sent.body.isSent, sent.body.error], [true, null]);
-    assert.match(mailServer.mails.at(-1)?.raw ?? '', /Test from Tocsin/);
-    mailServer.faults.rcpt = 451;
+    assert.match(smtp.mails.at(-1)?.raw ?? '', /Test from Tocsin/);
+    smtp.faults.rcpt = 451;
     const failed = await ben.post<TestResult>('/api/preferences/test-mail');
     assert.equal(failed.body.isSent, false);
     assert.match(failed.body.error ?? '', /451.*It will be retried/);
     const unconfirmed = await ben.post<ConsoleError>('/api/preferences/email', { email: 'other@example.com' });
     assert.deepEqual([unconfirmed.status, unconfirmed.body.code], [503, 'unavailable']);
-    mailServer.resume();
+    smtp.resume();
 
     const removed = await ben.post('/api/preferences/email', { email: null });
     assert.deepEqual(removed.body, { email: null, confirmation: false });
@@ -224,7 +224,7 @@ suite('With an SMTP server', () => {
       const response = await ann.fetch(path, {
         method,
         ...(method !== 'GET' && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-        // One of them goes on for ever.
+        // One of them is an endless stream.
         ...(path.startsWith('/api/events') && { signal: AbortSignal.timeout(300) }),
       });
       const text = await response.text().catch(() => '');
@@ -238,7 +238,7 @@ suite('With an SMTP server', () => {
       if (!path.includes('/:')) await ask(method, path + (method === 'GET' ? query : ''));
       else for (const id of ids) await ask(method, path.replace(/:\w+/, id));
     }
-    const emailedTokens = mailServer.mails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
+    const emailedTokens = smtp.mails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
     assert.ok(emailedTokens.length > 0, 'Ben was invited on the way');
     for (const hidden of [secret, key.body.value, device.body.mqtt.password, ...emailedTokens]) {
       assert.deepEqual(
@@ -246,8 +246,8 @@ suite('With an SMTP server', () => {
         [],
       );
     }
-    assert.deepEqual(await look(), before, 'and nothing of his was changed');
-    assert.equal((await ann.get('/api/session')).status, 200, 'she was signed in all the time');
+    assert.deepEqual(await look(), before, 'and none of his data was changed');
+    assert.equal((await ann.get('/api/session')).status, 200, 'she stayed signed in');
   });
 
   test('an owner who is not an operator is refused and sees no owners', async () => {

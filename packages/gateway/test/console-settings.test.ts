@@ -121,7 +121,7 @@ suite('In the console', () => {
   test('a device shows when it was last connected', async (t) => {
     const { device, mqtt } = await makeDevice();
     const begin = Date.now();
-    // Gone again before anybody looks.
+    // It disconnects before the page is read.
     await (await connect(t, mqtt)).endAsync();
     const seen = await eventually(
       'it was seen',
@@ -227,7 +227,7 @@ suite('In the console', () => {
     assert.deepEqual([(await send('a')).status, (await send('b')).status, (await send('c')).status], [200, 200, 429]);
     const { value: short } = await makeKey({ expiresAt: Date.now() + 700 });
     await eventually(
-      'the key has ended',
+      'the key has expired',
       3000,
       () => notify({ api: gateway.api, key: short }, { title: 'x' }),
       ({ status }) => status === 401,
@@ -292,7 +292,7 @@ suite('In the console', () => {
     assert.ok(gone.body.error);
     browsers.reply = () => undefined;
     await eventually(
-      'the list says that it is gone',
+      'the list shows the subscription as expired',
       2000,
       () => ann.get<{ pushTargets: PushTargetEntry[] }>('/api/push-targets'),
       (answer) => answer.body.pushTargets[0]?.disabledAt !== null,
@@ -344,7 +344,7 @@ suite('In the console', () => {
     assert.ok(others.every(({ status }) => status === 404));
     assert.deepEqual(others, await ask(routes(never, 'psh_0000000000000000', 'key_0000000000000000')));
     for (const { status, body } of await ask(routes('%00', '%00', '%00'))) {
-      assert.deepEqual([status, body.code], [404, 'not_found'], 'nor are ids that cannot be');
+      assert.deepEqual([status, body.code], [404, 'not_found'], 'nor are malformed ids');
     }
     assert.deepEqual(await deviceOf(ben, device.id), device);
     assert.equal((await ben.get<{ pushTargets: unknown[] }>('/api/push-targets')).body.pushTargets.length, 1);
@@ -368,7 +368,7 @@ suite('In the console', () => {
     assert.deepEqual({ status, body }, { status: 200, body: { email: 'ben@example.com', confirmation: false } });
     const session = await ben.get<SessionInfo>('/api/session');
     assert.equal(session.body.owner.email, 'ben@example.com');
-    assert.equal((await change(ann, 'BEN@example.com')).status, 409, 'it is his');
+    assert.equal((await change(ann, 'BEN@example.com')).status, 409, 'the address is his');
     assert.equal((await change(ben, 'Ben@example.com')).status, 200);
     for (const refused of [
       await ben.post<ConsoleError>('/api/preferences/test-mail'),

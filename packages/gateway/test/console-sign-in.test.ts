@@ -1,4 +1,4 @@
-// Signing in to the console, and everything that keeps others out of it.
+// Signing in to the console, and the protection against unauthorized access.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import type { SessionEntry, SessionInfo, SignInOptions } from '@tocsin/contract/console';
@@ -19,15 +19,15 @@ import { createOwner, systemEnvironment } from '../src/usecases/registration.ts'
 const dayMs = 86_400_000;
 
 suite('The running service', () => {
-  let mailServer: TestMailServer;
+  let smtp: TestMailServer;
   let installation: Installation;
   let gateway: GatewayProcess;
   before(async () => {
-    mailServer = await startMailServer();
+    smtp = await startMailServer();
     installation = await Installation.create({
-      // A request under another name is to be answered, so that a test can look at what it changes.
+      // A request under another host name must get a response, so that a test can check its effect.
       TOCSIN_CONSOLE_HOSTS: '*',
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
       TOCSIN_EMAIL_FROM: 'Tocsin <tocsin@example.com>',
       TOCSIN_TRUSTED_PROXIES: '127.0.0.1',
     });
@@ -35,13 +35,13 @@ suite('The running service', () => {
   });
   after(async () => {
     await installation.remove();
-    await mailServer.kill();
+    await smtp.kill();
   });
 
   test('prints a one-time sign-in link for the operator at its first run', async () => {
     const { firstRun, console: listening } = gateway.line;
     const link = new URL(firstRun?.signIn ?? '');
-    assert.equal(link.origin, new URL(listening).origin.replace('127.0.0.1', 'localhost'), 'a name, for passkeys');
+    assert.equal(link.origin, new URL(listening).origin.replace('127.0.0.1', 'localhost'), 'a host name, for passkeys');
     const client = await signInAtFirstRun(gateway);
     const { body } = await client.get<SessionInfo>('/api/session');
     assert.equal(body.owner.id, firstRun?.owner);
@@ -55,7 +55,7 @@ suite('The running service', () => {
   test('signs in any owner with a link from the command line, in the role set there', async () => {
     const here = { TOCSIN_CONSOLE_URL: new URL(gateway.line.console).origin };
     const only = await installation.run(['owner', 'sign-in'], here);
-    assert.match(only.stdout, /\/sign-in#[\w-]{43}\n/, 'there is one owner, who must be meant');
+    assert.match(only.stdout, /\/sign-in#[\w-]{43}\n/, 'there is one owner, so it need not be named');
     const bob = await installation.json('owner', 'create', '--name', 'Bob', '--role', 'operator');
     const several = await installation.run(['owner', 'sign-in'], here);
     assert.match(several.stderr, /several owners\. Choose one:\n( {2}own_\S+ {2}First owner\n)? {2}own_\S+ {2}Bob/);
@@ -86,14 +86,14 @@ suite('The running service', () => {
     assert.deepEqual([unknown.status, unknown.body], [known.status, known.body]);
     assert.equal(known.status, 202);
 
-    const [mail] = await eventually(
+    const [email] = await eventually(
       'an email',
       5000,
-      () => mailServer.mails,
+      () => smtp.mails,
       ({ length }) => length > 0,
     );
-    assert.deepEqual(mail?.recipients, ['Carol@example.org']);
-    const { text, html } = parseMessage(mail?.raw ?? '');
+    assert.deepEqual(email?.recipients, ['Carol@example.org']);
+    const { text, html } = parseMessage(email?.raw ?? '');
     const [url = ''] = /http:\S+/.exec(text) ?? [];
     assert.equal(new URL(url).origin, client.origin.replace('127.0.0.1', 'localhost'));
     assert.ok(html.includes(`href="${url}"`));
@@ -102,7 +102,7 @@ suite('The running service', () => {
     assert.equal(body.owner.id, carol.id);
     const [session] = (await client.get<{ sessions: SessionEntry[] }>('/api/sessions')).body.sessions;
     assert.equal(session?.method, 'mail');
-    assert.equal(mailServer.mails.length, 1, 'no email to the unknown address');
+    assert.equal(smtp.mails.length, 1, 'no email to the unknown address');
   });
 
   test('sets cookies as HttpOnly, and with the __Host- prefix behind a trusted proxy with TLS', async () => {
@@ -125,7 +125,7 @@ suite('The running service', () => {
     const origin = plain.origin.replace('http:', 'https:');
     const proxied = { origin, 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9' };
     assert.equal(await cookieOf(proxied), cookies('__Host-', 'Secure; SameSite=Lax'));
-    // Over TLS the name without the prefix, which a neighbour could set, counts for nothing.
+    // Over TLS a cookie without the host prefix, which a neighbouring host could set, is ignored.
     assert.equal((await plain.get('/api/session')).status, 200);
     plain.cookies.delete('__Host-tocsin');
     assert.equal((await plain.get('/api/session', proxied)).status, 401);
@@ -149,7 +149,7 @@ suite('The console', () => {
   const newOwner = (name: string) =>
     createOwner(local.store, systemEnvironment, { name, email: null, emailAlerts: false });
 
-  /** One of its own, for a test that needs it otherwise. */
+  /** Starts a separate console, for a test that needs other settings. */
   const start = async (t: TestContext, options: LocalConsoleOptions): Promise<LocalConsole> => {
     const another = await startLocalConsole(options);
     t.after(() => another.stop());
@@ -173,7 +173,7 @@ suite('The console', () => {
     assert.equal((await client.post('/api/sign-in/link', { token: 'x'.repeat(101) })).status, 400);
   });
 
-  test('begins one session when twenty browsers use one link at once', async () => {
+  test('starts one session when twenty browsers use one link at once', async () => {
     const { id: ownerId } = await newOwner('Dave');
     const token = tokenIn(await local.link({ ownerId }));
     const clients = Array.from({ length: 20 }, () => new ConsoleClient(local.origin));
@@ -215,7 +215,11 @@ suite('The console', () => {
       return (await fetch(local.origin + path, { method: 'POST', headers: { cookie, ...headers } })).status;
     };
     assert.equal(await post({ origin: local.origin }), 200);
-    assert.equal(await post({ 'sec-fetch-site': 'same-origin' }), 200, 'no Origin, but the browser vouches for it');
+    assert.equal(
+      await post({ 'sec-fetch-site': 'same-origin' }),
+      200,
+      'no Origin header, but Sec-Fetch-Site is same-origin',
+    );
     const elsewhere = ['https://evil.example', `http://evil.${host}`, `http://${host}.evil.example`, 'null', ''];
     for (const origin of elsewhere) assert.equal(await post({ origin, 'sec-fetch-site': 'same-origin' }), 403, origin);
     assert.equal(await post({}), 403, 'neither');
@@ -238,7 +242,11 @@ suite('The console', () => {
     assert.equal(body.service.apiUrl, 'http://inbox.example.com:8080/');
     const page = ['Host: inbox.example.com', 'Origin: http://inbox.example.com', `Cookie: ${client.headers.cookie}`];
     const inTheClear = ['POST /api/phone-link HTTP/1.1', ...page, 'Connection: close', '', ''].join('\r\n');
-    assert.equal((await rawRequest(origin, inTheClear)).status, 403, 'that page could be of anybody on the way');
+    assert.equal(
+      (await rawRequest(origin, inTheClear)).status,
+      403,
+      'a page over HTTP could come from an attacker on the network',
+    );
     const phone = await client.post('/api/phone-link', undefined, headers);
     assert.match(String(phone.body.url), /^https:\/\/inbox\.example\.com\/sign-in#[\w-]{43}$/);
   });
@@ -256,13 +264,13 @@ suite('The console', () => {
     assert.deepEqual((await here.post('/api/sessions/sign-out-others')).body, { count: 1 });
     assert.equal((await third.get('/api/session')).status, 401);
     const back = await third.post('/api/sign-in/link', { token: tokenIn(url) });
-    assert.equal(back.body.code, 'link_not_valid', 'nor does a link that was made there lead back in');
+    assert.equal(back.body.code, 'link_not_valid', 'nor does a link that was created there sign in');
 
     const cookie = new Map(here.cookies);
     assert.equal((await here.post('/api/sign-out')).status, 204);
     assert.deepEqual([...here.cookies.keys()], ['tocsin-browser'], 'which identifies the browser and does not sign in');
     for (const [name, value] of cookie) here.cookies.set(name, value);
-    assert.equal((await here.get('/api/session')).status, 401, 'the old cookie is worth nothing');
+    assert.equal((await here.get('/api/session')).status, 401, 'the old cookie is invalid');
 
     const last = await local.signIn(id);
     await local.store.owners.delete(id);
@@ -300,7 +308,11 @@ suite('The console', () => {
     const client = await local.signIn();
     local.clock.now += 29 * dayMs;
     const { headers } = await client.get('/api/session');
-    assert.match(headers.getSetCookie().join(), /^tocsin=.*Max-Age=2592000/, 'the browser keeps it longer, too');
+    assert.match(
+      headers.getSetCookie().join(),
+      /^tocsin=.*Max-Age=2592000/,
+      'the browser keeps the cookie longer, too',
+    );
     assert.deepEqual((await client.get('/api/session')).headers.getSetCookie(), [], 'not with every request');
     local.clock.now += 29 * dayMs;
     assert.equal((await client.get('/api/session')).status, 200);
@@ -341,7 +353,7 @@ suite('The console', () => {
     const before = new Map(ann.cookies);
     assert.equal((await ann.post('/api/sign-in/link', { token })).status, 200);
     assert.equal((await ann.get<SessionInfo>('/api/session')).body.owner.email, 'new@example.org');
-    assert.deepEqual(ann.cookies, before, 'the session is the one she had');
+    assert.deepEqual(ann.cookies, before, 'her session continues');
     assert.equal((await ann.post('/api/sign-in/link', { token })).body.code, 'link_not_valid');
   });
 
@@ -454,7 +466,7 @@ test('On PostgreSQL a session, its end and the registration of a passkey continu
   );
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
 
-  // What PostgreSQL takes for no text at all.
+  // A text that PostgreSQL does not accept.
   assert.equal((await onA.delete('/api/passkeys/a%00')).status, 404);
 
   const authenticator = new SoftwareAuthenticator(site);

@@ -1,4 +1,5 @@
-// The image as the Dockerfile builds it. Its steps are run in a folder, because tests rarely have a container builder.
+// The image as the Dockerfile builds it. Its steps are run in a folder, because test machines rarely have a container
+// builder.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +36,7 @@ suite('The image', () => {
   });
   after(() => image?.remove());
 
-  /** Ports that are free here; in a container the default ones are. */
+  /** Free ports of this machine; in a container the default ports are free. */
   async function freePorts(): Promise<Record<string, string>> {
     const [api, console, mqtt] = [await findFreePort(), await findFreePort(), await findFreePort()];
     return { TOCSIN_PORT: `${api}`, TOCSIN_CONSOLE_PORT: `${console}`, TOCSIN_MQTT_PORT: `${mqtt}` };
@@ -84,7 +85,7 @@ suite('The image', () => {
     if (process.getuid?.() === 0) assert.equal(`${statSync(folder).uid}:${statSync(folder).gid}`, image.user);
   });
 
-  test('has the launcher and the build of the clone, byte for byte, and nothing else', async (t) => {
+  test('contains the launcher and the build of the clone, byte for byte, and nothing else', async (t) => {
     if (!canRun(t, obstacle)) return;
     const app = join(image.root, 'app');
     const files = globSync('**', { cwd: app }).filter((path) => statSync(join(app, path)).isFile());
@@ -105,7 +106,7 @@ suite('The image', () => {
     }
   });
 
-  test('is of the Node that the launcher wants', async (t) => {
+  test('uses the Node version that the launcher requires', async (t) => {
     if (!canRun(t, obstacle)) return;
     const launcher = readFileSync(join(clone, 'packages/gateway/bin/tocsin.js'), 'utf8');
     const wanted = /wantedMajor = (\d+)/.exec(launcher)?.[1];

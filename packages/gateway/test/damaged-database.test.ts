@@ -1,4 +1,4 @@
-// A database whose pages or write-ahead log were damaged: /readyz agrees with what callers see, and the log says so.
+// A database whose pages or write-ahead log were damaged: /readyz matches what callers see, and the log reports it.
 import assert from 'node:assert/strict';
 import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ function damage(file: string, offset: number, length: number): void {
   const descriptor = openSync(file, 'r+');
   const bytes = Buffer.alloc(length);
   readSync(descriptor, bytes, 0, length, offset);
-  // Neither random nor regular: a failure can be repeated.
+  // Neither random nor regular, so that a failure can be reproduced.
   for (let index = 0; index < length; index += 1) bytes[index] = (bytes[index] as number) ^ (1 + ((index * 89) % 255));
   writeSync(descriptor, bytes, 0, length, offset);
   closeSync(descriptor);
@@ -34,7 +34,9 @@ async function readyStatus({ line }: GatewayProcess): Promise<number> {
 }
 
 suite('A database with a damaged page', () => {
-  test('is ready exactly while callers are let in and their notifications stored', { timeout: 300_000 }, async (t) => {
+  test('is ready exactly while requests are authenticated and their notifications stored', {
+    timeout: 300_000,
+  }, async (t) => {
     const original = await install(t);
     const first = await original.serve();
     const { key } = first;
@@ -62,7 +64,7 @@ suite('A database with a damaged page', () => {
     const pageBytes = 4096;
     const seen = { refused: 0, ready: 0, notReady: 0 };
     const places = roots.map(({ name, rootpage }) => ({ name, offset: (rootpage - 1) * pageBytes }));
-    // The last pages hold the newest notifications; behind the header of a page come its cells.
+    // The last pages hold the newest notifications; the cells follow the header of a page.
     const last = statSync(file).size / pageBytes;
     for (const page of [last, last - 1, last - 2])
       places.push({ name: `page ${page}`, offset: (page - 1) * pageBytes });
@@ -92,7 +94,7 @@ suite('A database with a damaged page', () => {
         () => readyStatus(gateway),
         (status) => status === wanted,
       );
-      // It stays so, while nobody calls.
+      // It stays so without requests.
       assert.equal(await readyStatus(gateway), wanted, name);
       await eventually(
         `${name} is logged`,
@@ -107,7 +109,7 @@ suite('A database with a damaged page', () => {
     assert.ok(seen.notReady > 0 && seen.ready > 0, JSON.stringify(seen));
   });
 
-  test('that is whole again is ready again, without any caller', async (t) => {
+  test('that is repaired is ready again, without any request', async (t) => {
     const installation = await install(t);
     const gateway = await installation.serve();
     const other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { timeout: 5000 });
@@ -131,7 +133,7 @@ suite('A database with a damaged page', () => {
     );
   });
 
-  test('that fails for one owner alone stays ready for the others', async (t) => {
+  test('that fails for one owner stays ready for the others', async (t) => {
     const installation = await install(t);
     const gateway = await installation.serve();
     await installation.json('owner', 'create', '--name', 'Other');
@@ -143,7 +145,7 @@ suite('A database with a damaged page', () => {
     assert.equal(await readyStatus(gateway), 200);
   });
 
-  test('is not ready either where workers serve the requests', async (t) => {
+  test('is not ready either if workers serve the requests', async (t) => {
     const installation = await install(t, { TOCSIN_WORKERS: '2' });
     const gateway = await installation.serve();
     const other = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { timeout: 5000 });
@@ -180,7 +182,7 @@ suite('A write-ahead log', () => {
   const count = async (installation: Installation): Promise<number> =>
     (await installation.json<unknown[]>('inbox', 'list', '--limit', '100')).length;
 
-  test('that was damaged is reported with what SQLite left out of it', async (t) => {
+  test('that was damaged is reported with what SQLite discarded of it', async (t) => {
     const installation = await install(t);
     const wal = await storeAndKill(installation);
     damage(wal, Math.floor(statSync(wal).size / 2), 64);
@@ -194,14 +196,14 @@ suite('A write-ahead log', () => {
     assert.ok(lostCommits >= 60 - left, `${lostCommits} commits, ${60 - left} notifications`);
   });
 
-  test('that a crash left is whole, and is moved into the database at the next start', async (t) => {
+  test('that remains after a crash is complete, and is checkpointed into the database at the next start', async (t) => {
     const installation = await install(t);
     const wal = await storeAndKill(installation);
     const before = statSync(wal).size;
     const gateway = await installation.serve();
     assert.doesNotMatch(gateway.log, /write-ahead/);
     await eventually(
-      'the log is emptied, but for what was written since',
+      'the log is empty, except for later writes',
       startMs,
       () => statSync(wal).size,
       (size) => size < before / 4,
@@ -209,14 +211,14 @@ suite('A write-ahead log', () => {
     assert.equal(await count(installation), 60);
   });
 
-  test('that is lost after the first run costs neither the owner nor the key', async (t) => {
+  test('that is lost after the first run loses neither the owner nor the key', async (t) => {
     const installation = await install(t);
     const first = await installation.serve();
     const { key } = first;
     await first.kill();
     rmSync(join(installation.dataDir, 'tocsin.db-wal'));
     const gateway = await installation.serve();
-    // Until it is known to be shown, the first run shows the same once more.
+    // Until it is known to have been shown, the first run shows the same key again.
     assert.ok([undefined, key].includes(gateway.line.firstRun?.key));
     assert.equal((await notify({ api: gateway.api, key }, { title: 'x' })).body.stored, true);
   });

@@ -1,4 +1,5 @@
-// One data directory belongs to one server: the second is refused with words, and the lock never outlives its holder.
+// One data directory belongs to one server: the second is refused with an explanation, and the lock never outlives its
+// holder.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -17,7 +18,7 @@ async function install(t: TestContext, environment: Record<string, string> = {})
 
 function assertRefused({ exitCode, stdout, stderr }: CommandResult, pid: number | undefined): void {
   assert.equal(exitCode, 1, `${stdout}${stderr}`);
-  assert.equal(stdout, '', 'it never said that it was ready');
+  assert.equal(stdout, '', 'it never reported that it was ready');
   assert.match(
     stderr,
     new RegExp(`^Another Tocsin server \\(pid ${pid} on ${hostname()}, since [-\\d:.TZ]+\\) is using `),
@@ -41,21 +42,21 @@ for (const workers of ['1', '2']) {
   });
 }
 
-test('After kill -9 the next server starts, although the pid that was noted may belong to another process', async (t) => {
+test('After kill -9 the next server starts, although the recorded pid may belong to another process', async (t) => {
   const installation = await install(t);
   const first = await installation.serve();
   const file = join(installation.dataDir, 'server.pid');
   const noted = JSON.parse(readFileSync(file, 'utf8')) as { pid: number };
   assert.equal(noted.pid, first.child.pid);
   await first.kill();
-  // As if the system had given the pid to another process meanwhile: to this one, which certainly runs.
+  // As if the system had reused the pid for another process: this one, which is certainly running.
   writeFileSync(file, JSON.stringify({ ...noted, pid: process.pid }));
   const second = await installation.serve();
   assertRefused(await serveAndGiveUp(installation), second.child.pid);
   assert.equal(await second.stop(), 0);
 });
 
-test('Two containers with a pid 1 each cannot share a data directory', async (t) => {
+test('Two containers with pid 1 each cannot share a data directory', async (t) => {
   const asPid1 = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
   if (!canRun(t, obstacleIn('unshare', [...asPid1.slice(1), 'true']))) return;
   const installation = await install(t);

@@ -1,4 +1,4 @@
-// What an operator sees of deliveries that wait or were given up, and what they can do about it.
+// The commands with which an operator lists and retries queued and dead deliveries.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -20,7 +20,7 @@ suite('The commands about deliveries', () => {
   let ann: string;
   const sentIds: string[] = [];
 
-  /** A mail server that is not there leaves one delivery behind for each notification. */
+  /** An SMTP server that is down leaves one queued delivery per notification. */
   before(async () => {
     installation = await Installation.create({
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${await findFreePort()}`,
@@ -41,7 +41,7 @@ suite('The commands about deliveries', () => {
   }
   const rows = (...args: string[]): Promise<Row[]> => installation.json<Row[]>('delivery', 'list', ...args);
 
-  /** As a server would have left them. */
+  /** Sets the state as a server would have. */
   function become(state: 'dead' | 'sent', ...notificationIds: string[]): void {
     const db = new DatabaseSync(join(installation.dataDir, 'tocsin.db'));
     const end = db.prepare('UPDATE deliveries SET state = ?, next_at = NULL, ended_at = 1 WHERE notification_id = ?');
@@ -49,7 +49,7 @@ suite('The commands about deliveries', () => {
     db.close();
   }
 
-  test('show what waits and what was given up, newest first, and what was sent later only to whoever asks', async () => {
+  test('list queued and dead deliveries, newest first, and those sent later only on request', async () => {
     assert.match(await text('list', '--state', 'dead'), /^No dead deliveries\.\n$/);
     assert.match(await text('list', '--state', 'sent'), /^No deliveries were sent by a retry\.\n$/);
     const [first = '', second = '', third = ''] = sentIds;
@@ -80,13 +80,13 @@ suite('The commands about deliveries', () => {
     );
   });
 
-  test('say so when there are more than were shown', async () => {
+  test('report when there are more than were shown', async () => {
     assert.match(await text('list', '--limit', '1'), /\n1 shown; --limit shows more\.\n$/);
     assert.equal((await rows('--limit', '1')).length, 1);
     assert.doesNotMatch(await text('list', '--limit', '2'), /shown/);
   });
 
-  test('find the owner of an ID, and want to be told whose all are', async () => {
+  test('find the owner of an ID, and require an owner for all of them', async () => {
     const bob = await installation.json('owner', 'create', '--name', 'Bob');
     const [dead] = await rows();
     assert.match(await text('list'), /^ID +OWNER +STATE[\s\S]*own_/);
@@ -104,7 +104,7 @@ suite('The commands about deliveries', () => {
     assert.match(unknown.stderr, /no delivery nothing\.email/);
   });
 
-  test('say what there was to do when there was nothing', async () => {
+  test('report that there was nothing to do', async () => {
     assert.match(
       await text('retry', '--all', '--owner', ann),
       /^No dead deliveries\. Waiting ones are retried automatically\.\n$/,
@@ -117,7 +117,7 @@ suite('The commands about deliveries', () => {
     assert.match(await text('list'), /^No waiting or dead deliveries\.\n$/);
   });
 
-  test('show as delivered what the device acknowledged, though a process that died has not written it down', async () => {
+  test('show as delivered what the device acknowledged, although the process died before it recorded it', async () => {
     const [notificationId = ''] = sentIds;
     const db = new DatabaseSync(join(installation.dataDir, 'tocsin.db'));
     const { device_id: device } = db.prepare('SELECT device_id FROM mqtt_waiting').get() as { device_id: string };

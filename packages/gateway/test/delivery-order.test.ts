@@ -1,5 +1,5 @@
-// Notifications to one target arrive in the order of acceptance, also around outages and crashes: what is new waits
-// behind what waits already.
+// Notifications to one target arrive in the order of acceptance, also around outages and crashes: new ones are queued
+// behind those already queued.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Load, overtaken, startLoad } from '@tocsin/test-support/arrival-order.ts';
@@ -15,15 +15,17 @@ import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 
-/** Between two requests, so that fewer than a page wait: beyond that mail and push are sent several at once. */
+/**
+ * Pause between two requests, so that fewer than a page are queued: beyond that email and push are sent concurrently.
+ */
 const smallBacklogMs = 400;
 
 const idsAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
-const idsIn = (mail: TestMailServer): string[] =>
-  mail.mails.map(({ raw }) => /^Message-ID: <([0-9a-f-]{36})@/im.exec(raw)?.[1] ?? raw);
+const idsIn = (smtp: TestMailServer): string[] =>
+  smtp.mails.map(({ raw }) => /^Message-ID: <([0-9a-f-]{36})@/im.exec(raw)?.[1] ?? raw);
 
-/** Its session outlives the broker, so that nothing is missed while it reconnects. */
+/** Its session survives a restart of the broker, so that nothing is missed while it reconnects. */
 async function startPhone(t: TestContext, mosquitto: Mosquitto, owner: string, device: string): Promise<Subscriber> {
   const topic = `tocsin/${owner}/${device}/notifications`;
   const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
@@ -38,7 +40,7 @@ async function startBroker(t: TestContext): Promise<Mosquitto> {
   return mosquitto;
 }
 
-/** Goes away and comes back a few times, under load. */
+/** Stops or freezes the broker a few times, under load. */
 async function breakBroker(mosquitto: Mosquitto, load: Load): Promise<void> {
   const outages = isLongRun
     ? ['shutDown', 'freeze', 'shutDown', 'freeze', 'shutDown', 'shutDown']
@@ -55,7 +57,7 @@ async function breakBroker(mosquitto: Mosquitto, load: Load): Promise<void> {
 }
 
 for (const workers of ['1', '2']) {
-  test(`No notification overtakes an older one to the same device while Mosquitto goes away and comes back (${workers} worker)`, {
+  test(`No notification overtakes an older one to the same device while Mosquitto is stopped and restarted (${workers} worker)`, {
     timeout: 600_000,
   }, async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
@@ -68,7 +70,7 @@ for (const workers of ['1', '2']) {
     const gateway = await installation.serve();
     const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
     const phone = await startPhone(t, mosquitto, owner, device.id);
-    // Two workers have two connections to the broker: what they send at the same moment has no order.
+    // Two workers have two connections to the broker: messages sent at the same moment have no order.
     const load = startLoad([gateway.api], gateway.key, workers === '1' ? 8 : 1, { title: 'x', mqttQos: 1 });
     await breakBroker(mosquitto, load);
     await load.stop();
@@ -95,13 +97,13 @@ test('No notification overtakes an older one to the same device on two nodes', {
   t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
 });
 
-test('No email overtakes an older one while the mail server goes away and comes back', {
+test('No email overtakes an older one while the SMTP server is stopped and restarted', {
   timeout: 600_000,
 }, async (t) => {
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtp = await startMailServer();
+  t.after(() => smtp.kill());
   const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_EMAIL_TIMEOUT_MS: '2000',
   });
@@ -112,32 +114,32 @@ test('No email overtakes an older one while the mail server goes away and comes 
   const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false }, smallBacklogMs);
   for (let round = 0; round < (isLongRun ? 3 : 1); round += 1) {
     await load.moreAtOnce(10);
-    await mail.kill();
+    await smtp.kill();
     await load.more(8);
-    await mail.start();
+    await smtp.start();
   }
   await load.moreAtOnce(10);
   await load.stop();
-  assert.deepEqual(await overtaken(load.accepted, () => idsIn(mail)), [], `of ${load.accepted.length}`);
+  assert.deepEqual(await overtaken(load.accepted, () => idsIn(smtp)), [], `of ${load.accepted.length}`);
   assert.ok(load.scheduled > 0);
   t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
 });
 
-test('The queue of a mailbox ends under a load that the mail server takes when it is sent directly', {
+test('The queue of a mailbox drains under a load that the SMTP server can take when it is sent directly', {
   timeout: 300_000,
 }, async (t) => {
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtp = await startMailServer();
+  t.after(() => smtp.kill());
   const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
   });
   t.after(() => installation.remove());
   const gateway = await installation.serve();
   const { owner } = gateway.line.firstRun as { owner: string };
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  // Every mail takes 200 ms, on up to five connections; twelve notifications a second come in.
-  mail.latencyMs = 200;
+  // Every email takes 200 ms, on up to five connections; twelve notifications a second come in.
+  smtp.latencyMs = 200;
   const sent: boolean[] = [];
   const requests: Promise<unknown>[] = [];
   const load = setInterval(() => {
@@ -155,12 +157,12 @@ test('The queue of a mailbox ends under a load that the mail server takes when i
     );
   };
   await more(12);
-  await mail.kill();
+  await smtp.kill();
   await more(24);
   assert.equal(sent.at(-1), false, 'the mailbox has a queue');
-  await mail.start();
+  await smtp.start();
   await eventually(
-    'mails are sent directly again, under the same load',
+    'emails are sent directly again, under the same load',
     90_000,
     () => sent.slice(-24),
     (last) => last.every((each) => each),
@@ -168,16 +170,16 @@ test('The queue of a mailbox ends under a load that the mail server takes when i
   clearInterval(load);
   await Promise.all(requests);
   await eventually(
-    'all mails arrive',
+    'all emails arrive',
     30_000,
-    () => new Set(idsIn(mail)).size,
+    () => new Set(idsIn(smtp)).size,
     (count) => count === requests.length,
   );
   const left = await installation.json<{ state: string }[]>('delivery', 'list');
-  assert.deepEqual(left, [], 'nothing waits, nothing was given up');
+  assert.deepEqual(left, [], 'no delivery is queued or dead');
 });
 
-test('No push overtakes an older one to the same phone while FCM goes away and comes back', {
+test('No push overtakes an older one to the same phone while FCM fails and recovers', {
   timeout: 600_000,
 }, async (t) => {
   const clock = { now: Date.now() };
@@ -216,7 +218,9 @@ test('No push overtakes an older one to the same phone while FCM goes away and c
   t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
 });
 
-test('What a crash interrupted goes out before what is accepted after the restart', { timeout: 600_000 }, async (t) => {
+test('Deliveries interrupted by a crash are sent before those accepted after the restart', {
+  timeout: 600_000,
+}, async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
   const mosquitto = await startBroker(t);
   const installation = await Installation.create({ TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}` });
@@ -227,7 +231,7 @@ test('What a crash interrupted goes out before what is accepted after the restar
   const phone = await startPhone(t, mosquitto, owner, device.id);
   const sentTitle = (title: string): boolean => phone.received.some(({ payload }) => payload.includes(`"${title}"`));
   for (let round = 0; round < 3; round += 1) {
-    // The broker takes nothing: these are stored, and being sent when the process is killed.
+    // The broker accepts nothing: these are stored, and in flight when the process is killed.
     mosquitto.freeze();
     const interrupted = Array.from({ length: 5 }, (_, count) => `interrupted ${round}-${count}`);
     const requests = interrupted.map((title) => notify({ api: gateway.api, key }, { title, mqttQos: 1 }));
@@ -255,37 +259,37 @@ test('What a crash interrupted goes out before what is accepted after the restar
   }
 });
 
-test('A queue that was being sent when the service was killed goes on as soon as it is back', {
+test('A queue that was being sent when the service was killed resumes right after the restart', {
   timeout: 300_000,
 }, async (t) => {
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtp = await startMailServer();
+  t.after(() => smtp.kill());
   const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
   });
   t.after(() => installation.remove());
   const gateway = await installation.serve();
   const { owner } = gateway.line.firstRun as { owner: string };
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  await mail.kill();
+  await smtp.kill();
   for (let count = 0; count < 5; count += 1) await notify(gateway, { title: 'x', sendMqtt: false });
-  // The first of them is being sent, and does not end.
-  mail.faults.data = 'stall';
-  await mail.start();
-  await mail.stalls(1);
+  // The first of them is in flight, and does not complete.
+  smtp.faults.data = 'stall';
+  await smtp.start();
+  await smtp.stalls(1);
   await gateway.kill();
-  mail.resume();
-  const before = mail.mails.length;
+  smtp.resume();
+  const before = smtp.mails.length;
   const restartedAt = performance.now();
   await installation.serve();
   await eventually(
     'all of them arrive',
     60_000,
-    () => new Set(idsIn(mail).slice(before)).size,
+    () => new Set(idsIn(smtp).slice(before)).size,
     (count) => count === 5,
   );
   const tookMs = performance.now() - restartedAt;
   t.diagnostic(`all arrived ${Math.round(tookMs)} ms after the restart began`);
-  assert.ok(tookMs < 25_000, `${tookMs} ms: a lease of a dead process is 30 s`);
+  assert.ok(tookMs < 25_000, `${tookMs} ms: the lease of a dead process lasts 30 s`);
 });

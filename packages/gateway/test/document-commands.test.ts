@@ -1,4 +1,4 @@
-// The commands that the guides show do what the guides say, run in their order on a real installation.
+// The commands in the guides do what the guides say, run in their order on a real installation.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
@@ -7,7 +7,7 @@ import { Installation } from '@tocsin/test-support/gateway-process.ts';
 
 const root = new URL('../../../', import.meta.url);
 
-/** The arguments of every command that begins so, in code blocks and between backticks. */
+/** The arguments of every command with this prefix, in code blocks and between backticks. */
 function commandsIn(document: string, prefix: RegExp): string[][] {
   const text = readFileSync(fileURLToPath(new URL(document, root)), 'utf8');
   return [...text.matchAll(new RegExp(`${prefix.source} ([^\`\\n]+)`, prefix.flags))].map(([, rest = '']) =>
@@ -16,7 +16,7 @@ function commandsIn(document: string, prefix: RegExp): string[][] {
 }
 
 suite('The commands of the guides', () => {
-  test('docs/owners.md: each works as written where there are two owners', async (t) => {
+  test('docs/owners.md: each works as written if there are two owners', async (t) => {
     const installation = await Installation.create();
     t.after(() => installation.remove());
     await installation.json('owner', 'create', '--name', 'First owner', '--role', 'operator');

@@ -92,7 +92,7 @@ suite('The documents', () => {
     });
   }
 
-  test('links into a page name a heading that is there', () => {
+  test('links into a page name an existing heading', () => {
     const links = documents.flatMap((document) =>
       [...read(document).matchAll(/\]\(([^)#\s:]*)#([^)\s]+)\)/g)].map(([, path = '', anchor = '']) => ({
         document,
@@ -106,7 +106,7 @@ suite('The documents', () => {
     }
   });
 
-  test('messages that the documents quote are those of the gateway', () => {
+  test('messages that the documents quote exist in the gateway', () => {
     const quoted = documents.flatMap((document) =>
       [...read(document).matchAll(/`((?:the|it|an?) [^`]+)`/g)].map(([, message = '']) =>
         message.replaceAll('\n', ' '),

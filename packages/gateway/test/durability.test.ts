@@ -1,5 +1,5 @@
-// What was acknowledged is stored and delivered, whenever the process is killed. TOCSIN_TEST_KILLS=2000 makes it a long run, as
-// `npm run torture` does.
+// Acknowledged notifications are stored and delivered, whenever the process is killed. TOCSIN_TEST_KILLS=2000 makes it
+// a long run, as `npm run torture` does.
 import { test } from 'node:test';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { surviveKills } from '@tocsin/test-support/kill-run.ts';

@@ -1,4 +1,4 @@
-// The guarded way out. What is forbidden must not even be dialled, so these tests count sockets.
+// The guarded HTTP client and dialer. Forbidden addresses must not even be dialled, so these tests count sockets.
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Server } from 'node:https';
@@ -20,7 +20,7 @@ const nothing: AddressPolicy = { allowed: [] };
 const loopback: AddressPolicy = { allowed: [parseNetwork('127.0.0.1/32') ?? assert.fail()] };
 const request = { headers: { TTL: '60' }, body: 'hello' };
 
-/** Counts what this process tries to open, whether or not anybody listens there. */
+/** Counts the connections that this process tries to open, whether or not a server listens there. */
 async function countSockets(work: () => Promise<void>): Promise<number> {
   let sockets = 0;
   const count = (): void => {
@@ -42,7 +42,7 @@ suite('An address that no caller may reach', () => {
   const asked: string[] = [];
 
   before(async () => {
-    // One for every address of this machine that speaks IPv4 or IPv6.
+    // One server on all IPv4 and IPv6 addresses of this machine.
     const everywhere = await startSilentServer('::');
     listeners = [everywhere];
     port = everywhere.port;
@@ -60,7 +60,7 @@ suite('An address that no caller may reach', () => {
   });
   const connections = (): number => listeners.reduce((sum, listener) => sum + listener.connections, 0);
 
-  test('is written here in more than 400 ways', () => {
+  test('is written here in more than 400 notations', () => {
     assert.ok(forbiddenHosts.length > 400, `${forbiddenHosts.length} ways`);
   });
 
@@ -92,7 +92,7 @@ suite('An address that no caller may reach', () => {
     assert.equal(connections(), 0);
   });
 
-  test('does not become a broker: the request is refused, or at the latest the dialer does it', async () => {
+  test('does not become a broker: the request is refused, or at the latest the dialer refuses it', async () => {
     const publisher = createCustomPublisher(egress, { now: Date.now, timeoutMs: 2000 });
     let refused = 0;
     let accepted = 0;
@@ -120,7 +120,7 @@ suite('An address that no caller may reach', () => {
     assert.equal(connections(), 0);
   });
 
-  test('does not become a broker by way of another protocol or of credentials in the address', async () => {
+  test('does not become a broker through another protocol or through credentials in the address', async () => {
     const schemes = [
       'ws',
       'mqtt',
@@ -155,7 +155,7 @@ suite('An address that no caller may reach', () => {
     assert.equal(connections(), 0);
   });
 
-  test('is refused as the answer of a name server, also beside a good one, and no socket is opened', async () => {
+  test('is refused as the result of a name server, also beside a permitted one, and no socket is opened', async () => {
     const good = { address: '127.0.0.1' };
     const answers = [
       '10.0.0.1',
@@ -178,7 +178,7 @@ suite('An address that no caller may reach', () => {
     assert.equal(sockets, 0);
   });
 
-  test('would be noticed: with a policy that allows it, a socket is opened and counted', async () => {
+  test('would be detected: with a policy that allows it, a socket is opened and counted', async () => {
     const open = createEgress(loopback, { timeoutMs: 200 });
     const sockets = await countSockets(async () => {
       await assert.rejects(open.connect('127.0.0.1', port, patience()), EgressFailed);
@@ -227,7 +227,7 @@ suite('A push service that a caller named', () => {
     return { url: new URL(`https://push.test:${port}/send/abc?x=1`), connections: () => count };
   }
 
-  test('gets the request as it is, and its answer comes back without the body', async (t) => {
+  test('receives the request unchanged, and its response is returned without the body', async (t) => {
     const seen: unknown[] = [];
     const server = createServer(certificate, async (message, response) => {
       const chunks = await message.toArray();
@@ -249,14 +249,14 @@ suite('A push service that a caller named', () => {
     assert.deepEqual(seen, [['POST', '/send/abc?x=1', url.host, '60', 'hé']]);
 
     for (let n = 0; n < 5; n++) {
-      // Only what is read to its end goes back to the agent, which happens a moment after the answer.
+      // A connection returns to the agent only when its body is read to the end, a moment after the response.
       await new Promise(setImmediate);
       await egress.post(url, request, patience());
     }
     assert.ok(connections() < 6, `${connections()} connections`);
   });
 
-  test('cannot send us elsewhere', async (t) => {
+  test('cannot redirect the request', async (t) => {
     const goal = await startSilentServer();
     t.after(() => goal.stop());
     const server = createServer(certificate, (_message, response) => {
@@ -267,7 +267,7 @@ suite('A push service that a caller named', () => {
     assert.equal(goal.connections, 0);
   });
 
-  test('cannot make us read without end', async (t) => {
+  test('cannot send an endless body', async (t) => {
     let written = 0;
     const closed: Promise<void>[] = [];
     const server = createServer(certificate, (_message, response) => {
@@ -286,7 +286,7 @@ suite('A push service that a caller named', () => {
     assert.ok(written < 2 ** 26, `${written} bytes`);
   });
 
-  test('has a deadline for the answer, and another for its body', async (t) => {
+  test('has a deadline for the response, and another for its body', async (t) => {
     const silent = await startServer(
       t,
       createServer(certificate, () => undefined),
@@ -311,7 +311,7 @@ suite('A push service that a caller named', () => {
     await eventually('the end of the connection', 2000, () => isClosed, Boolean);
   });
 
-  test('must speak https, with a certificate for its name, on an address that was checked', async (t) => {
+  test('must use https, with a certificate for its name, on an address that was checked', async (t) => {
     const { url } = await startServer(
       t,
       createServer(certificate, (_message, response) => response.end()),
@@ -337,7 +337,7 @@ suite('A push service that a caller named', () => {
     await assert.rejects(moved.post(url, request, patience()), EgressRefused);
   });
 
-  test('that answers nonsense fails like any other', async (t) => {
+  test('that sends malformed responses fails like any other', async (t) => {
     const nonsense = [
       '220 ready\r\n',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
@@ -356,7 +356,7 @@ suite('A push service that a caller named', () => {
     }
   });
 
-  test('is looked up with the system when no resolver is given, and checked all the same', async (t) => {
+  test('is resolved by the system if no resolver is given, and still checked', async (t) => {
     const egress = createEgress(nothing);
     t.after(() => egress.close());
     const sockets = await countSockets(async () => {

@@ -1,4 +1,5 @@
-// kill -9 cannot tell a lazy fsync from none: the page cache survives it. The order of the system calls can.
+// kill -9 cannot distinguish a late fsync from a missing one, because the page cache survives it. The order of the
+// system calls can.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,19 +13,19 @@ import { readTrace, type SystemCall } from '@tocsin/test-support/system-calls.ts
 
 const notifications = 5;
 
-test('An answer leaves only after the row has been written to the log of the database and synced', async (t) => {
+test('A response is sent only after the row has been written to the write-ahead log and synced', async (t) => {
   if (!canRun(t, straceObstacle())) return;
   const calls = readTrace(await traceNotifications(t));
   const isLog = ({ text }: SystemCall): boolean => text.includes('tocsin.db-wal>');
   const answers = calls.filter(({ name, text }) => name !== 'pwrite64' && text.includes('"HTTP/1.1 200'));
-  assert.equal(answers.length, notifications, 'every answer is in the trace');
+  assert.equal(answers.length, notifications, 'every response is in the trace');
   let previousAnswer = -1;
   for (const answer of answers) {
     const before = calls.filter(
       (call) => isLog(call) && call.beganAt > previousAnswer && call.beganAt < answer.beganAt,
     );
     const lastWrite = before.findLast(({ name }) => name === 'pwrite64');
-    assert.ok(lastWrite, 'nothing was written to the log before the answer');
+    assert.ok(lastWrite, 'nothing was written to the log before the response');
     const sync = before.find(
       ({ name, beganAt, endedAt, result }) =>
         ['fsync', 'fdatasync'].includes(name) &&
@@ -32,19 +33,19 @@ test('An answer leaves only after the row has been written to the log of the dat
         endedAt < answer.beganAt &&
         result === 0,
     );
-    assert.ok(sync, `no sync of the log ended between the last write to it and the answer:\n${describe(before)}`);
+    assert.ok(sync, `no sync of the log ended between the last write to it and the response:\n${describe(before)}`);
     previousAnswer = answer.beganAt;
   }
 });
 
-/** One request after another, so that each answer has writes of its own. */
+/** Sends one request after another, so that each response has its own writes. */
 async function traceNotifications(t: TestContext): Promise<string> {
   const installation = await Installation.create();
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-trace-'));
   const traceFile = join(folder, 'trace');
   let service: number | undefined;
   t.after(async () => {
-    // strace that is killed lets its child live, so the child goes first.
+    // A killed strace leaves its child running, so the child is stopped first.
     if (service !== undefined) process.kill(service, 'SIGKILL');
     await installation.remove();
     await rm(folder, { recursive: true });
@@ -54,7 +55,8 @@ async function traceNotifications(t: TestContext): Promise<string> {
   const gateway = await installation.serve({}, wrapper);
   service = Number.parseInt(await readFile(traceFile, 'utf8'), 10);
   for (let count = 0; count < notifications; count += 1) {
-    // Told to nobody: how a dispatch ended is written in the background, and would stand between the sync and an answer.
+    // Without delivery: the outcome of a dispatch is written in the background, which could happen between the sync and
+    // a response.
     const { body } = await notify(gateway, { title: `notification ${count}`, sendMqtt: false });
     assert.equal(body.stored, true);
   }

@@ -1,4 +1,5 @@
-// Clients that ask and never read, and clients that send without a key: they cost little, and are disconnected.
+// Clients that send requests and never read, and clients that send without a key: they cost little, and are
+// disconnected.
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,19 +32,19 @@ const frames = (firstByte: number, payload = ''): string =>
 
 type Wanted = Omit<Attack, 'port' | 'isSecure'> & { listener: 'api' | 'console' };
 
-/** Each is run on its own, over plain HTTP, and over TLS with fewer connections, since each of those costs more by itself. */
+/** Each is run separately over plain HTTP, and over TLS with fewer connections, because TLS itself costs more. */
 const attacks: Record<string, Wanted[]> = {
   'that pipeline requests and never read': [
     { listener: 'api', connections: 300, opening: fill(get('/')) },
     { listener: 'console', connections: 300, opening: fill(get('/healthz')) },
   ],
-  'that pipeline without end and never read': [
+  'that pipeline endlessly and never read': [
     { listener: 'api', connections: 50, opening: '', repeated: fill(get('/')) },
     { listener: 'api', connections: 50, opening: '', repeated: fill(post('Content-Length: 0\r\n')) },
     { listener: 'console', connections: 50, opening: '', repeated: fill(get('/readyz')) },
     { listener: 'console', connections: 50, opening: '', repeated: fill(get('/no/such/page')) },
   ],
-  'that ask for large documents and read nothing, or a few bytes a second,': [
+  'that request large documents and read nothing, or a few bytes a second,': [
     { listener: 'api', connections: 50, opening: '', repeated: get('/?format=openapi').repeat(10), everyMs: 50 },
     { listener: 'console', connections: 50, opening: '', repeated: get('/').repeat(10), everyMs: 50 },
     {
@@ -74,7 +75,7 @@ const attacks: Record<string, Wanted[]> = {
         'x'.repeat(65_000),
     },
   ],
-  'that ask for a WebSocket and never sign in': [
+  'that open a WebSocket and never sign in': [
     {
       listener: 'console',
       connections: 200,
@@ -95,7 +96,7 @@ const attacks: Record<string, Wanted[]> = {
   ],
 };
 
-/** What TLS makes different is run every time, the rest with TOCSIN_TEST_LONG=1. */
+/** Cases that differ under TLS run every time, the others with TOCSIN_TEST_LONG=1. */
 const overTls = ['that pipeline requests and never read', 'that send bodies without a valid key'];
 
 for (const isSecure of [false, true]) {
@@ -108,11 +109,11 @@ for (const isSecure of [false, true]) {
 
     const run = Object.entries(attacks).filter(([name]) => !isSecure || isLongRun || overTls.includes(name));
     for (const [name, wanted] of run) {
-      test(`${name} are disconnected, and cost neither much memory nor the others their service`, async (t) => {
+      test(`${name} are disconnected, and cost neither much memory nor the service of others`, async (t) => {
         const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
         const installation = await Installation.create({
           ...(isSecure && { TOCSIN_TLS_CERT: certFile, TOCSIN_TLS_KEY: keyFile }),
-          // Each defence has to hold by itself.
+          // Each defence has to work by itself.
           TOCSIN_UNAUTHENTICATED_CONNECTIONS: '100000',
         });
         t.after(() => installation.remove());
@@ -124,7 +125,7 @@ for (const isSecure of [false, true]) {
 }
 
 async function attack(t: TestContext, gateway: GatewayProcess, wanted: Wanted[], isSecure: boolean): Promise<void> {
-  // The first requests cost memory that stays.
+  // The first requests allocate memory that stays allocated.
   await measureRequests(gateway, AbortSignal.timeout(1000));
   const before = await usageOf(gateway);
   const { api, console: consoleUrl } = gateway.line;
@@ -140,10 +141,10 @@ async function attack(t: TestContext, gateway: GatewayProcess, wanted: Wanted[],
   const [report] = (await once(clients, 'message')) as [HostileReport];
   const openAt = performance.now();
   await eventually(
-    'every hostile connection is gone',
+    'every hostile connection is closed',
     goneWithinMs,
     () => connectionsTo(ports.api, ports.console),
-    // Those of the caller in between stay.
+    // The connections of the regular caller stay.
     (count) => count <= 16,
   );
   const goneMs = performance.now() - openAt;

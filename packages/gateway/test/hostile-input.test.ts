@@ -1,5 +1,5 @@
-// Whatever arrives, the answer is a success or a refusal from the table, never a fault. Requests go through the whole
-// public API on a real store, without sockets, so that very many fit into a test run.
+// Every input gets a success or a refusal from the table, never an internal error. Requests go through the whole public
+// API on a real store, without sockets, so that very many fit into a test run.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { contentTypes, controlFields, errors } from '@tocsin/contract';
@@ -7,7 +7,7 @@ import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local
 import fc from 'fast-check';
 import inject from 'light-my-request';
 
-/** TOCSIN_TEST_HOSTILE=5000000 runs more. */
+/** Default; TOCSIN_TEST_HOSTILE=5000000 runs more. */
 const cases = Number(process.env.TOCSIN_TEST_HOSTILE ?? 60_000);
 const perRun = 50;
 
@@ -84,7 +84,7 @@ const body = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }).map((text) => Buffer.from(text)) },
   { weight: 1, arbitrary: fc.constantFrom(...nasty).map((text) => Buffer.from(text)) },
 );
-// What node:http lets through in a header value.
+// Characters that node:http permits in a header value.
 const headerText = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((point) => String.fromCharCode(point)),
   maxLength: 40,
@@ -144,12 +144,12 @@ suite('Hostile input', () => {
       url: target,
       headers,
       payload,
-      // Spread over many callers, so that the limit on failures does not end the test.
+      // Spread over many addresses, so that the limit on failures does not end the test.
       remoteAddress: `198.51.${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 256)}`,
     });
   }
 
-  test(`gets a success or a listed refusal in ${cases.toLocaleString('en')} cases, and the prototype stays as it was`, async (t) => {
+  test(`gets a success or a listed refusal in ${cases.toLocaleString('en')} cases, and the prototype stays unchanged`, async (t) => {
     const prototypeBefore = Object.getOwnPropertyNames(Object.prototype).join();
     const seen = new Map<number, number>();
     await fc.assert(
@@ -171,10 +171,10 @@ suite('Hostile input', () => {
     assert.deepEqual(gateway.failures, []);
     assert.equal(Object.getOwnPropertyNames(Object.prototype).join(), prototypeBefore);
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
-    t.diagnostic(`answers by status: ${JSON.stringify(Object.fromEntries([...seen].sort()))}`);
+    t.diagnostic(`responses by status: ${JSON.stringify(Object.fromEntries([...seen].sort()))}`);
     const total = [...seen.values()].reduce((sum, count) => sum + count, 0);
     assert.ok(total >= cases);
-    // The generator must reach deep enough to be accepted, and be refused in more than one way.
+    // The generator must produce accepted requests, and refusals of more than one kind.
     for (const status of [200, 400, 401, 404, 405, 415])
       assert.ok((seen.get(status) ?? 0) > 100, `${status} was hardly seen`);
   });

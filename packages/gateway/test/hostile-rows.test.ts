@@ -1,5 +1,5 @@
-// Whatever is stored, reading, searching and delivering it holds up nobody else: not another owner's requests, not the
-// health check, not the broker.
+// Reading, searching and delivering any stored data blocks no other work: no requests of other owners, no health check,
+// no broker.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ConsoleClient, linkFor, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
@@ -12,10 +12,10 @@ import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
 
-/** Far more than anything here should take, and far less than the half minute that one row once took. */
+/** Far more than any step here should take, and far less than the 30 s that one row once took. */
 const patienceMs = 5000;
 
-/** Asks again and again as others do, and keeps the slowest time of each kind. */
+/** Repeats requests of other clients, and keeps the slowest time of each kind. */
 function watchOthers(gateway: GatewayProcess): { slowest: Record<string, number>; stop: () => Promise<void> } {
   const slowest: Record<string, number> = {};
   let isOver = false;
@@ -44,11 +44,11 @@ function watchOthers(gateway: GatewayProcess): { slowest: Record<string, number>
 }
 
 async function attack(t: TestContext, environment: Record<string, string>): Promise<void> {
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtp = await startMailServer();
+  t.after(() => smtp.kill());
   const installation = await Installation.create({
     ...environment,
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.org',
   });
   t.after(() => installation.remove());
@@ -70,7 +70,7 @@ async function attack(t: TestContext, environment: Record<string, string>): Prom
   await eventually(
     'all were emailed',
     60_000,
-    () => mail.mails.length,
+    () => smtp.mails.length,
     (count) => count >= contents.length,
   );
   const words = await search(bob, { q: 'nothing has these words' });
@@ -83,13 +83,13 @@ async function attack(t: TestContext, environment: Record<string, string>): Prom
   assert.equal((await ann.fetch('/api/notifications')).status, 200);
   t.diagnostic(JSON.stringify(others.slowest));
   for (const [name, ms] of Object.entries(others.slowest)) {
-    assert.ok(ms < patienceMs, `${name} took ${ms.toFixed()} ms while somebody else searched`);
+    assert.ok(ms < patienceMs, `${name} took ${ms.toFixed()} ms during the search of another owner`);
   }
 }
 
-test('Hostile rows in SQLite hold up nobody else', (t) => attack(t, {}));
+test('Hostile rows in SQLite do not block other owners', (t) => attack(t, {}));
 
-test('Hostile rows in PostgreSQL hold up nobody else', async (t) => {
+test('Hostile rows in PostgreSQL do not block other owners', async (t) => {
   if (!canRun(t, postgresObstacle())) return;
   const postgres = await Postgres.start();
   t.after(() => postgres.stop());

@@ -1,4 +1,4 @@
-// Section 4 and the order of checks: methods, paths, CORS, sizes, and bytes that are hardly HTTP.
+// Section 4 and the order of checks: methods, paths, CORS, sizes, and malformed HTTP.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -101,7 +101,7 @@ suite('The public API', () => {
     });
   }
 
-  test('serves a target written as a whole address, as proxies send it', async () => {
+  test('serves an absolute-form request target, as proxies send it', async () => {
     for (const target of [
       'http://tocsin.example.com/',
       'http://tocsin.example.com',
@@ -113,7 +113,7 @@ suite('The public API', () => {
   });
 
   for (const method of ['PUT', 'DELETE', 'PATCH', 'PROPFIND']) {
-    test(`refuses ${method} and says what is allowed`, async () => {
+    test(`refuses ${method} and lists the allowed methods`, async () => {
       const { status, headers, body } = await caller.send({ method });
       assert.equal(status, 405);
       assert.equal(headers.get('allow'), 'GET, HEAD, POST, OPTIONS');
@@ -146,7 +146,7 @@ suite('The public API', () => {
     assert.equal((await gateway.store.notifications.list(gateway.ownerId, { limit: 10 })).notifications.length, 1);
   });
 
-  test('takes a body of exactly the limit, and refuses one byte more, with and without a declared length', async () => {
+  test('accepts a body of exactly the limit, and refuses one byte more, with and without a declared length', async () => {
     const filled = (bytes: number): string => {
       const frame = JSON.stringify({ title: 'x', filler: '' });
       return frame.replace('""', `"${'f'.repeat(bytes - frame.length)}"`);
@@ -162,7 +162,7 @@ suite('The public API', () => {
     assert.equal((await rawRequest(gateway.api, head, ...chunks)).status, 413);
   });
 
-  test('refuses a body that never ends with the first byte too many, and hangs up on who does not stop', async () => {
+  test('refuses an endless body at the first byte over the limit, and disconnects a client that keeps sending', async () => {
     const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n`;
     const { status, body } = await rawRequest(
       gateway.api,
@@ -173,7 +173,7 @@ suite('The public API', () => {
     assert.equal(body?.code, 'body_too_large');
   });
 
-  test('tells a client that waits for 100 Continue at once that its body is too large', async () => {
+  test('refuses a too large body at once if the client waits for 100 Continue', async () => {
     const head = `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 999999\r\nConnection: close\r\n\r\n`;
     assert.equal((await rawRequest(gateway.api, head)).status, 413);
   });
@@ -183,14 +183,14 @@ suite('The public API', () => {
       const head = `POST / HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 4096\r\n\r\n`;
       const socket = openSocket(`${head}{`);
       assert.match(await answerOn(socket), /^HTTP\/1\.1 401 /);
-      // The rest of the body is dropped, and the connection serves on.
+      // The rest of the body is discarded, and the connection stays usable.
       socket.write(`${'x'.repeat(4095)}${validPost('after a refusal')}`);
       assert.match(await answerOn(socket), /^HTTP\/1\.1 200 /);
       socket.destroy();
     }
   });
 
-  test('does not answer a second time when the body of a refused request never comes', async () => {
+  test('sends no second response when the body of a refused request never arrives', async () => {
     const socket = openSocket('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4096\r\n\r\n{');
     let answers = '';
     socket.on('data', (chunk) => {
@@ -200,7 +200,7 @@ suite('The public API', () => {
     assert.deepEqual(answers.match(/^HTTP\/1\.1 \d+/gm), ['HTTP/1.1 401']);
   });
 
-  test('judges the size of a body in pieces before the key', async () => {
+  test('checks the size of a chunked body before the key', async () => {
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
     const piece = (bytes: number): string => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`;
     const fits = await rawRequest(gateway.api, head, piece(2048), piece(2048), '0\r\n\r\n');
@@ -209,7 +209,7 @@ suite('The public API', () => {
     assert.equal(larger.body?.code, 'body_too_large');
   });
 
-  test('tells a client to go ahead with its body only if its key is valid', async () => {
+  test('sends 100 Continue only if the key is valid', async () => {
     const expecting = (key: string): string =>
       `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\nContent-Length: 13\r\n\r\n`;
     const refused = openSocket(expecting('svc_unknown'));
@@ -226,7 +226,7 @@ suite('The public API', () => {
     ['too large', 'Content-Length: 262149', 413],
     ['without a key', 'Content-Length: 100', 401],
   ] as const) {
-    test(`closes the connection where a request with Upgrade is refused early: ${what}`, async () => {
+    test(`closes the connection if a request with Upgrade is refused early: ${what}`, async () => {
       const head = `POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${headers}\r\n\r\n`;
       const answer = await rawRequest(gateway.api, head, 'x');
       assert.equal(answer.status, status);
@@ -234,7 +234,7 @@ suite('The public API', () => {
     });
   }
 
-  test('forbids browsers to guess another content type', async () => {
+  test('forbids browsers to sniff another content type', async () => {
     for (const text of ['GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'no HTTP\r\n\r\n']) {
       const { headers } = await rawRequest(gateway.api, text);
       assert.equal(headers['x-content-type-options'], 'nosniff');
@@ -262,10 +262,10 @@ suite('The public API', () => {
     ['a length that is no number', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     [
-      'a length beside chunks',
+      'a length together with chunks',
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['chunks of no size', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['chunks without a size', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
     ['a header with a line break', 'POST / HTTP/1.1\r\nHost: x\r\nX-A: a\nb\r\n\r\n'],
     ['headers of 64 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(65_536)}\r\n\r\n`],
   ] as const) {
@@ -291,7 +291,7 @@ suite('The public API', () => {
     }
   });
 
-  test('answers what Node would answer by itself as it answers everything else', async () => {
+  test('formats errors that Node would send itself like all others', async () => {
     const noHost = await rawRequest(gateway.api, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n');
     assert.equal(noHost.status, 400);
     assert.equal(noHost.body?.code, 'invalid_body');
@@ -309,7 +309,7 @@ suite('The public API', () => {
     assert.equal(tunnel.body?.code, 'method_not_allowed');
   });
 
-  test('answers a client that closes its side after sending', async () => {
+  test('responds to a client that half-closes its connection after sending', async () => {
     const { hostname, port } = new URL(gateway.api);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     socket.end(validPost('half-closed'));
@@ -318,12 +318,12 @@ suite('The public API', () => {
     assert.match(String(answer), /^HTTP\/1\.1 200 /);
   });
 
-  test('answers a good request before it hangs up on the garbage that follows', async () => {
+  test('responds to a valid request before it closes the connection because of the garbage that follows', async () => {
     const { status } = await rawRequest(gateway.api, `${validPost('before garbage')}GARBAGE\r\n\r\n`);
     assert.equal(status, 200);
   });
 
-  test('does not wait for the body of a request that it does not know', async () => {
+  test('does not wait for the body of a request to an unknown path', async () => {
     const { status } = await rawRequest(gateway.api, 'POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
     assert.equal(status, 404);
   });
@@ -333,7 +333,7 @@ suite('The public API', () => {
     assert.equal((await rawRequest(gateway.api, `${head}5\r\nhello\r\n0\r\n\r\n`)).status, 415);
   });
 
-  test('keeps the connection open between requests, and answers requests sent ahead in order', async () => {
+  test('keeps the connection open between requests, and answers pipelined requests in order', async () => {
     const one = (title: string, close = false): string => {
       const body = JSON.stringify({ title });
       return `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n${close ? 'Connection: close\r\n' : ''}\r\n${body}`;
@@ -345,13 +345,13 @@ suite('The public API', () => {
     assert.equal(notifications.length, before + 3);
   });
 
-  test('names a request in its answer and in X-Request-Id alike, on errors too', async () => {
+  test('has the same request id in the body and in X-Request-Id, on errors too', async () => {
     const { headers, body } = await caller.notify({});
     assert.equal(headers.get('x-request-id'), body.requestId);
     assert.ok(!Number.isNaN(Date.parse(body.timestamp)));
   });
 
-  test('had no fault of its own in all of this', async () => {
+  test('had no internal error in all of these tests', async () => {
     await send(gateway.api, {});
     assert.deepEqual(gateway.failures, []);
   });

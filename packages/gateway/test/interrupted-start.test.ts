@@ -1,6 +1,6 @@
-// A first start or a restore that is killed at any moment, and a database that went missing: the next start either works
-// with everything the operator was promised, or refuses with words. It never starts empty without saying so.
-// TOCSIN_TEST_KILLS=200 makes the loops long.
+// A first start or a restore that is killed at any moment, and a database that went missing: the next start either has
+// everything that was shown to the operator, or refuses with an explanation. It never starts empty without reporting
+// it. TOCSIN_TEST_KILLS=200 makes the loops long.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ function start({ environment }: Installation, args: string[]): ChildProcess {
   });
 }
 
-/** Kills it so long after the file appeared, unless it has ended by then; resolves with what it printed. */
+/** Kills the process this long after the file appeared, unless it has ended by then; resolves with its output. */
 async function killAfter(child: ChildProcess, file: string, ms: number): Promise<string> {
   let printed = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -50,7 +50,7 @@ async function killAfter(child: ChildProcess, file: string, ms: number): Promise
   return printed;
 }
 
-/** How long an undisturbed run takes on this machine now, from the file on until it says that it is ready, or ends. */
+/** How long an undisturbed run takes on this machine now, from the creation of the file until it is ready or ends. */
 async function timeFrom(child: ChildProcess, file: string): Promise<number> {
   const closed = once(child, 'close');
   const ended = Promise.race([once(child.stdout as NodeJS.ReadableStream, 'data'), closed]);
@@ -67,7 +67,7 @@ async function hasMade(child: ChildProcess, file: string): Promise<void> {
   while (!existsSync(file) && child.exitCode === null) await delay(1);
 }
 
-/** What an owner needs after the first run: a key that works, one device, and a link that signs in. */
+/** Requirements of an owner after the first run: a working key, one device, and a link that signs in. */
 async function assertFirstRunIsWhole(installation: Installation, printedBefore: string): Promise<void> {
   const gateway = await installation.serve();
   const { firstRun } = gateway.line;
@@ -86,15 +86,15 @@ async function assertFirstRunIsWhole(installation: Installation, printedBefore: 
     );
     assert.equal((await store.keys.list(shown.owner)).length, 1, 'one key');
     assert.equal((await store.devices.list(shown.owner)).length, 1, 'one device');
-    assert.equal(await store.secrets.find('first_run'), null, 'what was shown is not shown again');
+    assert.equal(await store.secrets.find('first_run'), null, 'the credentials are not shown again');
   } finally {
     await store.close();
   }
   const drafts = readdirSync(installation.dataDir).filter((name) => /^master\.key\.(\d+|draft)$/.test(name));
-  assert.deepEqual(drafts, [], 'no key lies about');
+  assert.deepEqual(drafts, [], 'no key file remains');
 }
 
-test(`A first start that is killed at any of ${kills} moments is finished by the next`, { timeout }, async (t) => {
+test(`A first start that is killed at any of ${kills} moments is completed by the next`, { timeout }, async (t) => {
   const trial = await install(t);
   const databaseOf = ({ dataDir }: Installation): string => join(dataDir, 'tocsin.db');
   const wholeMs = await timeFrom(start(trial, ['serve']), databaseOf(trial));
@@ -110,7 +110,7 @@ test(`A first start that is killed at any of ${kills} moments is finished by the
   t.diagnostic(`${unfinished} of ${kills} kills came before the start had printed anything`);
 });
 
-test('A first run that ends before any of its steps is finished by the next, with the same key and password', async (t) => {
+test('A first run that ends before any of its steps is completed by the next, with the same key and password', async (t) => {
   const options = { firstKey: null, topicPrefix: 'tocsin', urls: [], consoleUrl: 'http://localhost' };
   let steps = 0;
   for (let isCut = true; isCut; steps += 1) {
@@ -149,7 +149,7 @@ test('A first run that ends before any of its steps is finished by the next, wit
   assert.ok(steps > 6, `there were only ${steps} steps`);
 });
 
-test('A first start on PostgreSQL that is killed is finished by the next', { timeout }, async (t) => {
+test('A first start on PostgreSQL that is killed is completed by the next', { timeout }, async (t) => {
   if (!canRun(t, postgresObstacle())) return;
   const postgres = await Postgres.start();
   t.after(() => postgres.stop());
@@ -165,11 +165,11 @@ test('A first start on PostgreSQL that is killed is finished by the next', { tim
   }
 });
 
-test('Drafts of a master key that an earlier kill left behind are removed at the start', async (t) => {
+test('Temporary files of a master key that remain after a kill are removed at the start', async (t) => {
   const installation = await install(t);
   for (const name of ['master.key.4711', 'master.key.draft']) writeFileSync(join(installation.dataDir, name), 'key');
   const kept = ['master.key.old-2026-01-01', 'master.key.4711.mine'];
-  for (const name of kept) writeFileSync(join(installation.dataDir, name), 'of the operator');
+  for (const name of kept) writeFileSync(join(installation.dataDir, name), 'a file of the operator');
   const gateway = await installation.serve();
   const names = readdirSync(installation.dataDir).filter(
     (name) => name.startsWith('master.key.') && !name.endsWith('.lock'),
@@ -180,7 +180,7 @@ test('Drafts of a master key that an earlier kill left behind are removed at the
 
 const sinceBackup = 'Since the backup';
 
-/** A backup of some size, and the key that it needs. */
+/** Makes a backup of some size, with the key that it needs. */
 async function prepareBackup(t: TestContext) {
   const source = await install(t);
   const gateway = await source.serve();
@@ -247,11 +247,11 @@ for (const hasData of [false, true]) {
       await target.remove();
     }
     t.diagnostic(JSON.stringify(seen));
-    assert.ok(seen.unfinished > 0, 'no kill came while the restore was at work');
+    assert.ok(seen.unfinished > 0, 'no kill happened during the restore');
   });
 }
 
-test('A server that is started while a restore runs is refused, and starts once it has ended', async (t) => {
+test('A server that is started during a restore is refused, and starts after it has ended', async (t) => {
   const { backup, masterKey, key } = await prepareBackup(t);
   const target = await install(t);
   writeFileSync(join(target.dataDir, 'master.key'), masterKey, { mode: 0o600 });
@@ -272,7 +272,7 @@ test('A server that is started while a restore runs is refused, and starts once 
   assert.equal(await gateway.stop(), 0);
 });
 
-test('A database that is missing or empty beside its master key is not replaced by a new one', async (t) => {
+test('A missing or empty database beside its master key is not replaced by a new one', async (t) => {
   const installation = await install(t);
   const first = await installation.serve();
   await first.stop();
@@ -294,22 +294,22 @@ test('A database that is missing or empty beside its master key is not replaced 
       stderr,
       /Is the right volume mounted\?.*'tocsin restore FILE'.*To start a new store, move master\.key/s,
     );
-    assert.ok(!existsSync(database) || statSync(database).size === 0, 'nothing was made');
+    assert.ok(!existsSync(database) || statSync(database).size === 0, 'nothing was created');
     const made = await installation.run(['owner', 'create', '--name', 'Ann']);
     assert.match(made.stderr, new RegExp(`${state}, but`));
     renameSync(away, database);
   }
-  // A database that is there without any of its tables, as after its write-ahead log was lost.
+  // A database without any of its tables, as after the loss of its write-ahead log.
   renameSync(database, away);
   const empty = new DatabaseSync(database);
   empty.exec('PRAGMA journal_mode = WAL; CREATE TABLE gone (id); DROP TABLE gone');
   empty.close();
   assert.match((await serveAndGiveUp(installation)).stderr, /is empty, but/);
-  // On purpose.
+  // Requested explicitly.
   renameSync(keyFile, join(installation.dataDir, 'kept.key'));
-  const anew = await installation.serve();
-  assert.ok(anew.line.firstRun, 'a new store');
-  await anew.stop();
+  const recreated = await installation.serve();
+  assert.ok(recreated.line.firstRun, 'a new store');
+  await recreated.stop();
 });
 
 test('An empty PostgreSQL database beside a master key is refused as well', async (t) => {

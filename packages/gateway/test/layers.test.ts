@@ -1,4 +1,4 @@
-// Imports run one way. ARCHITECTURE.md draws this table; here it is enforced.
+// Imports go one way. ARCHITECTURE.md draws this table; this test enforces it.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
@@ -6,8 +6,8 @@ import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Layer → the layers it may import from, besides itself. A layer is a folder of src, or a file at its top; a folder inside
- * a layer that has a line of its own is a layer too.
+ * Layer → the layers it may import from, besides itself. A layer is a folder of src, or a file at its top; a folder
+ * inside a layer with its own line is a layer too.
  */
 const allowed: Record<string, string[]> = {
   core: [],
@@ -154,7 +154,7 @@ suite('The layers', () => {
     for (const layer of Object.keys(allowed)) visit(layer, []);
   });
 
-  test('are each used by those that may use them', () => {
+  test('use every permission of the table', () => {
     const used = new Map<string, Set<string>>();
     for (const file of sources(gatewaySource)) {
       const targets = importsOf(file).filter((specifier) => specifier.startsWith('.'));
@@ -167,7 +167,7 @@ suite('The layers', () => {
     }
   });
 
-  test('contract imports nothing of ours, and core touches nothing outside', () => {
+  test('contract imports no other package of ours, and core has no side effects', () => {
     const contract = resolve(packages, 'contract/src');
     for (const file of sources(contract)) {
       for (const specifier of importsOf(file)) {
@@ -182,7 +182,7 @@ suite('The layers', () => {
     }
   });
 
-  test('only listeners, the guarded way out, and clients of addresses that the operator chose open sockets', () => {
+  test('only listeners, the guarded egress, and clients of addresses that the operator configured open sockets', () => {
     const socketModules = /^node:(net|tls|http|https|http2|dgram)$|^(pg|ws|mqtt|nodemailer)$/;
     const listeners = [
       'http/connection-guard.ts',
@@ -208,7 +208,7 @@ suite('The layers', () => {
     const allowedFiles = new Set([...listeners, ...guarded, ...operators]);
     for (const file of sources(gatewaySource)) {
       if (allowedFiles.has(relative(gatewaySource, file))) continue;
-      // Types and address checks open nothing.
+      // Types and address checks open no sockets.
       const text = readFileSync(file, 'utf8')
         .replaceAll(/import type [^;]+;/g, '')
         .replaceAll(/import \{ isIP \} from 'node:net';/g, '');

@@ -1,4 +1,4 @@
-// Section 8 where it speaks of rates, and the lines of the decisions on them.
+// Section 8 and the decisions on rate limits.
 import assert from 'node:assert/strict';
 import { afterEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +17,7 @@ suite('Rate limits', () => {
     caller = await createCaller(gateway.api, gateway.key);
   }
 
-  test('there is none unless one is set', async () => {
+  test('there is none by default', async () => {
     await start({});
     const { status, headers } = await caller.notify({ title: 'x' });
     assert.equal(status, 200);
@@ -25,7 +25,7 @@ suite('Rate limits', () => {
     assert.equal(headers.get('ratelimit-policy'), null);
   });
 
-  test('the limit of the service counts per key, tells where the caller stands, and says when to come back', async () => {
+  test('the limit of the service counts per key, reports the remaining quota, and says when to retry', async () => {
     await start({ rateLimit: '3/m' });
     for (const left of [2, 1, 0]) {
       const { status, headers } = await caller.notify({ title: 'x' });
@@ -47,7 +47,7 @@ suite('Rate limits', () => {
     assert.equal((await caller.withKey(other.value).notify({ title: 'x' })).status, 200);
   });
 
-  test('the limit of a key goes before the limit of the service, and is told on refusals too', async () => {
+  test('the limit of a key overrides the limit of the service, and is reported on refusals too', async () => {
     await start({ rateLimit: '1000/m' });
     const { value } = await createKey(gateway.store, systemEnvironment, {
       ownerId: gateway.ownerId,
@@ -60,7 +60,7 @@ suite('Rate limits', () => {
     assert.equal((await caller.withKey(value).notify({ title: 'x' })).status, 429);
   });
 
-  test('an address may fail a thousand times a minute, then it is refused without a look into the store', async () => {
+  test('an address may fail a thousand times a minute, then it is refused without reading the store', async () => {
     let reads = 0;
     await start({
       wrapStore: (store) => ({
@@ -84,20 +84,20 @@ suite('Rate limits', () => {
       assert.deepEqual(new Set(statuses), new Set([401]), `batch ${batch}`);
     }
     const before = reads;
-    // The first beyond the thousand is looked up and counted; from then on nothing is looked up any more.
+    // The first beyond the thousand is looked up and counted; after it nothing is looked up.
     const statuses = [];
     for (let index = 0; index < 5; index += 1) statuses.push(await guess(index));
     assert.ok(statuses.every(({ status, headers }) => status === 429 && Number(headers.get('retry-after')) > 0));
     assert.ok(reads - before <= 1, `${reads - before} reads`);
-    // A key that was accepted lately still rings: one broken client must not silence its neighbours.
+    // A recently accepted key still works: one broken client must not block others behind the same address.
     assert.equal((await caller.notify({ title: 'x' })).status, 200);
     assert.equal(statuses[0]?.headers.get('ratelimit-policy'), '"failures";q=1000;w=60');
-    // Also after a pause in which what is remembered of it has grown old.
+    // Also after a pause in which the cached key has expired.
     await delay(900);
     assert.equal((await caller.notify({ title: 'x' })).status, 200);
   });
 
-  test('behind a trusted proxy the address is the last one that is not a proxy', async () => {
+  test('behind a trusted proxy the client address is the last one that is not a proxy', async () => {
     await start({ trustedProxies: ['127.0.0.1/32', '10.0.0.0/8'] });
     const fail = (forwarded: string) =>
       caller.withKey('svc_wrong-wrong-wrong').notify({ title: 'x' }, { 'X-Forwarded-For': forwarded });

@@ -1,4 +1,4 @@
-// What an attack leaves in the log: a line for each kind and address, and counts.
+// The log during an attack: one line per kind and address, and counts.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -31,7 +31,7 @@ async function refuse({ api }: GatewayProcess, times: number, headers: Record<st
   }
 }
 
-test('Refused requests are one line for each kind and address, and a count of the others', async (t) => {
+test('Refused requests are one line per kind and address, and a count of the others', async (t) => {
   const gateway = await serve(t);
   await refuse(gateway, 200);
   await refuse(gateway, 50, { 'X-API-Key': 'svc_unknown' });
@@ -48,7 +48,7 @@ test('Refused requests are one line for each kind and address, and a count of th
   );
 });
 
-test('Many addresses do not make many lines', async (t) => {
+test('Many addresses do not produce many lines', async (t) => {
   const gateway = await serve(t, { TOCSIN_TRUSTED_PROXIES: '127.0.0.1' });
   for (let last = 0; last < 300; last += 1)
     await refuse(gateway, 1, { 'X-Forwarded-For': `198.51.${last >> 8}.${last & 255}` });
@@ -58,20 +58,20 @@ test('Many addresses do not make many lines', async (t) => {
   assert.deepEqual([about.at(-1)?.address, about.at(-1)?.count], ['other addresses', 100]);
 });
 
-test('At level debug every refused request has its line', async (t) => {
+test('At level debug every refused request has its own line', async (t) => {
   const gateway = await serve(t, { TOCSIN_LOG_LEVEL: 'debug' });
   await refuse(gateway, 20);
   await gateway.stop();
   assert.equal(linesOf(gateway).filter(({ code }) => code === 'authorization_required').length, 20);
 });
 
-test('A server that runs out of file descriptors says so once, and serves again when there are some', async (t) => {
+test('A server that runs out of file descriptors logs it once, and serves again when some are free', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const gateway = await installation.serve({}, ['sh', '-c', 'ulimit -n 100; exec "$0" "$@"']);
   const { hostname, port } = new URL(gateway.api);
   const sockets = new Set<Socket>();
-  /** On a busy machine some are closed for being silent before the last is open. */
+  /** On a busy machine some are closed for inactivity before the last is open. */
   const keepOpen = (): void => {
     while (sockets.size < 150) {
       const socket = connect(Number(port), hostname).on('error', () => undefined);
@@ -81,7 +81,7 @@ test('A server that runs out of file descriptors says so once, and serves again 
   t.after(() => [...sockets].map((socket) => socket.destroy()));
   const count = (): number => gateway.log.split('too many open files').length - 1;
   await eventually(
-    'the log says so',
+    'the log reports it',
     30_000,
     () => {
       keepOpen();
