@@ -1,4 +1,4 @@
-// Wrong sign-ins, however many and from wherever, lock out no device that has the right password.
+// Failed sign-ins, however many and from any address, lock out no device that has the right password.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -39,12 +39,12 @@ test('An old password is subject to the limits again after the device got a new 
   assert.equal(await connect({ username, password }), 0);
   await fixture.changePassword(username, 'the new one');
   await exhaust(connect, username);
-  // Let through once, since it was right before, and found wrong.
+  // Allowed once, since it was right before, and found wrong.
   assert.equal(await connect({ username, password }), wrongPassword);
   assert.equal(await connect({ username, password }), tooMany);
 });
 
-test('A paused device does not get in with the password that was accepted before', async (t) => {
+test('A paused device cannot sign in with the password that was accepted before', async (t) => {
   const { fixture, connect } = await startBroker(t);
   const { id: username, secret: password } = await fixture.addDevice();
   assert.equal(await connect({ username, password }), 0);
@@ -53,7 +53,7 @@ test('A paused device does not get in with the password that was accepted before
   assert.equal(await connect({ username, password }), wrongPassword);
 });
 
-test('Connections that stay silent make room for a device that signs in', async (t) => {
+test('Silent connections are closed in favour of a device that signs in', async (t) => {
   const { fixture } = await startBroker(t);
   const device = await fixture.addDevice();
   const silent = await Promise.all(
@@ -62,14 +62,14 @@ test('Connections that stay silent make room for a device that signs in', async 
   const client = await RawClient.signIn(fixture.port, device);
   await client.ping();
   await eventually(
-    'the oldest silent connection made room',
+    'the oldest silent connection was closed',
     5000,
     () => silent.filter(({ isClosed }) => isClosed).length,
     (closed) => closed >= 1,
   );
 });
 
-test('A flood of wrong sign-ins keeps no device from connecting, reconnecting and receiving', async (t) => {
+test('A flood of failed sign-ins keeps no device from connecting, reconnecting and receiving', async (t) => {
   const { gateway, device, newDevice } = await startGateway(t);
   const port = Number(new URL(gateway.line.mqtt as string).port);
   const present = await RawClient.signIn(port, device, { clientId: 'present' });
@@ -77,11 +77,11 @@ test('A flood of wrong sign-ins keeps no device from connecting, reconnecting an
   const memoryBefore = residentBytes(gateway);
   const flood = await startSignInFlood(t, { port, usernames: [device.id], parallel: 100, silent: 1500 });
   const enough = limits.failuresPerAddressAndSecond * 5;
-  await eventually('the flood is under way', 60_000, flood.report, ({ refused }) => refused > enough);
+  await eventually('the flood is running', 60_000, flood.report, ({ refused }) => refused > enough);
 
-  // A new device may be refused while the limit of its address is reached, and tries again.
+  // A new device may be refused while the limit of its address is reached, and retries.
   const newcomer = await eventually(
-    'a device that never signed in before got in',
+    'a device that never signed in before connected',
     60_000,
     () => RawClient.signIn(port, newDevice, { clientId: 'newcomer' }).catch(() => null),
     (client) => client !== null,
@@ -103,7 +103,7 @@ test('A flood of wrong sign-ins keeps no device from connecting, reconnecting an
     await back.end();
   }
   flood.calm();
-  await eventually('every silent connection is gone', 30_000, flood.report, ({ silent }) => silent === 0);
+  await eventually('every silent connection is closed', 30_000, flood.report, ({ silent }) => silent === 0);
   const growth = (residentBytes(gateway) - memoryBefore) / 1e6;
   t.diagnostic(
     `${flood.report().refused} refused; slowest of 20 requests ${Math.max(...times).toFixed()} ms; ${growth.toFixed()} MB more`,
@@ -148,10 +148,10 @@ test('A page of another site cannot open a WebSocket at /mqtt, the console can, 
   ]) {
     assert.equal(await statusFor([`Origin: ${origin}`]), '403', origin);
   }
-  // A page whose own name resolves to this machine (DNS rebinding).
+  // A page whose own host name resolves to this machine (DNS rebinding).
   assert.equal(await statusFor([`Origin: http://evil.example:${port}`], `evil.example:${port}`), '403');
   assert.equal(await statusFor([`Origin: https://evil.example:${port}`], `evil.example:${port}`), '403');
-  // A proxy that does not pass on the name.
+  // A proxy that does not forward the host name.
   assert.equal(await statusFor(['Origin: https://inbox.example.com'], `localhost:${port}`), '101');
 });
 

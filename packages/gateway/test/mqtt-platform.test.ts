@@ -1,4 +1,4 @@
-// The operator's broker, played by a real Mosquitto; mosquitto_sub says what arrived.
+// The platform broker, a real Mosquitto; mosquitto_sub shows what arrived.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ async function subscribe(t: TestContext, port: number, topic: string, args?: str
   return subscriber;
 }
 
-/** Listens on 127.0.0.1 and hands every connection to `play`. */
+/** Listens on 127.0.0.1 and passes every connection to `play`. */
 async function startStandIn(t: TestContext, play: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -80,7 +80,7 @@ const until = (broker: MqttPublisher, isFine: boolean): Promise<string | null> =
     (answer) => (answer === null) === isFine,
   );
 
-suite('A notification over the broker of the operator', () => {
+suite('A notification over the platform broker', () => {
   const channelOn = (publisher: MqttPublisher, retentionDays: number) =>
     createMqttChannel({
       publisher,
@@ -114,7 +114,7 @@ suite('A notification over the broker of the operator', () => {
     }
   });
 
-  test('has no expiry where notifications are kept for ever', async (t) => {
+  test('has no expiry if notifications are kept forever', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const subscriber = await subscribe(t, mosquitto.port, 'tocsin/#');
@@ -154,14 +154,14 @@ suite('A notification over the broker of the operator', () => {
   }
 });
 
-suite('The connection to the broker of the operator', () => {
+suite('The connection to the platform broker', () => {
   let authority: TestAuthority;
   before(() => {
     authority = createTestAuthority();
   });
   after(() => authority.remove());
 
-  test('falls back to MQTT 3.1.1 where the broker knows no other', async (t) => {
+  test('falls back to MQTT 3.1.1 if the broker supports no other version', async (t) => {
     const aedes = await Aedes.createBroker();
     t.after(() => new Promise<void>((closed) => aedes.close(closed)));
     const received: string[] = [];
@@ -175,7 +175,7 @@ suite('The connection to the broker of the operator', () => {
     assert.match((await stubborn.broker.check()) ?? '', /it speaks neither MQTT 5 nor 3\.1\.1/);
   });
 
-  test('signs in with user name and password, also with those of the address', async (t) => {
+  test('signs in with user name and password, also with those in the URL', async (t) => {
     if (!canRun(t, obstacle)) return;
     const password = 'p@ss/w:rd %';
     const mosquitto = await startMosquitto(t, { users: { tocsin: password } });
@@ -187,7 +187,7 @@ suite('The connection to the broker of the operator', () => {
     }
   });
 
-  test('says that it is not authorized, and never with which password', async (t) => {
+  test('reports that it is not authorized, and never the password', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t, { users: { tocsin: 'right' } });
     for (const version of [4, 5] as const) {
@@ -212,7 +212,7 @@ suite('The connection to the broker of the operator', () => {
     }
   });
 
-  test('keeps the password out of what DEBUG=mqttjs* prints', async (t) => {
+  test('keeps the password out of the output of DEBUG=mqttjs*', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t, { users: { tocsin: 'right' } });
     const script = `
@@ -279,11 +279,11 @@ suite('The connection to the broker of the operator', () => {
     assert.match((await untrusted.broker.check()) ?? '', /its certificate is not trusted/);
   });
 
-  test('says of a broker that hangs up on every publish that it did, and does not doubt the port', async (t) => {
+  test('reports that a broker closes the connection on every publish, and does not suspect the port', async (t) => {
     const port = await startStandIn(t, (socket) => {
       socket.on('data', (bytes) => {
         const packet = bytes as Buffer;
-        // CONNECT carries the version behind its name; a broker of MQTT 3.1.1 says that it does not speak 5.
+        // CONNECT carries the version after the protocol name; an MQTT 3.1.1 broker responds that it does not support 5.
         const [type, version] = [(packet[0] as number) >> 4, packet[8]];
         if (type === 1) socket.write(Buffer.of(0x20, 2, 0, version === 5 ? 1 : 0));
         else if (type === 12) socket.write(Buffer.of(0xd0, 0));
@@ -294,7 +294,7 @@ suite('The connection to the broker of the operator', () => {
     assert.equal(await broker.check(), null);
     assert.equal((await broker.publish(mqttMessage('a.b/c', 'd'), patience())).kind, 'retry');
     await eventually(
-      'the end was told',
+      'the disconnect was reported',
       5000,
       () => states.seen.map(([state]) => state),
       (seen) => seen.includes('disconnected'),
@@ -304,7 +304,7 @@ suite('The connection to the broker of the operator', () => {
     assert.doesNotMatch(said, /cannot be reached|port and protocol/);
   });
 
-  test('says what is wrong with a port that is closed and a host that does not exist', async (t) => {
+  test('reports what is wrong with a closed port and with a host that does not exist', async (t) => {
     const closed = connectTo(t, `mqtt://127.0.0.1:${await findFreePort()}`);
     assert.match((await closed.broker.check()) ?? '', /cannot be reached: connection refused\. Is it running/);
     const unknown = connectTo(t, 'mqtt://broker.invalid:1883');
@@ -314,7 +314,7 @@ suite('The connection to the broker of the operator', () => {
     );
   });
 
-  test('fails at once while the broker is gone, and comes back with it, without a restart of ours', async (t) => {
+  test('fails at once while the broker is down, and reconnects without a restart of the gateway', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);
@@ -336,7 +336,7 @@ suite('The connection to the broker of the operator', () => {
     assert.equal(states.seen.filter(([state]) => state === 'connected').length, 4);
   });
 
-  test('keeps to the deadline when the broker hangs, notices that, and does not send again what it gave up', async (t) => {
+  test('keeps the deadline if the broker hangs, notices that, and does not resend what it aborted', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const { broker } = connectTo(
@@ -349,7 +349,7 @@ suite('The connection to the broker of the operator', () => {
     mosquitto.freeze();
     const started = performance.now();
     const outcomes = await Promise.all(
-      [1, 2].map((qos) => broker.publish(mqttMessage('a', 'given up', qos as 1 | 2), AbortSignal.timeout(150))),
+      [1, 2].map((qos) => broker.publish(mqttMessage('a', 'aborted', qos as 1 | 2), AbortSignal.timeout(150))),
     );
     const tookMs = performance.now() - started;
     const late = { kind: 'retry', reason: 'unreachable', error: 'The MQTT broker did not answer in time' };
@@ -368,7 +368,7 @@ suite('The connection to the broker of the operator', () => {
     );
   });
 
-  test('finds out by asking that the broker hangs, long before the keep-alive would', async (t) => {
+  test('detects with a ping that the broker hangs, long before the keep-alive would', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`, {}, { keepaliveSeconds: 600 });
@@ -383,7 +383,7 @@ suite('The connection to the broker of the operator', () => {
     );
   });
 
-  test('loses what is in flight when the broker dies, and says so at once', async (t) => {
+  test('fails the messages in flight at once if the broker dies', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const { broker } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);
@@ -402,7 +402,7 @@ suite('The connection to the broker of the operator', () => {
     }
   });
 
-  test('passes on that an MQTT 5 broker refused the message, and goes on working', async (t) => {
+  test('reports that an MQTT 5 broker refused the message, and keeps working', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t, { acl: ['topic readwrite allowed/#'] });
     const { broker } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);
@@ -417,7 +417,7 @@ suite('The connection to the broker of the operator', () => {
     }
   });
 
-  test('does not send what is larger than the broker announced', async (t) => {
+  test('does not send messages larger than the maximum that the broker announced', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t, { settings: ['max_packet_size 2000'] });
     const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);
@@ -432,10 +432,10 @@ suite('The connection to the broker of the operator', () => {
   });
 
   for (const qos of [0, 1, 2] as const) {
-    test(`answers each of 200 publishes in flight with QoS ${qos}, though the broker wants only 5 at once`, async (t) => {
+    test(`settles each of 200 publishes in flight with QoS ${qos}, though the broker allows only 5 at once`, async (t) => {
       if (!canRun(t, obstacle)) return;
       const mosquitto = await startMosquitto(t, { settings: ['max_inflight_messages 5', 'max_queued_messages 1000'] });
-      // With QoS 0 on the way out: there Mosquitto's window of 5 was seen to stand still, and what is looked at is the way in.
+      // Subscribes with QoS 0: Mosquitto's outgoing window of 5 was seen to stall, and this test is about incoming messages.
       const subscriber = await subscribe(t, mosquitto.port, '#', ['-V', '5', '-q', '0']);
       const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);
       assert.equal(await broker.check(), null);
@@ -451,7 +451,7 @@ suite('The connection to the broker of the operator', () => {
     });
   }
 
-  test('has room for any number of publishes that wait and then fail all at once', async () => {
+  test('supports any number of publishes that wait and then fail at once', async () => {
     const inFlight = new InFlight(1);
     const releases: (() => void)[] = [];
     const first = inFlight.add(1, patience(), (settle) => releases.push(() => settle({ kind: 'lost' })));
@@ -463,7 +463,7 @@ suite('The connection to the broker of the operator', () => {
     assert.ok(results.every(({ kind }) => kind === 'lost'));
   });
 
-  test('settles a publish whose signal has aborted already without sending it', async (t) => {
+  test('settles a publish whose signal has already aborted without sending it', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const subscriber = await subscribe(t, mosquitto.port, '#');
@@ -478,7 +478,7 @@ suite('The connection to the broker of the operator', () => {
     );
   });
 
-  test('waits longer from try to try', async (t) => {
+  test('backs off between attempts', async (t) => {
     const tries: number[] = [];
     const port = await startStandIn(t, (socket) => {
       tries.push(performance.now());
@@ -503,10 +503,10 @@ suite('The connection to the broker of the operator', () => {
   const hostile: Record<string, (socket: Socket) => void> = {
     'garbage instead of MQTT': (socket) => void socket.write(Buffer.alloc(4096, 0xff)),
     'an HTTP answer': (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
-    'garbage after a good start': (socket) =>
+    'garbage after a valid start': (socket) =>
       void socket.write(Buffer.from([...connack, 0xf0, 0x00, 0x40, 0xff, 0xff])),
     'a second CONNACK': (socket) => void socket.write(Buffer.from([...connack, ...connack])),
-    'an acknowledgement of nothing, then a hang-up': (socket) =>
+    'an unexpected acknowledgement, then a disconnect': (socket) =>
       void socket.end(Buffer.from([...connack, 0x40, 2, 0x12, 0x34])),
     'a reset': (socket) => void socket.resetAndDestroy(),
   };
@@ -529,7 +529,7 @@ suite('The connection to the broker of the operator', () => {
     });
   }
 
-  test('closes while it is connected, while it tries, and while the broker hangs', async (t) => {
+  test('closes while it is connected, while it connects, and while the broker hangs', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const connected = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);

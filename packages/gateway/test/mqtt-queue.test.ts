@@ -1,4 +1,4 @@
-// The queue of a device as callers, owners and operators see it, in the running service. What counts is what arrived.
+// The queue of a device as callers, owners and operators see it, in the running service, judged by what arrived.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { InboxDetail } from '@tocsin/contract/console';
@@ -25,12 +25,12 @@ async function start(t: TestContext, environment: Record<string, string> = {}) {
   return { installation, gateway, device: firstDevice(gateway), key: gateway.key };
 }
 
-/** A QoS 1 client that keeps its session, and counts each notification once, in the order of first arrival. */
+/** A QoS 1 client with a persistent session that counts each notification once, in the order of first arrival. */
 class Receiver {
   readonly ids = new Set<string>();
   #client: MqttClient | null = null;
   readonly #device: Device;
-  /** Between two messages. */
+  /** Pause between two messages. */
   pauseMs = 0;
 
   constructor(t: TestContext, device: Device) {
@@ -57,7 +57,7 @@ class Receiver {
   }
 }
 
-/** Callers that send one request at a time each; gives back the ids of what was answered, by what the response said. */
+/** Callers that send one request at a time each; returns the ids of the accepted notifications, by the response's status. */
 async function load(
   target: { api: string; key: string },
   callers: number,
@@ -106,7 +106,7 @@ for (const store of ['sqlite', 'postgres'] as const) {
       return start(t, { TOCSIN_DATABASE_URL: await server.createDatabase() });
     }
 
-    test('a device that is connected gets everything that was reported as published, under load and in order', async (t) => {
+    test('a connected device gets everything that was reported as published, under load and in order', async (t) => {
       const begun = await begin(t);
       if (begun === null) return;
       const { gateway, device } = begun;
@@ -122,13 +122,13 @@ for (const store of ['sqlite', 'postgres'] as const) {
         assert.deepEqual(
           order,
           order.toSorted((a, b) => a - b),
-          'each caller finds its own in order',
+          'the notifications of each caller are in order',
         );
       }
       t.diagnostic(`${published.length} published, all arrived`);
     });
 
-    test('a device that is away and comes back gets everything, and nothing is lost when the service is killed', async (t) => {
+    test('a device that was offline gets everything, and nothing is lost if the service is killed', async (t) => {
       const begun = await begin(t);
       if (begun === null) return;
       const { installation, gateway, device, key } = begun;
@@ -148,7 +148,7 @@ for (const store of ['sqlite', 'postgres'] as const) {
   });
 }
 
-test('A device that reads slowly misses nothing: what its queue has no room for waits as deliveries', async (t) => {
+test('A device that reads slowly misses nothing: messages beyond its queue are kept as deliveries', async (t) => {
   const { gateway, device } = await start(t, { TOCSIN_MQTT_QUEUE_LIMIT: '100' });
   const receiver = new Receiver(t, device);
   receiver.pauseMs = 100;
@@ -163,7 +163,7 @@ test('A device that reads slowly misses nothing: what its queue has no room for 
   await allArrive([...published, ...scheduled], receiver);
 });
 
-test('The owner sees a message queued, then delivered, and the caller is told that the device has never connected', async (t) => {
+test('The owner sees a message queued, then delivered, and the response reports that the device has never connected', async (t) => {
   const { installation, gateway, device } = await start(t);
   const { body } = await notify(gateway, { title: 'Too early' });
   assert.deepEqual([body.mqttPublishedCount, body.warnings], [1, ['mqtt_no_subscriber']]);
@@ -178,7 +178,7 @@ test('The owner sees a message queued, then delivered, and the caller is told th
   assert.equal(early.exitCode, 0, early.stderr);
   assert.match(early.stdout, /has never connected/);
   const keys = await installation.json<{ id: string }[]>('key', 'list');
-  assert.equal(keys.length, 1, 'the key of the test is deleted');
+  assert.equal(keys.length, 1, 'the API key of the device test is deleted');
   const listed = await installation.run(['delivery', 'list', '--notification', body.id]);
   assert.match(listed.stdout, new RegExp(`${body.id}\\.mqtt\\.${device.id} +queued`));
 
@@ -194,7 +194,7 @@ test('The owner sees a message queued, then delivered, and the caller is told th
   assert.match(later.stdout, /delivered/);
 });
 
-test('What drop_oldest drops is counted, dead, and can be sent again', async (t) => {
+test('Messages dropped by drop_oldest are counted, dead, and can be sent again', async (t) => {
   const { installation, gateway, device } = await start(t, {
     TOCSIN_MQTT_QUEUE_LIMIT: '100',
     TOCSIN_MQTT_QUEUE_FULL: 'drop_oldest',
@@ -217,7 +217,7 @@ test('What drop_oldest drops is counted, dead, and can be sent again', async (t)
   await allArrive(ids, receiver);
 });
 
-test('What drop_newest drops is refused in the response, counted and dead', async (t) => {
+test('Messages dropped by drop_newest are rejected in the response, counted and dead', async (t) => {
   const { installation, gateway } = await start(t, {
     TOCSIN_MQTT_QUEUE_LIMIT: '100',
     TOCSIN_MQTT_QUEUE_FULL: 'drop_newest',

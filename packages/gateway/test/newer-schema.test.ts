@@ -1,4 +1,4 @@
-// An older version on a database that a newer one has brought up to date, as after a rollback.
+// An older version on a database that a newer one has migrated, as after a rollback.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,7 +13,7 @@ const newerLine = 'the database is of a newer version';
 interface Backend {
   installation: Installation;
   run(statements: string): Promise<void>;
-  /** The row of the database that says which versions may use it. */
+  /** The database row that states which versions may use it. */
   fact(): Promise<{ version: string; newest: string; minReader: string }>;
 }
 
@@ -68,7 +68,7 @@ const backends: Record<string, (t: TestContext) => Promise<Backend | null>> = {
   },
 };
 
-/** What a newer version might add: a table, a column, and a step that this version has never heard of. */
+/** Changes that a newer version might make: a table, a column, and a migration that this version does not know. */
 const extension = `
   CREATE TABLE aliases (owner_id text NOT NULL, id text NOT NULL, rank integer, sealed blob, PRIMARY KEY (owner_id, id));
   INSERT INTO aliases VALUES ('own_1', 'a', 1, x'00ff'), ('own_1', 'b', NULL, NULL);
@@ -83,7 +83,7 @@ function factOf(minReader: string): string {
 
 for (const [name, open] of Object.entries(backends)) {
   suite(`On ${name}, a database that a newer version has extended`, () => {
-    test('is served, with a warning in the log and by doctor, and backed up whole', async (t) => {
+    test('is served, with a warning in the log and by doctor, and is backed up completely', async (t) => {
       const backend = await open(t);
       if (backend === null) return;
       const { installation, run, fact } = backend;
@@ -122,14 +122,14 @@ for (const [name, open] of Object.entries(backends)) {
       assert.equal(db.prepare('SELECT color FROM devices').get()?.color, 'blue');
       assert.ok(db.prepare("SELECT 1 FROM schema_migrations WHERE name = '0999_future'").get());
 
-      // What it does not know it must not lose: only the newer version restores it.
+      // Unknown tables and columns must not be lost: only the newer version restores this backup.
       const elsewhere = await install(t);
       const restored = await elsewhere.run(['restore', file]);
       assert.equal(restored.exitCode, 1);
       assert.match(restored.stderr, /written by a newer version of Tocsin/);
     });
 
-    test('that older versions cannot use is refused, and the words say what to do', async (t) => {
+    test('that older versions cannot use is refused, and the message says what to do', async (t) => {
       const backend = await open(t);
       if (backend === null) return;
       const { installation, run } = backend;
@@ -149,7 +149,7 @@ for (const [name, open] of Object.entries(backends)) {
   });
 }
 
-test('A SQLite store that a newer version has extended is not moved to PostgreSQL in part', async (t) => {
+test('A SQLite store that a newer version has extended is not moved partially to PostgreSQL', async (t) => {
   if (!canRun(t, postgresObstacle()) || server === null) return;
   const backend = await backends.SQLite?.(t);
   assert.ok(backend);

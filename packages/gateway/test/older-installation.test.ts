@@ -1,4 +1,4 @@
-// An upgrade makes nothing stop that worked: what an installation of version 0.1 relies on goes on, and its operator is told
+// An upgrade breaks nothing that worked: an installation of version 0.1 keeps its defaults, and its operator is informed
 // what to set. A new installation has the strict defaults.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -18,20 +18,20 @@ import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticat
 
 const users = { relay: 'relay-word' };
 
-/** A mail server with a password and without TLS, and an installation that uses it. */
-async function withPlainMail(
+/** An SMTP server with a password and without TLS, and an installation that uses it. */
+async function withPlainSmtp(
   t: TestContext,
   create: (environment: Record<string, string>) => Promise<Installation>,
   parameters = '',
-): Promise<{ mail: TestMailServer; installation: Installation; gateway: GatewayProcess }> {
-  const mail = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
-  t.after(() => mail.kill());
+): Promise<{ smtpServer: TestMailServer; installation: Installation; gateway: GatewayProcess }> {
+  const smtpServer = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
+  t.after(() => smtpServer.kill());
   const installation = await create({
-    TOCSIN_SMTP_URL: `smtp://relay:${users.relay}@127.0.0.1:${mail.port}${parameters}`,
+    TOCSIN_SMTP_URL: `smtp://relay:${users.relay}@127.0.0.1:${smtpServer.port}${parameters}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
   });
   t.after(() => installation.remove());
-  return { mail, installation, gateway: await installation.serve() };
+  return { smtpServer, installation, gateway: await installation.serve() };
 }
 
 async function sendEmail(installation: Installation, gateway: GatewayProcess, key: string) {
@@ -41,8 +41,8 @@ async function sendEmail(installation: Installation, gateway: GatewayProcess, ke
   return { body, warnings: findings.filter(({ state }) => state === 'warning').map(({ message }) => message) };
 }
 
-test('An installation of version 0.1 opens with everything in it', async (t) => {
-  // Its notification gets older every day.
+test('An installation of version 0.1 starts with all its data', async (t) => {
+  // Sets the time, since the stored notification gets older every day.
   const installation = await createOlderInstallation({ TOCSIN_RETENTION_DAYS: '0' });
   t.after(() => installation.remove());
   const gateway = await installation.serve();
@@ -53,49 +53,51 @@ test('An installation of version 0.1 opens with everything in it', async (t) => 
   assert.equal(exitCode, 0, stdout);
 });
 
-test('An installation of version 0.1 goes on sending email without TLS, and is told what to set', async (t) => {
-  const { mail, installation, gateway } = await withPlainMail(t, createOlderInstallation);
+test('An installation of version 0.1 keeps sending email without TLS, and doctor reports what to set', async (t) => {
+  const { smtpServer, installation, gateway } = await withPlainSmtp(t, createOlderInstallation);
   const { body, warnings } = await sendEmail(installation, gateway, older.key);
   assert.equal(body.emailSent, true, JSON.stringify(body));
-  assert.equal(mail.mails.length, 1);
+  assert.equal(smtpServer.mails.length, 1);
   assert.ok(warnings.some((warning) => warning.includes('Append ?requireTLS=true to TOCSIN_SMTP_URL')));
   assert.match(gateway.log, /Append \?requireTLS=true to TOCSIN_SMTP_URL/);
   assert.doesNotMatch(gateway.log, /relay-word/);
 });
 
 test('A new installation sends no email and no password without TLS', async (t) => {
-  const { mail, installation, gateway } = await withPlainMail(t, (environment) => Installation.create(environment));
+  const { smtpServer, installation, gateway } = await withPlainSmtp(t, (environment) =>
+    Installation.create(environment),
+  );
   await installation.json('owner', 'set', gateway.line.firstRun?.owner as string, '--email', 'ann@example.com');
   const { body } = await sendEmail(installation, gateway, gateway.key);
   assert.equal(body.emailSent, false);
-  assert.deepEqual(mail.mails, []);
-  assert.doesNotMatch(mail.transcript, /AUTH|MAIL FROM/);
+  assert.deepEqual(smtpServer.mails, []);
+  assert.doesNotMatch(smtpServer.transcript, /AUTH|MAIL FROM/);
   const { stdout } = await installation.run(['doctor']);
   assert.match(stdout, /FAILED {3}email: .*requireTLS=false/);
   assert.doesNotMatch(gateway.log, /requireTLS=true/);
 });
 
-test('Whoever chose requireTLS=false by name sends without TLS, and doctor warns', async (t) => {
+test('An installation with an explicit requireTLS=false sends without TLS, and doctor warns', async (t) => {
   for (const create of [createOlderInstallation, (each: Record<string, string>) => Installation.create(each)]) {
-    const { mail, installation, gateway } = await withPlainMail(t, create, '?requireTLS=false');
+    const { smtpServer, installation, gateway } = await withPlainSmtp(t, create, '?requireTLS=false');
     const key = gateway.line.firstRun?.key ?? older.key;
     const owner = gateway.line.firstRun?.owner ?? older.owner;
     await installation.json('owner', 'set', owner, '--email', 'ann@example.com');
     const { body, warnings } = await sendEmail(installation, gateway, key);
-    assert.deepEqual([body.emailSent, mail.mails.length], [true, 1]);
+    assert.deepEqual([body.emailSent, smtpServer.mails.length], [true, 1]);
     assert.ok(warnings.some((warning) => warning.includes('TOCSIN_SMTP_URL has requireTLS=false')));
     assert.doesNotMatch(gateway.log, /requireTLS/);
   }
 });
 
 test('requireTLS=true sends nothing without TLS, also in an installation of version 0.1', async (t) => {
-  const { mail, installation, gateway } = await withPlainMail(t, createOlderInstallation, '?requireTLS=true');
+  const { smtpServer, installation, gateway } = await withPlainSmtp(t, createOlderInstallation, '?requireTLS=true');
   const { body, warnings } = await sendEmail(installation, gateway, older.key);
-  assert.deepEqual([body.emailSent, mail.mails], [false, []]);
+  assert.deepEqual([body.emailSent, smtpServer.mails], [false, []]);
   assert.ok(warnings.every((warning) => !warning.includes('requireTLS')));
 });
 
-/** GET with a Host of its own; the status. */
+/** GET with the given Host header; returns the status. */
 async function statusFor({ line }: GatewayProcess, host: string | null, path = '/metrics'): Promise<number> {
   const { port } = new URL(line.console);
   const request = get({ host: '127.0.0.1', port, path, setHost: false, headers: host === null ? {} : { host } });
@@ -104,7 +106,7 @@ async function statusFor({ line }: GatewayProcess, host: string | null, path = '
   return response.statusCode as number;
 }
 
-test('The console of a new installation answers to names that no web page can take', async (t) => {
+test('The console of a new installation responds only to host names that no web page can claim', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const settings = {
@@ -147,7 +149,7 @@ test('The console of a new installation answers to names that no web page can ta
   assert.equal(await statusFor(any, 'evil.example'), 200);
 });
 
-test('The console of version 0.1 goes on answering to any name until names are set, and says so', async (t) => {
+test('The console of version 0.1 keeps responding to any host name until names are set, and logs a warning', async (t) => {
   const installation = await createOlderInstallation();
   t.after(() => installation.remove());
   const gateway = await installation.serve();
@@ -165,7 +167,7 @@ test('The console of version 0.1 goes on answering to any name until names are s
   assert.doesNotMatch(strict.log, /Set TOCSIN_CONSOLE_HOSTS/);
 });
 
-/** Asks for a challenge and answers it. */
+/** Requests a challenge and signs it. */
 async function signIn(origin: string, authenticator: SoftwareAuthenticator) {
   const client = new ConsoleClient(origin);
   type Options = Parameters<SoftwareAuthenticator['get']>[0];
@@ -174,7 +176,7 @@ async function signIn(origin: string, authenticator: SoftwareAuthenticator) {
   return { client, ...answer };
 }
 
-test('An operator of version 0.1 whose passkey verifies nobody gets in, and is asked for one that does', async (t) => {
+test('An operator of version 0.1 whose passkey does no user verification can sign in, and is asked for one that does', async (t) => {
   const installation = await createOlderInstallation();
   t.after(() => installation.remove());
   const gateway = await installation.serve();
@@ -214,18 +216,18 @@ test('An operator of version 0.1 whose passkey verifies nobody gets in, and is a
   assert.doesNotMatch((await installation.run(['doctor'])).stdout, /no passkey with user verification/);
   const byLink = new ConsoleClient(origin);
   await byLink.useLink(await linkFor(installation, origin, older.owner));
-  // Once a PIN is set on it, the old one is as good as the new one.
+  // Once a PIN is set on it, the old passkey is as good as the new one.
   old.verifiesUser = true;
   assert.equal((await signIn(origin, old)).status, 200);
 });
 
-test('What an installation of version 0.1 is stays known through a backup, and in PostgreSQL', async (t) => {
+test('An installation of version 0.1 is recognized as such after a backup, and in PostgreSQL', async (t) => {
   if (!canRun(t, postgresObstacle())) return;
   const postgres = await Postgres.start();
   t.after(() => postgres.stop());
   const installation = await createOlderInstallation();
   t.after(() => installation.remove());
-  const isTold = async (environment: Record<string, string>): Promise<boolean> =>
+  const isWarned = async (environment: Record<string, string>): Promise<boolean> =>
     (await installation.run(['doctor'], environment)).stdout.includes('TOCSIN_CONSOLE_HOSTS');
   const url = await postgres.createDatabase();
   const backup = `${installation.dataDir}/backup`;
@@ -236,11 +238,11 @@ test('What an installation of version 0.1 is stays known through a backup, and i
     const { exitCode, stderr } = await installation.run(args);
     assert.equal(exitCode, 0, stderr);
   }
-  assert.equal(await isTold({ TOCSIN_DATABASE_URL: url }), true);
+  assert.equal(await isWarned({ TOCSIN_DATABASE_URL: url }), true);
   const restored = await postgres.createDatabase();
   const { exitCode, stderr } = await installation.run(['restore', backup], { TOCSIN_DATABASE_URL: restored });
   assert.equal(exitCode, 0, stderr);
-  assert.equal(await isTold({ TOCSIN_DATABASE_URL: restored }), true);
+  assert.equal(await isWarned({ TOCSIN_DATABASE_URL: restored }), true);
   const fresh = await Installation.create({ TOCSIN_DATABASE_URL: await postgres.createDatabase() });
   t.after(() => fresh.remove());
   await fresh.serve();

@@ -18,7 +18,7 @@ import { openStore } from '../src/store/open-store.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import type { Owner } from '../src/usecases/ports/index.ts';
 
-test('A database from before there was an inbox opens with all that it holds, unread and undeleted', async (t) => {
+test('A database from before the inbox existed is opened with all its data, unread and undeleted', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-older-'));
   t.after(() => rm(dataDir, { recursive: true }));
   const [recent, old] = [join(dataDir, 'recent'), join(dataDir, 'old')];

@@ -1,4 +1,4 @@
-// What an operator gets wrong now and then is told in a sentence: what, where, and what to do.
+// Common mistakes of operators are reported in a sentence: what is wrong, where, and what to do.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,10 +21,10 @@ async function install(t: TestContext, environment: Record<string, string> = {})
 function assertSaid({ exitCode, stdout, stderr }: CommandResult, wanted: RegExp): void {
   assert.equal(exitCode, 1, stdout + stderr);
   assert.match(stderr, wanted);
-  assert.doesNotMatch(stderr, /\n {4}at |ENOENT|EEXIST|EACCES/, 'neither a stack nor a code of the system');
+  assert.doesNotMatch(stderr, /\n {4}at |ENOENT|EEXIST|EACCES/, 'neither a stack trace nor a system error code');
 }
 
-test('An address that is not of this machine is a matter of TOCSIN_HOST', async (t) => {
+test('An address that this machine does not have is reported as a problem of TOCSIN_HOST', async (t) => {
   const installation = await install(t);
   for (const host of ['192.0.2.1', 'nowhere.invalid']) {
     const { exitCode, stderr } = await installation.run(['serve'], { TOCSIN_HOST: host });
@@ -36,7 +36,7 @@ test('An address that is not of this machine is a matter of TOCSIN_HOST', async 
   }
 });
 
-test('A topic prefix that no broker takes is refused, and one that some take is not', async (t) => {
+test('A topic prefix that no broker accepts is refused, and one that some accept is not', async (t) => {
   const installation = await install(t);
   const refusalOf = async (prefix: string): Promise<string> => {
     const { stdout } = await installation.run(['doctor'], { TOCSIN_MQTT_TOPIC_PREFIX: prefix });
@@ -64,7 +64,7 @@ test('A topic prefix that no broker takes is refused, and one that some take is 
   for (const prefix of ['acme.eu', 'acme/eu', 'überall', 'a'.repeat(256)]) assert.equal(await refusalOf(prefix), '');
 });
 
-test('A data directory where no folder can be made ends the start at once', { timeout: 20_000 }, async (t) => {
+test('A data directory that cannot be created ends the start at once', { timeout: 20_000 }, async (t) => {
   const installation = await install(t);
   for (const folder of ['/proc/tocsin', '/proc/tocsin/data', '/dev/null/data']) {
     const refused = await installation.run(['serve'], { TOCSIN_DATA_DIR: folder });
@@ -72,21 +72,21 @@ test('A data directory where no folder can be made ends the start at once', { ti
   }
 });
 
-test('A data directory is made with the folders above it', async (t) => {
+test('A data directory is created with its parent folders', async (t) => {
   const installation = await install(t);
   const dataDir = join(installation.dataDir, 'some', 'where');
   const made = await installation.run(['owner', 'create', '--name', 'Ann'], { TOCSIN_DATA_DIR: dataDir });
   assert.equal(made.exitCode, 0, made.stderr);
 });
 
-test('Data of another user is not taken for missing', async (t) => {
+test('Data of another user is not reported as missing', async (t) => {
   const isRoot = process.getuid?.() === 0;
-  const asNobody = isRoot ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'] : ['env'];
-  const [command = '', ...wrapper] = asNobody;
+  const asOtherUser = isRoot ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'] : ['env'];
+  const [command = '', ...wrapper] = asOtherUser;
   if (!canRun(t, obstacleIn(command, [...wrapper, process.execPath, launcher, '--version']))) return;
   const installation = await install(t);
   await installation.json('owner', 'create', '--name', 'Ann');
-  // Root's own folder keeps others out already; of one's own, one has to be kept out.
+  // The folder of root is already inaccessible to other users; for a normal user the test must remove the permission.
   if (!isRoot) await chmod(installation.dataDir, 0);
   const wanted = /\S+ cannot be read by this user\. Run this as the user that runs the server\./;
   for (const args of [['owner', 'list'], ['backup', join(tmpdir(), 'tocsin-test-never.db')], ['doctor']]) {
@@ -101,7 +101,7 @@ test('Data of another user is not taken for missing', async (t) => {
   await chmod(installation.dataDir, 0o700);
 });
 
-test('A file that is not there is named without a code of the system', async (t) => {
+test('A missing file is named without a system error code', async (t) => {
   const installation = await install(t);
   await installation.json('owner', 'create', '--name', 'Ann');
   const tls = { TOCSIN_TLS_CERT: '/nowhere/cert.pem', TOCSIN_TLS_KEY: '/nowhere/key.pem' };
@@ -122,7 +122,7 @@ test('A file that is not there is named without a code of the system', async (t)
   assert.match(backup.stdout, /: 1 owner, 0 API keys, 0 devices, 0 push targets, 0 notifications; \d+ rows in all\./);
 });
 
-test('A parameter of the database URL that is not known is refused before anything is connected to', async (t) => {
+test('An unknown parameter of the database URL is refused before any connection', async (t) => {
   const installation = await install(t);
   const url = 'postgres://tocsin:S3cretOfOurs@127.0.0.1:1/tocsin?sslmod=require';
   const refused = await installation.run(['owner', 'list'], { TOCSIN_DATABASE_URL: url });
@@ -133,7 +133,7 @@ test('A parameter of the database URL that is not known is refused before anythi
   for (const { stderr } of [refused, toRefused]) assert.doesNotMatch(stderr, /S3cretOfOurs/);
 });
 
-test('A database that migrate-store cannot reach is a matter of --to', async (t) => {
+test('A database that migrate-store cannot reach is reported as a problem of --to', async (t) => {
   const installation = await install(t);
   await installation.json('owner', 'create', '--name', 'Ann');
   const { exitCode, stderr } = await installation.run([
@@ -145,7 +145,7 @@ test('A database that migrate-store cannot reach is a matter of --to', async (t)
   assert.match(stderr, /cannot be reached: .*that --to has its host and port/);
 });
 
-test('A backup from before a rotation can be restored with the old key after the current one', async (t) => {
+test('A backup from before a rotation can be restored with the old key appended to the current one', async (t) => {
   const [installation, another] = [await install(t), await install(t)];
   await installation.json('owner', 'create', '--name', 'Ann');
   const [backup, oldKey] = ['backup.db', 'old.key'].map((name) => join(another.dataDir, name)) as [string, string];
@@ -162,7 +162,7 @@ test('A backup from before a rotation can be restored with the old key after the
   );
 });
 
-test('doctor has no address for a broker on a port of its own choice', async (t) => {
+test('doctor reports no address for a broker on a random port', async (t) => {
   const installation = await install(t);
   const gateway = await installation.serve();
   const port = new URL(gateway.line.console).port;
@@ -173,7 +173,7 @@ test('doctor has no address for a broker on a port of its own choice', async (t)
   assert.doesNotMatch(asked.stdout + unasked.stdout, /null/);
 });
 
-/** Runs a command on a terminal of its own, and types. */
+/** Runs a command on its own terminal, and types. */
 async function type(installation: Installation, args: string[], keys: string) {
   const command = [process.execPath, launcher, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -189,7 +189,7 @@ async function type(installation: Installation, args: string[], keys: string) {
   return { exitCode: exitCode as number, seen };
 }
 
-test('An owner is deleted on a terminal only after their name was typed, or with --yes', async (t) => {
+test('An owner is deleted on a terminal only after typing their name, or with --yes', async (t) => {
   if (!canRun(t, obstacleIn('script', ['--quiet', '--return', '--command', 'true', '/dev/null']))) return;
   const installation = await install(t);
   const { id = '' } = await installation.json('owner', 'create', '--name', 'Ann');
@@ -205,7 +205,7 @@ test('An owner is deleted on a terminal only after their name was typed, or with
   assert.match((await type(installation, ['owner', 'delete', second, '--yes'], '')).seen, /^Deleted owner/);
 });
 
-test('The tools of a contributor have a --help', async () => {
+test('The scripts for contributors have a --help', async () => {
   for (const [file, wanted] of [
     ['bench/run.ts', /^Usage: npm run bench .*--rounds N/s],
     ['scripts/torture.mjs', /^Usage: npm run torture/],
@@ -216,7 +216,7 @@ test('The tools of a contributor have a --help', async () => {
   }
 });
 
-test('doctor warns of a connection to PostgreSQL that is not encrypted, except on this machine', async (t) => {
+test('doctor warns about an unencrypted connection to PostgreSQL, except on this machine', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const warns = async (url: string): Promise<boolean> => {
@@ -224,7 +224,7 @@ test('doctor warns of a connection to PostgreSQL that is not encrypted, except o
     const { findings } = JSON.parse(stdout) as { findings: { check: string; state: string }[] };
     return findings.some(({ check, state }) => check === 'database connection' && state === 'warning');
   };
-  // The port is one that nobody listens on: only the address is judged.
+  // No server listens on this port: only the address is checked.
   assert.equal(await warns('postgres://u:p@db.invalid:9/x'), true);
   assert.equal(await warns('postgres://u:p@db.invalid:9/x?sslmode=disable'), true);
   assert.equal(await warns('postgres://u:p@db.invalid:9/x?sslmode=verify-full'), false);

@@ -1,4 +1,4 @@
-// Providers that go away and come back, around a gateway that keeps running: what was accepted meanwhile arrives.
+// Providers that go down and recover while the gateway keeps running: every notification accepted meanwhile arrives.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -15,18 +15,18 @@ interface House {
   installation: Installation;
   gateway: GatewayProcess;
   mosquitto: Mosquitto;
-  mail: TestMailServer;
+  smtpServer: TestMailServer;
   phone: Subscriber;
 }
 
 async function build(t: TestContext): Promise<House> {
   const mosquitto = await Mosquitto.start({ isPersistent: true });
   t.after(() => mosquitto.stop());
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtpServer = await startMailServer();
+  t.after(() => smtpServer.kill());
   const installation = await Installation.create({
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_EMAIL_TIMEOUT_MS: '2000',
   });
@@ -38,13 +38,13 @@ async function build(t: TestContext): Promise<House> {
   // Its session outlives the broker, so that nothing is missed while it reconnects.
   const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
   t.after(() => phone.stop());
-  return { installation, gateway, mosquitto, mail, phone };
+  return { installation, gateway, mosquitto, smtpServer, phone };
 }
 
 const titlesAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
-const titlesIn = (mail: TestMailServer): string[] =>
-  mail.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
+const titlesIn = (smtpServer: TestMailServer): string[] =>
+  smtpServer.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
 
 async function send(gateway: GatewayProcess, kind: string, count: number): Promise<string[]> {
   const titles = Array.from({ length: count }, (_, index) => `${kind} ${index}`);
@@ -61,7 +61,7 @@ function linesWith(gateway: GatewayProcess, text: string): number {
   return gateway.log.split('\n').filter((line) => line.includes(text)).length;
 }
 
-/** Waits until all are there, and then a little, for what must not come: a second copy. */
+/** Waits until all have arrived, and then a little longer, to catch duplicates. */
 async function settled(what: string, seen: () => string[], wanted: readonly string[]): Promise<string[]> {
   await eventually(
     what,
@@ -72,7 +72,7 @@ async function settled(what: string, seen: () => string[], wanted: readonly stri
   return seen();
 }
 
-/** The sum of a counter over the labels that match. */
+/** The sum of a counter over the matching labels. */
 async function counted(gateway: GatewayProcess, metric: string, ...labels: string[]): Promise<number> {
   const text = await (await fetch(new URL('/metrics', gateway.line.console))).text();
   return text
@@ -81,14 +81,14 @@ async function counted(gateway: GatewayProcess, metric: string, ...labels: strin
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-test('While broker and mail server are down everything is accepted, and arrives once, in order, when they are back', {
+test('While broker and SMTP server are down everything is accepted, and arrives once, in order, when they are back', {
   timeout: 180_000,
 }, async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
-  const { installation, gateway, mosquitto, mail, phone } = await build(t);
+  const { installation, gateway, mosquitto, smtpServer, phone } = await build(t);
   const before = await send(gateway, 'before', 5);
   await mosquitto.shutDown();
-  await mail.kill();
+  await smtpServer.kill();
   await eventually(
     'the gateway notices',
     10_000,
@@ -109,13 +109,13 @@ test('While broker and mail server are down everything is accepted, and arrives 
     assert.equal(await eventually('the log reports it', 5000, down, (count) => count > 0), 1, gateway.log);
   }
   await mosquitto.run();
-  await mail.start();
+  await smtpServer.start();
   const backAt = performance.now();
   const wanted = [...before, ...during];
   const onPhone = await settled('everything on the phone', () => titlesAt(phone), wanted);
   t.diagnostic(`on the phone ${((performance.now() - backAt) / 1000).toFixed(1)} s after the broker was back`);
-  const inMailbox = await settled('everything in the mailbox', () => titlesIn(mail), wanted);
-  t.diagnostic(`in the mailbox ${((performance.now() - backAt) / 1000).toFixed(1)} s after the mail server was back`);
+  const inMailbox = await settled('everything in the mailbox', () => titlesIn(smtpServer), wanted);
+  t.diagnostic(`in the mailbox ${((performance.now() - backAt) / 1000).toFixed(1)} s after the SMTP server was back`);
   assert.deepEqual(onPhone, wanted, 'once each, in the order of acceptance');
   assert.deepEqual(inMailbox, wanted, 'the emails too');
   const after = await send(gateway, 'after', 5);
@@ -130,7 +130,7 @@ test('While broker and mail server are down everything is accepted, and arrives 
   assert.deepEqual(left, []);
   for (const [channel, seen] of [
     ['mqtt', phone.received.length],
-    ['email', mail.mails.length],
+    ['email', smtpServer.mails.length],
   ] as const) {
     const sent = await counted(gateway, 'tocsin_channel_outcomes_total', `channel="${channel}"`, 'kind="sent"');
     assert.equal(sent, seen, `the counter of ${channel} agrees with what was received`);

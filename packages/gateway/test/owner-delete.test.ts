@@ -1,4 +1,4 @@
-// Deleting an owner shreds the data key: whoever gets hold of the files later, and of the master key, reads nothing.
+// Deleting an owner shreds the data key: an attacker who gets the files and the master key later can decrypt nothing.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -34,7 +34,7 @@ test('No file holds the wrapped data key of a deleted owner, also while a server
   });
   assert.equal((await notify({ api: gateway.api, key: key as string }, { title: 'theirs' })).body.stored, true);
   const wrapped = wrappedKeys(installation.dataDir).get(id as string);
-  assert.deepEqual(await tracesIn(installation.dataDir, [wrapped]), ['found'], 'while the owner is there it is found');
+  assert.deepEqual(await tracesIn(installation.dataDir, [wrapped]), ['found'], 'it is found while the owner exists');
   await installation.json('owner', 'delete', id as string);
   assert.deepEqual(await tracesIn(installation.dataDir, [wrapped]), []);
   stop.abort();
@@ -48,7 +48,7 @@ test('No file holds the wrapped data key of a deleted owner, also while a server
   assert.deepEqual(await tracesIn(installation.dataDir, [wrapped]), []);
 });
 
-test('Pages that were split and merged hold none either', async (t) => {
+test('Pages that were split and merged do not hold it either', async (t) => {
   const { store, dataDir } = await open(t);
   const ids: string[] = [];
   for (let round = 0; round < 3; round += 1) {
@@ -70,7 +70,7 @@ test('Pages that were split and merged hold none either', async (t) => {
   );
 });
 
-test('No table keeps a row of a deleted owner, and those of others stay', async (t) => {
+test('No table keeps a row of a deleted owner, and rows of other owners stay', async (t) => {
   const { store, dataDir } = await open(t);
   const [ann, bob] = [await fill(store, 'Ann', 1100), await fill(store, 'Bob', 2)];
   const before = rowsOf(dataDir, bob);
@@ -95,7 +95,7 @@ async function open(t: TestContext): Promise<{ store: Store; dataDir: string }> 
   return { store, dataDir };
 }
 
-/** Something in every table that is keyed by owner. */
+/** Creates a row in every table that is keyed by owner. */
 async function fill(store: Store, name: string, count: number): Promise<string> {
   const { id: ownerId } = await createOwner(store, environment, { name, email: null, emailAlerts: false });
   await createKey(store, environment, { ownerId, type: 'public_client' });
@@ -153,7 +153,7 @@ function wrappedKeys(dataDir: string): Map<string, Uint8Array> {
   return new Map(rows.map((row) => [row.owner_id as string, row.wrapped as Uint8Array]));
 }
 
-/** By table: how many rows are of this owner. */
+/** The number of rows of this owner by table. */
 function rowsOf(dataDir: string, ownerId: string): Record<string, number> {
   return read(dataDir, (db) => {
     const tables = db
@@ -169,7 +169,7 @@ function rowsOf(dataDir: string, ownerId: string): Record<string, number> {
   });
 }
 
-/** Those of the values of which any part of 16 bytes lies in a file: a page may have kept a piece. */
+/** Returns the values of which any 16-byte part is found in a file, since a page may have kept a fragment. */
 async function tracesIn(dataDir: string, values: readonly (Uint8Array | undefined)[]): Promise<'found'[]> {
   const names = (await readdir(dataDir)).filter((name) => name.startsWith('tocsin.db'));
   const files = await Promise.all(names.map((name) => readFile(join(dataDir, name))));

@@ -1,4 +1,4 @@
-// Everything of an owner in one document, and nothing of others.
+// All data of an owner in one document, and nothing of other owners.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -30,7 +30,7 @@ interface Export {
 
 const newId = createUuidV7Source(Date.now, randomUUID);
 
-test('An export holds everything of the owner, opened and oldest first, and names what does not open', async (t) => {
+test('An export holds all data of the owner, decrypted and oldest first, and lists what cannot be decrypted', async (t) => {
   const { installation, owner, notifications } = await prepare(t, 1203);
   const rows = new RowTamperer(installation.dataDir);
   t.after(() => rows.close());
@@ -62,7 +62,7 @@ test('An export holds everything of the owner, opened and oldest first, and name
   );
 });
 
-test('An export leaves out a key, a device and a push target that do not open, and names them', async (t) => {
+test('An export leaves out a key, a device and a push target that cannot be decrypted, and lists them', async (t) => {
   const { installation, owner } = await prepare(t, 2);
   const rows = new RowTamperer(installation.dataDir);
   t.after(() => rows.close());
@@ -91,7 +91,7 @@ test('An export holds nothing of other owners, and no digest of a key', async (t
   for (const foreign of ['Bob', 'bob@', digest]) assert.ok(!stdout.includes(foreign), foreign);
 });
 
-test('An export does not overwrite a file, and says when there is no such owner', async (t) => {
+test('An export does not overwrite a file, and reports an unknown owner', async (t) => {
   const { installation, owner } = await prepare(t, 1);
   const file = join(installation.dataDir, 'precious.txt');
   await writeFile(file, 'precious');
@@ -99,12 +99,18 @@ test('An export does not overwrite a file, and says when there is no such owner'
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /precious\.txt already exists/);
   assert.equal(await readFile(file, 'utf8'), 'precious');
-  const nobody = await installation.run(['owner', 'export', 'own_nobody', '--output', join(installation.dataDir, 'x')]);
-  assert.equal(nobody.exitCode, 1);
-  assert.match(nobody.stderr, /There is no owner own_nobody/);
+  const noOwner = await installation.run([
+    'owner',
+    'export',
+    'own_unknown',
+    '--output',
+    join(installation.dataDir, 'x'),
+  ]);
+  assert.equal(noOwner.exitCode, 1);
+  assert.match(noOwner.stderr, /There is no owner own_unknown/);
 });
 
-test('An empty inbox makes a document too, and a reader that has seen enough is no failure', async (t) => {
+test('An empty inbox gives a valid document, and a reader that closes the pipe early is no failure', async (t) => {
   const { installation, owner } = await prepare(t, 0);
   const empty = JSON.parse((await installation.run(['owner', 'export', owner.id])).stdout) as Export;
   assert.deepEqual(empty.notifications, []);
@@ -125,7 +131,7 @@ async function prepare(t: TestContext, count: number) {
   const { owner, digest, notifications } = await fill(store, 'Ann', count);
   await fill(store, 'Bob', 2);
   const failed = notifications[3];
-  if (failed !== undefined) await giveUp(store, failed);
+  if (failed !== undefined) await markDead(store, failed);
   await store.close();
   return { installation, owner, digest, notifications };
 }
@@ -163,7 +169,7 @@ async function fill(store: Store, name: string, count: number) {
   return { owner, digest: key.digest, notifications };
 }
 
-async function giveUp(store: Store, { ownerId, id }: Notification): Promise<void> {
+async function markDead(store: Store, { ownerId, id }: Notification): Promise<void> {
   const now = Date.now();
   const delivery: Delivery = {
     ...{ ownerId, notificationId: id, channel: 'email', target: '', state: 'dead', attempts: 7, qos: 1 },
