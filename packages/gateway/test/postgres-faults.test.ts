@@ -1,5 +1,5 @@
-// A database server that hangs, restarts, cuts connections or refuses: bounded answers, nothing acknowledged lost, and
-// nothing to restart once it is over.
+// A database server that hangs, restarts, closes connections or refuses them: every call ends in time, no acknowledged
+// write is lost, and no restart is needed afterwards.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ import {
   StoreUnavailable,
 } from '../src/usecases/ports/index.ts';
 
-/** The promise is 5 s; the rest is room for a busy machine. */
+/** The documented limit is 5 s; the rest is slack for a busy machine. */
 const answerWithinMs = 6000;
 const ownerId = 'own_ann';
 const newId = createUuidV7Source(Date.now, randomUUID);
@@ -43,7 +43,7 @@ suite('A PostgreSQL server', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** The first of them makes the owner. */
+  /** The first one creates the owner. */
   async function openStores<Count extends number>(t: TestContext, count: Count, url?: string): Promise<Store[]> {
     const databaseUrl = url ?? (await server.createDatabase());
     const folder = join(dataDir, new URL(databaseUrl).pathname.slice(1));
@@ -58,7 +58,7 @@ suite('A PostgreSQL server', () => {
     return stores;
   }
 
-  test('that hangs gives every caller an answer in time, and works again when it goes on', async (t) => {
+  test('that hangs delays every call at most to its deadline, and works again when it continues', async (t) => {
     if (!canRun(t, obstacle)) return;
     const [store] = (await openStores(t, 1)) as [Store];
     await store.notifications.save(notification('before'));
@@ -66,7 +66,7 @@ suite('A PostgreSQL server', () => {
     t.after(() => server.thaw());
     const frozenAt = performance.now();
     const attempts: Promise<{ ms: number; error: unknown }>[] = [];
-    // Longer than any deadline, so that some arrive when the first have given up.
+    // Longer than any deadline, so that some calls start after the first have timed out.
     while (performance.now() - frozenAt < 7000) {
       attempts.push(
         timed(store.notifications.save(notification('meanwhile'))),
@@ -78,17 +78,24 @@ suite('A PostgreSQL server', () => {
     const answers = await Promise.all(attempts);
     for (const { ms, error } of answers) {
       assert.ok(error instanceof StoreUnavailable, String(error));
-      assert.ok(ms < answerWithinMs, `an answer took ${ms} ms`);
+      assert.ok(ms < answerWithinMs, `a call took ${ms} ms`);
     }
-    t.diagnostic(`${answers.length} answers in ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most`);
+    t.diagnostic(
+      `${answers.length} calls ended within ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most`,
+    );
     server.thaw();
-    await eventually('it stores again', 5000, () => succeeds(store.notifications.save(notification('after'))), Boolean);
+    await eventually(
+      'writes succeed again',
+      5000,
+      () => succeeds(store.notifications.save(notification('after'))),
+      Boolean,
+    );
     assert.equal(await store.keys.find('unknown'), null);
     const titles = (await readAll(store, ownerId)).notifications.map(({ title }) => title);
     assert.ok(titles.includes('before') && titles.includes('after'));
   });
 
-  test('that hangs does not hang the stop', async (t) => {
+  test('that hangs does not block the shutdown', async (t) => {
     if (!canRun(t, obstacle)) return;
     const socketsBefore = countSockets();
     const [store] = (await openStores(t, 1)) as [Store];
@@ -102,21 +109,21 @@ suite('A PostgreSQL server', () => {
     assert.equal(error, null);
     assert.ok(ms < 3000, `close took ${ms} ms`);
     assert.ok((await saving).error instanceof StoreUnavailable);
-    // A connection that is left would keep the process.
-    await eventually('every connection is gone', 1000, countSockets, (count) => count <= socketsBefore);
+    // A remaining connection would keep the process alive.
+    await eventually('every connection is closed', 1000, countSockets, (count) => count <= socketsBefore);
   });
 
-  test('that is restarted, or dies and is started again, is found again, changes included', async (t) => {
+  test('that is restarted, or crashes and is started again, is reconnected to, with change notifications', async (t) => {
     if (!canRun(t, obstacle)) return;
     const [store, other] = (await openStores(t, 2)) as [Store, Store];
-    let told = 0;
+    let notified = 0;
     other.changes.listen(() => {
-      told += 1;
+      notified += 1;
     });
     await eventually(
       'it listens',
       5000,
-      () => told,
+      () => notified,
       (count) => count > 0,
     );
     for (const end of [() => server.halt(), () => server.kill()]) {
@@ -125,28 +132,28 @@ suite('A PostgreSQL server', () => {
       const { error, ms } = await timed(store.notifications.save(notification('without a server')));
       assert.ok(error instanceof StoreUnavailable, String(error));
       assert.ok(ms < answerWithinMs);
-      const toldBefore = told;
+      const notifiedBefore = notified;
       await server.run();
       await eventually(
-        'it stores again',
+        'writes succeed again',
         5000,
         () => succeeds(store.notifications.save(notification('after'))),
         Boolean,
       );
       await eventually(
-        'it is told of what it may have missed',
+        'it is notified of changes that it may have missed',
         10_000,
-        () => told,
-        (count) => count > toldBefore,
+        () => notified,
+        (count) => count > notifiedBefore,
       );
-      await assertTold(other, () => store.owners.update(plainOwner(ownerId, 1)));
+      await assertNotified(other, () => store.owners.update(plainOwner(ownerId, 1)));
     }
     const { notifications, damaged } = await readAll(store, ownerId);
     assert.deepEqual(damaged, []);
     assert.equal(notifications.filter(({ title }) => title !== 'without a server').length, 4);
   });
 
-  test('that cuts every connection under load loses nothing that was acknowledged', async (t) => {
+  test('that closes every connection under load loses no acknowledged write', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
@@ -161,7 +168,7 @@ suite('A PostgreSQL server', () => {
         else {
           assert.ok(error instanceof StoreUnavailable, String(error));
           failed += 1;
-          // A refusal may be there at once, and 32 that ask without a breath leave no time to connect again.
+          // An error may be returned at once, and 32 callers without a pause leave no time to reconnect.
           await setImmediate();
         }
       }
@@ -183,35 +190,40 @@ suite('A PostgreSQL server', () => {
       );
     }
     await eventually(
-      'some callers notice',
+      'some callers get errors',
       5000,
       () => failed,
       (count) => count > 0,
     );
     isOver = true;
     await Promise.all(callers);
-    // The last cut may come to light only now.
-    await eventually('it stores again', 5000, () => succeeds(store.notifications.save(notification('after'))), Boolean);
+    // The last disconnect may be noticed only now.
+    await eventually(
+      'writes succeed again',
+      5000,
+      () => succeeds(store.notifications.save(notification('after'))),
+      Boolean,
+    );
     const stored = new Set((await readAll(store, ownerId)).notifications.map(({ id }) => id));
     const lost = [...acknowledged].filter((id) => !stored.has(id));
     assert.deepEqual(lost, []);
     t.diagnostic(`${acknowledged.size} acknowledged, ${failed} refused`);
   });
 
-  test('tells one process of the changes of another at once', async (t) => {
+  test('notifies one process of the changes of another at once', async (t) => {
     if (!canRun(t, obstacle)) return;
     const [store, other] = (await openStores(t, 2)) as [Store, Store];
     await new Promise<void>((resolve) => other.changes.listen(resolve));
-    const ms = await assertTold(other, () => store.owners.update(plainOwner(ownerId, 1)));
-    t.diagnostic(`told after ${ms.toFixed(1)} ms`);
-    let told = 0;
+    const ms = await assertNotified(other, () => store.owners.update(plainOwner(ownerId, 1)));
+    t.diagnostic(`notified after ${ms.toFixed(1)} ms`);
+    let notified = 0;
     other.changes.listen(() => {
-      told += 1;
+      notified += 1;
     });
     await store.check();
     await store.notifications.save(notification('x'));
-    await assertTold(other, () => store.owners.delete(ownerId));
-    assert.equal(told, 1, 'what no cache needs to know of is not told');
+    await assertNotified(other, () => store.owners.delete(ownerId));
+    assert.equal(notified, 1, 'changes that no cache depends on are not notified');
   });
 
   test('gets one schema from ten processes that start at once', async (t) => {
@@ -229,18 +241,18 @@ suite('A PostgreSQL server', () => {
     assert.ok(applied.length > 0);
   });
 
-  test('whose schema a newer version extends goes on serving the older one', async (t) => {
+  test('whose schema a newer version extends keeps serving the older one', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
-    // Prepared by now on the one connection there is.
+    // The statements are prepared by now on the only connection.
     for (let count = 0; count < 7; count += 1) assert.equal((await store.owners.list()).length, 1);
     await server.query(databaseUrl, "ALTER TABLE owners ADD COLUMN later text NOT NULL DEFAULT 'x'");
     assert.equal((await store.owners.list()).length, 1);
     await store.notifications.save(notification('x'));
   });
 
-  test('gives an idempotency key to one of those who want it at once, from any process, without a deadlock', async (t) => {
+  test('gives an idempotency key to one of several simultaneous callers, in any process, without a deadlock', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const stores = await openStores(t, 2, databaseUrl);
@@ -248,7 +260,7 @@ suite('A PostgreSQL server', () => {
     const claimed = new Map<string, string[]>();
     const saves = stores.flatMap((store, node) =>
       Array.from({ length: 500 }, async (_, index) => {
-        // Two in a row want the same, and each process goes through them in another order.
+        // Neighbours want the same key, and each process iterates in another order.
         const position = Math.floor(index / 2) % 50;
         const keyDigest = `key_${node === 0 ? position : 49 - position}`;
         const each = { ...notification('x'), createdAt: now };
@@ -265,13 +277,13 @@ suite('A PostgreSQL server', () => {
     const { notifications } = await readAll(stores[0] as Store, ownerId);
     assert.deepEqual(notifications.map(({ id }) => id).sort(), [...claimed.values()].flat().sort());
     assert.deepEqual(await server.errorsOf(databaseUrl), []);
-    // A key that has expired is free again.
+    // A key that has expired can be used again.
     const later = { ...notification('later'), createdAt: now + 60_000 };
     assert.equal(await stores[1]?.notifications.save(later, claim('key_1', now + 120_000)), 'saved');
     assert.equal((await stores[0]?.idempotency.find(ownerId, 'key_1', now + 60_000))?.notificationId, later.id);
   });
 
-  test('leaves nothing of an owner who is deleted at the same moment', async (t) => {
+  test('keeps no data of an owner who is deleted at the same moment', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
@@ -283,7 +295,7 @@ suite('A PostgreSQL server', () => {
     await other.query('DELETE FROM owners WHERE id = $1', [ownerId]);
     const saving = timed(store.notifications.save(notification('meanwhile'), claim('key_1', Date.now() + 60_000)));
     await eventually(
-      'it waits for the other',
+      'it waits for the lock of the other transaction',
       4000,
       () => server.query(databaseUrl, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
       (rows) => rows.length > 0,
@@ -293,7 +305,7 @@ suite('A PostgreSQL server', () => {
     assert.equal(await store.idempotency.find(ownerId, 'key_1', Date.now()), null);
   });
 
-  test('is asked for idempotency keys in one order by everybody, so that nobody waits in a circle', async (t) => {
+  test('locks idempotency keys in one order in all transactions, so that there is no deadlock', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
@@ -313,7 +325,7 @@ suite('A PostgreSQL server', () => {
       store.notifications.save(notification(keyDigest), claim(keyDigest, 9_999_999_999_999)),
     );
     await eventually(
-      'they wait for the other',
+      'they wait for the lock of the other transaction',
       4000,
       () => server.query(databaseUrl, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
       (rows) => rows.length > 0,
@@ -326,7 +338,7 @@ suite('A PostgreSQL server', () => {
 
   for (const { title, url, wanted } of [
     {
-      title: 'nobody listens',
+      title: 'no server listens',
       url: async () => `postgres://tocsin:S3cretOfOurs@127.0.0.1:${await findFreePort()}/tocsin`,
       wanted: /The PostgreSQL server at 127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/,
     },
@@ -346,7 +358,7 @@ suite('A PostgreSQL server', () => {
       wanted: /has no database "nowhere"\. Create it: createdb -h 127\.0\.0\.1 -p \d+ -U tocsin nowhere/,
     },
     {
-      title: 'the encoding is another',
+      title: 'the encoding is not UTF-8',
       url: async () => {
         await server.query(
           server.urlOf('postgres'),
@@ -368,7 +380,7 @@ suite('A PostgreSQL server', () => {
       wanted: /"tocsin_\d+" at 127\.0\.0\.1:\d+ cannot be opened: permission denied for schema public\. The user in/,
     },
     {
-      title: 'TLS is wanted but not there',
+      title: 'TLS is required but not available',
       url: async () => `${server.urlOf('postgres')}?sslmode=require`,
       wanted: /127\.0\.0\.1:\d+ does not support TLS, which the URL requires.*sslmode/,
     },
@@ -378,7 +390,7 @@ suite('A PostgreSQL server', () => {
       wanted: /The URL of the database is invalid: .*\/nowhere\/ca\.pem/,
     },
   ]) {
-    test(`says what to do where ${title}, and never the password`, async (t) => {
+    test(`reports what to do if ${title}, and never the password`, async (t) => {
       if (!canRun(t, obstacle)) return;
       const databaseUrl = await url();
       await assert.rejects(openStore({ dataDir, databaseUrl, masterKey: null }, 'create'), (error) => {
@@ -391,7 +403,7 @@ suite('A PostgreSQL server', () => {
     });
   }
 
-  test('without our tables is no store for those who want one that is there', async (t) => {
+  test('without our tables is refused by commands that need an existing store', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     await assert.rejects(
@@ -400,14 +412,14 @@ suite('A PostgreSQL server', () => {
     );
   });
 
-  test('that does not wait for its disk by default does so for us', async (t) => {
+  test('with synchronous_commit off by default still commits synchronously for us', async (t) => {
     if (!canRun(t, obstacle)) return;
     const databaseUrl = await server.createDatabase();
     const name = new URL(databaseUrl).pathname.slice(1);
     await server.query(databaseUrl, `ALTER DATABASE ${name} SET synchronous_commit = off`);
     const [store] = (await openStores(t, 1, databaseUrl)) as [Store];
-    // The position up to which the log is on disk, right after the answer, against where this commit ended. The server
-    // writes to its log for its own purposes, too, so now and then there is more.
+    // Compares the flushed WAL position right after the commit returned with the insert position. The server also
+    // writes WAL for its own purposes, so occasionally the insert position is ahead.
     let durable = 0;
     for (let count = 0; count < 20; count += 1) {
       await store.notifications.save(notification('x'));
@@ -456,12 +468,12 @@ async function succeeds(work: Promise<unknown>): Promise<boolean> {
   return (await timed(work)).error === null;
 }
 
-/** Says how long it took from the moment at which the change was durable. */
-async function assertTold(store: Store, change: () => Promise<unknown>): Promise<number> {
-  const told = new Promise<number>((resolve) => store.changes.listen(() => resolve(performance.now())));
+/** Returns the time between the durable change and its notification. */
+async function assertNotified(store: Store, change: () => Promise<unknown>): Promise<number> {
+  const notified = new Promise<number>((resolve) => store.changes.listen(() => resolve(performance.now())));
   await change();
   const changedAt = performance.now();
-  const ms = (await told) - changedAt;
+  const ms = (await notified) - changedAt;
   assert.ok(ms < 1000, `it took ${ms} ms`);
   return ms;
 }

@@ -1,4 +1,4 @@
-// PostgreSQL servers that cannot work, or not in company, are refused or reported with words that name the cause.
+// PostgreSQL servers that cannot be used, or not by several nodes, are refused or reported with the cause.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ suite('PostgreSQL', () => {
   });
   after(() => server?.stop());
 
-  /** A PgBouncer in front of the server; gives the URL of the same database through it. */
+  /** Starts a PgBouncer in front of the server; returns the URL of the same database through it. */
   async function pool(t: TestContext, mode: 'transaction' | 'session', databaseUrl: string): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), 'tocsin-test-'));
     const port = await findFreePort();
@@ -51,12 +51,12 @@ suite('PostgreSQL', () => {
       `auth_file = ${join(folder, 'users')}`,
       `pool_mode = ${mode}`,
       'default_pool_size = 30',
-      // What pg sends at the start of every connection.
+      // Parameters that pg sends at the start of every connection.
       'ignore_startup_parameters = options',
     ];
     writeFileSync(join(folder, 'pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
     const isRoot = process.getuid?.() === 0;
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     const as = isRoot ? ['--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
     const { chmodSync } = await import('node:fs');
     chmodSync(folder, 0o755);
@@ -89,7 +89,7 @@ suite('PostgreSQL', () => {
       );
       assert.doesNotMatch(stderr, /\n {4}at /);
     }
-    // A schema that is there already, so that commands get as far.
+    // An existing schema, so that commands get far enough.
     const direct = await install(t, { TOCSIN_DATABASE_URL: databaseUrl });
     await direct.json('owner', 'create', '--name', 'Ann');
     for (const args of [['owner', 'list'], ['doctor']]) {
@@ -115,7 +115,7 @@ suite('PostgreSQL', () => {
     const second = await installation.serve();
     const warning = /another node on this database also runs an embedded broker.*Set TOCSIN_MQTT_URL/;
     await eventually(
-      'the second says so',
+      'the second node reports it',
       20_000,
       () => second.log,
       (log) => warning.test(log),
@@ -123,7 +123,7 @@ suite('PostgreSQL', () => {
     assert.doesNotMatch(first.log, warning);
     await first.stop();
     await eventually(
-      'that it is over',
+      'the log reports that it is over',
       20_000,
       () => second.log,
       (log) => /no other node .* any more/.test(log),
@@ -131,8 +131,8 @@ suite('PostgreSQL', () => {
     assert.equal(await second.stop(), 0);
   });
 
-  // Last: from here on the server takes no writes.
-  test('A standby is called a standby, and a backup can be taken from it', async (t) => {
+  // Runs last: from here on the server accepts no writes.
+  test('A standby is reported as a standby, and can be backed up', async (t) => {
     if (!canRun(t, obstacle)) return;
     const installation = await install(t, { TOCSIN_DATABASE_URL: await server.createDatabase() });
     const gateway = await installation.serve();

@@ -1,4 +1,4 @@
-// APNs against a stand-in that checks the provider token and every header, and that ends sessions as Apple does.
+// APNs against a fake that checks the provider token and every header, and that ends sessions as Apple does.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
@@ -45,7 +45,7 @@ suite('APNs', () => {
     await apns.server.stop();
   });
 
-  test('takes the notification with everything in its place', async () => {
+  test('gets the notification with all fields', async () => {
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
     const [accepted] = apns.accepted;
     const { id, title, body } = sampleNotification;
@@ -71,7 +71,7 @@ suite('APNs', () => {
     });
   });
 
-  test('advertising arrives when it suits the battery, and without a sound', async () => {
+  test('advertising has low priority and no sound', async () => {
     await push.send([phone], { notification: { category: 'promo', severity: null } });
     assert.equal(apns.accepted[0]?.headers['apns-priority'], '5');
     assert.equal(apns.accepted[0]?.payload.aps['interruption-level'], 'passive');
@@ -90,7 +90,7 @@ suite('APNs', () => {
     }
   });
 
-  test('many sends share one session and one provider token, also where few may run at once', async () => {
+  test('many sends share one session and one provider token, also with a low stream limit', async () => {
     const narrow = await ApnsStandIn.start(apns.clock, { maxConcurrentStreams: 2 });
     try {
       const one = open(5000, {}, narrow.config);
@@ -114,7 +114,7 @@ suite('APNs', () => {
     assert.equal(apns.providerTokens.size, 2);
   });
 
-  test('a provider token that Apple finds expired is replaced once', async () => {
+  test('a provider token that Apple reports as expired is replaced once', async () => {
     const tokens: (string | undefined)[] = [];
     apns.reply = (_token, { headers }) => {
       tokens.push(headers.authorization);
@@ -171,10 +171,10 @@ suite('APNs', () => {
   });
 
   for (const [name, code, lastStream] of [
-    ['a GOAWAY that leaves the request out', 0, 1],
+    ['a GOAWAY that excludes the request', 0, 1],
     ['a GOAWAY with an error', 2, 1],
   ] as const) {
-    test(`${name} sends it again over a new session`, async () => {
+    test(`${name} sends the notification again over a new session`, async () => {
       await push.send([phone]);
       apns.reply = (_token, { stream }) => {
         apns.reply = () => undefined;
@@ -187,7 +187,7 @@ suite('APNs', () => {
     });
   }
 
-  test('after a GOAWAY the socket is not kept, even where the provider keeps its side open', async () => {
+  test('after a GOAWAY the socket is closed, even if the provider keeps its side open', async () => {
     await push.send([phone]);
     const [session] = apns.server.sessions;
     const before = countSockets();
@@ -196,7 +196,7 @@ suite('APNs', () => {
     assert.equal(left, before - 1);
   });
 
-  test('a GOAWAY lets requests finish that it names, and has the others sent again', async () => {
+  test('a GOAWAY lets the covered requests finish, and the others are sent again', async () => {
     const before = countSockets();
     let held: ServerHttp2Stream | undefined;
     apns.reply = (_token, { stream }) => {
@@ -217,11 +217,11 @@ suite('APNs', () => {
       [apnsToken('b')],
     );
     assert.equal(apns.server.sessionCount, 2);
-    // Both ends of the new session are left.
+    // Both ends of the new session remain.
     await eventually('our old socket closes', 2000, countSockets, (count) => count <= before + 2);
   });
 
-  test('a kept session that breaks under a request costs nothing', async () => {
+  test('a kept session that breaks during a request is retried transparently', async () => {
     await push.send([phone]);
     apns.reply = (_token, { stream }) => {
       apns.reply = () => undefined;
@@ -232,7 +232,7 @@ suite('APNs', () => {
     assert.equal(apns.server.sessionCount, 2);
   });
 
-  test('a provider that breaks every session is tried no more than twice', async () => {
+  test('a provider that breaks every session is tried at most twice', async () => {
     await push.send([phone]);
     let asked = 0;
     apns.reply = (_token, { stream }) => {
@@ -246,7 +246,7 @@ suite('APNs', () => {
     assert.equal(asked, 2);
   });
 
-  test('a provider that stops and comes back is found again', async () => {
+  test('a provider that stops and recovers is used again', async () => {
     await push.send([phone]);
     await apns.server.stop();
     const [outcome] = (await push.send([phone])) as [Retry];
@@ -257,7 +257,7 @@ suite('APNs', () => {
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
   });
 
-  test('a provider that hangs is given up at the deadline, and an abort settles at once', async () => {
+  test('a send to a provider that hangs ends at the deadline, and an abort settles at once', async () => {
     apns.reply = () => 'silence';
     const [late] = (await open(200).send([phone])) as [Retry];
     assert.deepEqual(late, { kind: 'retry', reason: 'unreachable', error: 'APNs did not answer in time' });
@@ -271,13 +271,13 @@ suite('APNs', () => {
     assert.equal(aborted.reason, 'deferred');
   });
 
-  test('the largest notification is used to the limit and goes through', async () => {
+  test('the largest notification uses the whole limit and is accepted', async () => {
     const notification = { title: '🚨'.repeat(140), body: 'x'.repeat(8000), data: { blob: 'x'.repeat(100_000) } };
     assert.deepEqual(await push.send([phone], { notification }), [{ kind: 'sent' }]);
     assert.equal(apns.accepted[0]?.bytes, 4096);
   });
 
-  test('a stored token that is none is not sent', async () => {
+  test('a stored token that is invalid is not sent', async () => {
     const [outcome] = (await push.send([target('apns', '../../admin')])) as [Rejected];
     assert.equal(outcome.kind, 'rejected');
     assert.equal(outcome.reason, 'invalid_target');

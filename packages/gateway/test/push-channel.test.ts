@@ -1,4 +1,4 @@
-// The push channel as a whole: who goes where, what is disabled, and what never shows.
+// The push channel as a whole: routing to providers, disabled targets, and secrets that never appear in errors.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.ts';
@@ -9,7 +9,7 @@ import type { NotSent, Outcome } from '../src/core/outcome.ts';
 const clock = { now: sampleNotification.createdAt };
 
 suite('The push channel', () => {
-  test('sends every target to its provider and gives the outcomes in their order', async () => {
+  test('sends every target to its provider and returns the outcomes in their order', async () => {
     const [fcm, apns] = await Promise.all([FcmStandIn.start(clock), ApnsStandIn.start(clock)]);
     const push = createTestPush({ fcm: fcm.config, apns: apns.config }, {}, clock);
     try {
@@ -35,7 +35,7 @@ suite('The push channel', () => {
     }
   });
 
-  test('a provider that is not set up says so, and was not asked', async () => {
+  test('a provider that is not configured is reported as such, and is not called', async () => {
     const push = createTestPush();
     const outcomes = await push.send([target('fcm', fcmToken('a')), target('apns', apnsToken('a'))]);
     assert.deepEqual(outcomes, [
@@ -45,7 +45,7 @@ suite('The push channel', () => {
     assert.equal(await push.channel.check(), null);
   });
 
-  test('a provider that hangs does not hold up the others', async () => {
+  test('a provider that hangs does not delay the others', async () => {
     const fcm = await FcmStandIn.start(clock);
     const push = createTestPush({ fcm: fcm.config, timeoutMs: 300 }, {}, clock);
     fcm.replyToMessage = () => 'silence';
@@ -61,7 +61,7 @@ suite('The push channel', () => {
     }
   });
 
-  test('time that runs out for the caller counts against the provider, as our own deadline does', async () => {
+  test('a timeout of the caller counts against the provider, as our own deadline does', async () => {
     const push = createTestPush();
     push.webPush.reply = () => new Promise(() => undefined);
     const controller = new AbortController();
@@ -71,7 +71,7 @@ suite('The push channel', () => {
     assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not answer in time' });
   });
 
-  test('no more than fifty targets of one notification are under way at once, and all are told', async () => {
+  test('at most fifty targets of one notification are in flight at once, and all get it', async () => {
     const push = createTestPush();
     let running = 0;
     let most = 0;
@@ -87,7 +87,7 @@ suite('The push channel', () => {
     assert.equal(most, 50);
   });
 
-  test('a target that cannot be disabled is gone all the same, and closing waits for the attempt', async () => {
+  test('a target that cannot be disabled is still reported as gone, and closing waits for the attempt', async () => {
     const { promise, reject } = Promise.withResolvers<void>();
     const push = createTestPush({}, { disable: () => promise });
     push.webPush.reply = () => ({ status: 410 });
@@ -99,12 +99,12 @@ suite('The push channel', () => {
     });
     await new Promise(setImmediate);
     assert.equal(isClosed, false);
-    reject(new Error('the store is away'));
+    reject(new Error('the store is unavailable'));
     await closing;
     assert.equal(isClosed, true);
   });
 
-  test('no error of any kind holds a token, a key, an endpoint or what a provider wrote', async () => {
+  test('no error contains a token, a key, an endpoint or text from a provider', async () => {
     const [fcm, apns] = await Promise.all([FcmStandIn.start(clock), ApnsStandIn.start(clock)]);
     const push = createTestPush({ fcm: fcm.config, apns: apns.config, timeoutMs: 500 }, {}, clock);
     const targets = [
@@ -143,7 +143,7 @@ suite('The push channel', () => {
     for (const error of errors) {
       assert.doesNotMatch(error, /canary|c{20}|wpush|BEGIN|eyJ|ya29/, error);
       assert.ok(!error.includes(new URL(webPushToken?.endpoint ?? '').pathname));
-      assert.ok(error.length < 300, 'told in a line');
+      assert.ok(error.length < 300, 'one line');
     }
   });
 });

@@ -63,13 +63,13 @@ suite('The commands about push targets', () => {
     assert.deepEqual(
       Object.fromEntries(stored.map(({ provider, token }) => [provider, token])),
       tokens,
-      'what is stored is what was given',
+      'the stored token is the given one',
     );
     for (const { id } of targets) assert.match((await run('remove', {}, id)).text, new RegExp(id));
     assert.deepEqual((await run('list')).json, []);
   });
 
-  test('a token that its provider could not take is refused without being shown', async () => {
+  test('a token that its provider would not accept is refused without being shown', async () => {
     for (const [provider, token] of [
       ['webpush', '{"endpoint":"https://secret.test/"}'],
       ['webpush', new WebPushStandIn({ now: 0 }, '').subscribe('https://push.secret.test')],
@@ -83,7 +83,7 @@ suite('The commands about push targets', () => {
     }
   });
 
-  test('TOCSIN_WEBPUSH_HOSTS lets further push services in', async () => {
+  test('TOCSIN_WEBPUSH_HOSTS allows further push services', async () => {
     const token = new WebPushStandIn({ now: 0 }, '').subscribe('https://push.example.net');
     const { json } = await run('add', { provider: 'webpush', token, TOCSIN_WEBPUSH_HOSTS: 'push.example.net' });
     const { id, provider } = json as { id: string; provider: string };
@@ -91,13 +91,13 @@ suite('The commands about push targets', () => {
     await run('remove', {}, id);
   });
 
-  test('wrong usage is told in words', async () => {
+  test('wrong usage is explained', async () => {
     await assert.rejects(run('add', { provider: 'pigeon', token: 'x' }), /webpush, fcm, apns/);
     await assert.rejects(run('add', { provider: 'fcm' }), /--token or --token-file/);
     await assert.rejects(run('add', { provider: 'fcm', token: 'x', 'token-file': 'y' }), /--token or --token-file/);
     await assert.rejects(run('add', { provider: 'fcm', 'token-file': join(dataDir, 'missing') }), Problem);
     await assert.rejects(run('add', { provider: 'fcm', token: fcmToken('a'), label: 'x'.repeat(201) }), /--label/);
-    await assert.rejects(run('remove', {}, 'psh_nobody'), /There is no push target psh_nobody/);
+    await assert.rejects(run('remove', {}, 'psh_unknown'), /There is no push target psh_unknown/);
   });
 
   test('the same token is not added twice', async () => {
@@ -106,7 +106,7 @@ suite('The commands about push targets', () => {
     await run('remove', {}, (json as { id: string }).id);
   });
 
-  test('the public key for pages is that of the stored pair, and always the same', async () => {
+  test('the public key for pages belongs to the stored pair, and is always the same', async () => {
     const { text } = await run('public-key');
     assert.equal(Buffer.from(text, 'base64url').length, 65);
     assert.equal((await run('public-key')).text, text);

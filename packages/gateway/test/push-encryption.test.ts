@@ -9,7 +9,7 @@ import { Problem } from '../src/core/problem.ts';
 const decode = (text: string): Buffer => Buffer.from(text, 'base64url');
 
 suite('Encryption and identification for Web Push', () => {
-  test('the example of RFC 8291, section 5 and appendix A, comes out byte for byte', () => {
+  test('the example of RFC 8291, section 5 and appendix A, is reproduced byte for byte', () => {
     const keys = createECDH('prime256v1');
     keys.setPrivateKey(decode('yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw'));
     const message = encryptWebPush(
@@ -26,7 +26,7 @@ suite('Encryption and identification for Web Push', () => {
     );
   });
 
-  test('every message has a salt and a key of its own', () => {
+  test('every message has its own salt and key', () => {
     const browser = createECDH('prime256v1');
     const keys = { p256dh: browser.generateKeys(), auth: Buffer.alloc(16, 1) };
     const [one, two] = [encryptWebPush(Buffer.from('x'), keys), encryptWebPush(Buffer.from('x'), keys)];
@@ -34,7 +34,7 @@ suite('Encryption and identification for Web Push', () => {
     assert.notDeepEqual(one.subarray(21, 86), two.subarray(21, 86));
   });
 
-  test('VAPID keys survive being stored, and a damaged one is a problem that does not show it', () => {
+  test('VAPID keys can be stored and read, and a damaged one is a problem that does not show it', () => {
     const text = createVapidKeys();
     const { privateKey, publicKey } = parseVapidKeys(text);
     assert.equal(decode(publicKey).length, 65);
@@ -49,7 +49,7 @@ suite('Encryption and identification for Web Push', () => {
     }
   });
 
-  test('a VAPID token is made once per push service and renewed an hour before it expires', () => {
+  test('a VAPID token is created once per push service and renewed an hour before it expires', () => {
     const clock = { now: 1_800_000_000_000 };
     const keys = parseVapidKeys(createVapidKeys());
     const authorize = createVapidAuthorization(keys, 'mailto:ops@example.com', () => clock.now);

@@ -1,4 +1,4 @@
-// FCM against a stand-in that checks the assertion, the access token and every field of the message.
+// FCM against a fake that checks the assertion, the access token and every field of the message.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ suite('FCM', () => {
     await fcm.server.stop();
   });
 
-  test('takes the message with everything in its place', async () => {
+  test('gets the message with all fields', async () => {
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
     const { id, title, body } = sampleNotification;
     assert.deepEqual(fcm.accepted, [
@@ -97,7 +97,7 @@ suite('FCM', () => {
     assert.equal(fcm.server.sessionCount, 2);
   });
 
-  test('the access token is used again, and renewed before it expires', async () => {
+  test('the access token is reused, and renewed before it expires', async () => {
     await push.send([phone]);
     fcm.clock.now += 50 * 60_000;
     await push.send([phone]);
@@ -107,7 +107,7 @@ suite('FCM', () => {
     assert.equal(fcm.tokenRequests, 2);
   });
 
-  test('a token service that fails does no harm while the old access token is good', async () => {
+  test('a token service that fails does no harm while the old access token is valid', async () => {
     await push.send([phone]);
     fcm.replyToTokenRequest = () => ({ status: 503 });
     fcm.clock.now += 56 * 60_000;
@@ -118,7 +118,7 @@ suite('FCM', () => {
     assert.match(outcome.error, /token service cannot answer now \(503\)/);
   });
 
-  test('after a 401 the access token is fetched once more, by all sends together', async () => {
+  test('after a 401 the access token is fetched once more, shared by all sends', async () => {
     await push.send([phone]);
     fcm.revokeAccessTokens();
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => push.send([phone])));
@@ -126,7 +126,7 @@ suite('FCM', () => {
     assert.equal(fcm.tokenRequests, 2);
   });
 
-  test('a 401 for an access token that was replaced meanwhile does not cost the new one', async () => {
+  test('a 401 for an access token that was replaced meanwhile does not invalidate the new one', async () => {
     let held: ServerHttp2Stream | undefined;
     fcm.replyToMessage = (_message, { stream }) => {
       held = stream;
@@ -176,7 +176,7 @@ suite('FCM', () => {
       const [outcome] = (await push.send([phone])) as [Retry];
       assert.equal(outcome.kind, kind);
       assert.match(outcome.error, wanted);
-      assert.doesNotMatch(outcome.error, /canary/, 'what the provider said is not passed on');
+      assert.doesNotMatch(outcome.error, /canary/, 'text from the provider is not passed on');
       assert.equal(outcome.retryAfterMs, kind === 'retry' ? 12_000 : undefined);
       if (kind === 'retry') assert.equal(outcome.reason, 'deferred');
       assert.deepEqual(push.disabled, kind === 'gone' ? [phone.id] : []);
@@ -184,7 +184,7 @@ suite('FCM', () => {
     });
   }
 
-  test('one phone that is gone does not touch the others', async () => {
+  test('one unregistered phone does not affect the others', async () => {
     const phones = ['a', 'b', 'c'].map((name) => target('fcm', fcmToken(name)));
     fcm.replyToMessage = ({ token }) =>
       token.startsWith('b')
@@ -199,7 +199,7 @@ suite('FCM', () => {
     assert.deepEqual(push.disabled, [phones[1]?.id]);
   });
 
-  test('credentials that Google refuses are told with what to check, and no part of them', async () => {
+  test('credentials that Google refuses are reported with what to check, and without any part of them', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
     const stranger = open(5000, {}, { ...fcm.config, privateKey: pem });
@@ -210,7 +210,7 @@ suite('FCM', () => {
     assert.match((await stranger.channel.check()) ?? '', /TOCSIN_FCM_CREDENTIALS/);
   });
 
-  test('a private key that is none stops the start, and is not shown', () => {
+  test('an invalid private key stops the start, and is not shown', () => {
     for (const privateKey of ['-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----', 'c2VjcmV0']) {
       assert.throws(
         () => createTestPush({ fcm: { ...fcm.config, privateKey } }),
@@ -220,7 +220,7 @@ suite('FCM', () => {
     }
   });
 
-  test('a provider that cannot be reached is a retry, and the check says so', async () => {
+  test('a provider that cannot be reached is a retry, and the check reports it', async () => {
     const vacant = createServer().listen(0, '127.0.0.1');
     await once(vacant, 'listening');
     const { port } = vacant.address() as AddressInfo;
@@ -233,7 +233,7 @@ suite('FCM', () => {
     assert.deepEqual(lost.disabled, []);
   });
 
-  test('a provider that hangs is given up at the deadline, and the next send gets a new session', async () => {
+  test('a send to a provider that hangs ends at the deadline, and the next send gets a new session', async () => {
     const hasty = open(300);
     await hasty.send([phone]);
     fcm.replyToMessage = () => 'silence';
@@ -246,7 +246,7 @@ suite('FCM', () => {
     assert.equal(fcm.server.sessionCount, sessions + 1);
   });
 
-  test('a server that takes connections and says nothing is given up at the deadline, and its socket with it', async () => {
+  test('a server that accepts connections and never responds is disconnected at the deadline', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -259,14 +259,14 @@ suite('FCM', () => {
       assert.equal(outcome.kind, 'retry');
       assert.equal(outcome.reason, 'unreachable');
       await hasty.channel.close();
-      await eventually('only the end of the silent server is left', 2000, countSockets, (count) => count <= before + 1);
+      await eventually('only the end of the silent server is open', 2000, countSockets, (count) => count <= before + 1);
     }
     for (const socket of sockets) socket.destroy();
     silent.close();
     assert.equal(sockets.length, 2);
   });
 
-  test('a token service that hangs is given up at the deadline', async () => {
+  test('a request to a token service that hangs ends at the deadline', async () => {
     fcm.replyToTokenRequest = () => 'silence';
     const [outcome] = (await open(200).send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
@@ -274,7 +274,7 @@ suite('FCM', () => {
     assert.match(outcome.error, /in time/);
   });
 
-  test('an abort settles at once and cancels the request, and the session it shares lives on', async () => {
+  test('an abort settles at once and cancels the request, and the session it shares stays open', async () => {
     fcm.replyToMessage = ({ token }) => (token === phone.token ? 'silence' : undefined);
     await push.channel.check();
     const controller = new AbortController();
@@ -294,20 +294,20 @@ suite('FCM', () => {
     assert.equal(fcm.server.sessionCount, sessions);
   });
 
-  test('an answer without end is cut off', async () => {
+  test('an endless response is aborted', async () => {
     fcm.replyToMessage = () => ({ status: 200, body: 'x'.repeat(200_000) });
     const [outcome] = (await push.send([phone])) as [Retry];
     assert.equal(outcome.kind, 'retry');
     assert.match(outcome.error, /too great length/);
   });
 
-  test('the largest notification still goes through', async () => {
+  test('the largest notification is accepted', async () => {
     const notification = { title: '🚨'.repeat(140), body: '\u0001'.repeat(2000), data: { blob: '"'.repeat(100_000) } };
     assert.deepEqual(await push.send([phone], { notification }), [{ kind: 'sent' }]);
     assert.equal(fcm.accepted[0]?.data.truncated, 'true');
   });
 
-  test('a stored token that is none is not sent', async () => {
+  test('a stored token that is invalid is not sent', async () => {
     const [outcome] = (await push.send([target('fcm', 'no token')])) as [Rejected];
     assert.equal(outcome.kind, 'rejected');
     assert.equal(outcome.reason, 'invalid_target');

@@ -1,4 +1,4 @@
-// What goes to each provider: its fields, and that it always fits.
+// The payload for each provider: its fields, and that it always fits.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { categories, type JsonObject, severities } from '@tocsin/contract';
@@ -16,7 +16,7 @@ import type { Notification } from '../src/usecases/ports/index.ts';
 
 const day = 86_400;
 
-/** Text of every kind: plain, emoji, control characters, halves of surrogate pairs; short and far too long. */
+/** Text of every kind: plain, emoji, control characters, lone surrogates; short and far too long. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 50 }),
   fc.string({ unit: 'grapheme', maxLength: 300 }),
@@ -44,11 +44,11 @@ const anyNotification: fc.Arbitrary<Notification> = fc.record({
 function parseStrictly(payload: Buffer): Record<string, unknown> {
   const value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload)) as Record<string, unknown>;
   assert.ok(JSON.stringify(value) === JSON.stringify(value).toWellFormed());
-  assert.doesNotMatch(JSON.stringify(value), /(?<!\\)(\\\\)*\\ud[89a-f]/, 'half a surrogate pair');
+  assert.doesNotMatch(JSON.stringify(value), /(?<!\\)(\\\\)*\\ud[89a-f]/, 'a lone surrogate');
   return value;
 }
 
-suite('The forms of a push notification', () => {
+suite('The payloads of a push notification', () => {
   test('Web Push carries every field', () => {
     assert.deepEqual(JSON.parse(webPushPayload(sample).toString()), {
       id: sample.id,
@@ -91,7 +91,7 @@ suite('The forms of a push notification', () => {
     );
   });
 
-  test('any notification fits FCM in 4,000 bytes, and every value of its data is text', () => {
+  test('any notification fits FCM in 4,000 bytes, and every value of its data is a string', () => {
     fc.assert(
       fc.property(anyNotification, (notification) => {
         const payload = Buffer.from(JSON.stringify(fcmMessage(notification, notification.createdAt, day)));
@@ -105,7 +105,7 @@ suite('The forms of a push notification', () => {
     );
   });
 
-  test('the data goes first, and the body is whole as long as it fits without', () => {
+  test('the data is dropped first, and the body is complete as long as it fits without data', () => {
     const notification = { ...sample, body: 'b'.repeat(2000), data: { blob: 'x'.repeat(3000) } };
     const payload = JSON.parse(webPushPayload(notification).toString()) as Record<string, unknown>;
     assert.equal(payload.data, undefined);
@@ -113,16 +113,16 @@ suite('The forms of a push notification', () => {
     assert.equal(payload.body, notification.body);
   });
 
-  test('a body that is too long is used to the last byte and ends in an ellipsis, never inside a character', () => {
+  test('a body that is too long fills the limit to the last byte and ends in an ellipsis, never inside a character', () => {
     const payload = webPushPayload({ ...sample, body: '🚨'.repeat(2000) });
     const { body } = JSON.parse(payload.toString()) as { body: string };
     assert.match(body, /^(🚨)+…$/u);
     assert.ok(payload.length > 3800 - 4, 'one more would not have fitted');
     const { truncated } = JSON.parse(webPushPayload(sample).toString()) as { truncated?: true };
-    assert.equal(truncated, undefined, 'what fits is not said to be cut');
+    assert.equal(truncated, undefined, 'a payload that fits is not marked as truncated');
   });
 
-  test('errors ring at once, advertising waits, and everything else is normal', () => {
+  test('errors are urgent, advertising has low priority, and everything else is normal', () => {
     const urgencies = severities.map((severity) => urgencyOf({ severity, category: 'info' }));
     assert.deepEqual(urgencies, ['normal', 'normal', 'high', 'high']);
     assert.equal(urgencyOf({ severity: null, category: 'task' }), 'normal');
@@ -138,14 +138,14 @@ suite('The forms of a push notification', () => {
     assert.equal(timeToLiveSeconds(0, 8 * day * 1000, 7), 0);
   });
 
-  test('a topic has 32 characters that a URL may hold, always the same for one id', () => {
+  test('a topic has 32 URL-safe characters, always the same for one id', () => {
     assert.match(topicOf('a'), /^[A-Za-z0-9_-]{32}$/);
     assert.equal(topicOf('a'), topicOf('a'));
     assert.notEqual(topicOf('a'), topicOf('b'));
   });
 });
 
-/** The whole text, or a beginning of it with an ellipsis; whatever was no text is the replacement character. */
+/** The whole text, or a prefix of it with an ellipsis; invalid characters are replaced by the replacement character. */
 function assertIsCutOf(sent: string, original: string): void {
   const whole = original.toWellFormed();
   if (sent === whole) return;

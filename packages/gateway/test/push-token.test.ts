@@ -10,8 +10,8 @@ const subscription = (endpoint: unknown, keys: unknown = { p256dh, auth }): stri
   JSON.stringify({ endpoint, keys });
 const problem = (token: string, hosts: string[] = []): string | null => tokenProblem('webpush', token, hosts);
 
-suite('The check of push tokens', () => {
-  test('takes subscriptions at the push services of the browsers', () => {
+suite('The validation of push tokens', () => {
+  test('accepts subscriptions at the push services of the browsers', () => {
     for (const endpoint of [
       'https://fcm.googleapis.com/fcm/send/abc:def',
       'https://FCM.googleapis.com:443/wp/abc',
@@ -54,7 +54,7 @@ suite('The check of push tokens', () => {
     });
   }
 
-  test('takes further push services that the operator named, each on its port alone', () => {
+  test('accepts further push services that the operator configured, each only on its port', () => {
     const hosts = ['push.example.net:8443', '*.example.org'];
     assert.equal(problem(subscription('https://push.example.net:8443/x'), hosts), null);
     assert.equal(problem(subscription('https://a.example.org/x'), hosts), null);
@@ -63,7 +63,7 @@ suite('The check of push tokens', () => {
     }
   });
 
-  test('refuses keys that are no keys', () => {
+  test('refuses invalid keys', () => {
     const offCurve = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)]).toString('base64url');
     const compressed = createECDH('prime256v1').generateKeys('base64url', 'compressed');
     for (const keys of [
@@ -81,7 +81,7 @@ suite('The check of push tokens', () => {
     for (const text of ['', 'null', '[]', '"x"', '{', 'abc']) assert.match(problem(text) ?? '', /PushSubscription/);
   });
 
-  test('knows FCM and APNs tokens by their shape', () => {
+  test('recognizes FCM and APNs tokens by their format', () => {
     assert.equal(tokenProblem('fcm', `dXyz_-1:APA91b${'A'.repeat(120)}`, []), null);
     for (const token of ['', 'short', 'a'.repeat(5000), `${'a'.repeat(40)} b`, `${'a'.repeat(40)}\r\nx`, '{"a":1}']) {
       assert.match(tokenProblem('fcm', token, []) ?? '', /letters/);
@@ -93,7 +93,7 @@ suite('The check of push tokens', () => {
     }
   });
 
-  test('Retry-After is seconds or a date, at most a day, and anything else says nothing', () => {
+  test('Retry-After is seconds or a date, at most a day, and anything else is ignored', () => {
     const now = Date.parse('2026-11-15T12:00:00Z');
     assert.equal(parseRetryAfter('120', now), 120_000);
     assert.equal(parseRetryAfter('Sun, 15 Nov 2026 12:01:00 GMT', now), 60_000);

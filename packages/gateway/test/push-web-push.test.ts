@@ -1,4 +1,4 @@
-// Web Push against a push service that decrypts with another implementation than ours.
+// Web Push against a push service that decrypts with an implementation other than ours.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
@@ -24,17 +24,17 @@ suite('Web Push', () => {
     assert.deepEqual(push.webPush.complaints, []);
   });
 
-  test('a second try carries the same topic, so that it replaces the first', async () => {
+  test('a retry carries the same topic, so that it replaces the first attempt', async () => {
     const push = createTestPush();
     const browser = target('webpush', push.webPush.subscribe());
     await push.send([browser]);
     await push.send([browser]);
     const [first, second] = push.webPush.received;
     assert.equal(first?.headers.topic, second?.headers.topic);
-    assert.equal(first?.headers.authorization, second?.headers.authorization, 'the token is used again');
+    assert.equal(first?.headers.authorization, second?.headers.authorization, 'the token is reused');
   });
 
-  test('tells each push service its own audience', async () => {
+  test('sends each push service its own audience', async () => {
     const push = createTestPush();
     const origins = ['https://web.push.apple.com', 'https://updates.push.services.mozilla.com'];
     const outcomes = await push.send(origins.map((origin) => target('webpush', push.webPush.subscribe(origin))));
@@ -42,7 +42,7 @@ suite('Web Push', () => {
     assert.deepEqual(push.webPush.received.map(({ claims }) => claims.aud).sort(), [...origins].sort());
   });
 
-  test('the largest notification still goes through', async () => {
+  test('the largest notification is accepted', async () => {
     const push = createTestPush();
     const notification = { title: '🚨'.repeat(140), body: '\u0001'.repeat(2000), data: { blob: 'x'.repeat(100_000) } };
     assert.deepEqual(await push.send([target('webpush', push.webPush.subscribe())], { notification }), [
@@ -65,7 +65,7 @@ suite('Web Push', () => {
     [500, 'retry', /500/],
     [503, 'retry', /503/],
   ] as const) {
-    test(`an answer of ${status} means ${kind}`, async () => {
+    test(`a response with ${status} means ${kind}`, async () => {
       const push = createTestPush();
       push.webPush.reply = () => ({ status, headers: { 'retry-after': '30' } });
       const browser = target('webpush', push.webPush.subscribe());
@@ -85,7 +85,7 @@ suite('Web Push', () => {
     assert.equal((outcome as Retry).retryAfterMs, 90_000);
   });
 
-  test('a push service that cannot be reached is tried again later, and its address stays out of the error', async () => {
+  test('a push service that cannot be reached is retried later, and its address stays out of the error', async () => {
     const push = createTestPush();
     push.webPush.reply = (url) => {
       throw Object.assign(new Error(`connect ECONNREFUSED 10.0.0.7 for ${url}`), { code: 'ECONNREFUSED' });
@@ -95,7 +95,7 @@ suite('Web Push', () => {
     assert.deepEqual(outcomes, [{ kind: 'retry', reason: 'unreachable', error }]);
   });
 
-  test('what the dialer refuses is rejected, and what it cannot reach is not', async () => {
+  test('an address that the dialer refuses is rejected, and one that it cannot reach is retried', async () => {
     const push = createTestPush();
     const browsers = [1, 2].map(() => target('webpush', push.webPush.subscribe()));
     const errors = [new EgressRefused(), new EgressFailed()];
@@ -110,14 +110,14 @@ suite('Web Push', () => {
     assert.deepEqual(push.disabled, []);
   });
 
-  test('a push service that hangs is given up at the deadline', async () => {
+  test('a send to a push service that hangs ends at the deadline', async () => {
     const push = createTestPush({ timeoutMs: 100 });
     push.webPush.reply = () => new Promise(() => undefined);
     const [outcome] = await push.send([target('webpush', push.webPush.subscribe())]);
     assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not answer in time' });
   });
 
-  test('an abort settles everything at once, and those whose turn had not come were not asked', async () => {
+  test('an abort settles everything at once, and targets still queued were not attempted', async () => {
     const push = createTestPush();
     const controller = new AbortController();
     let asked = 0;
@@ -134,7 +134,7 @@ suite('Web Push', () => {
     assert.deepEqual([outcomes.at(0)?.reason, outcomes.at(-1)?.reason], ['deferred', 'not_attempted']);
   });
 
-  test('a stored subscription is checked again before anything is sent', async () => {
+  test('a stored subscription is validated again before anything is sent', async () => {
     const push = createTestPush();
     const [outcome] = await push.send([
       target('webpush', push.webPush.subscribe('https://fcm.googleapis.com.evil.test')),
@@ -144,13 +144,13 @@ suite('Web Push', () => {
     assert.match((outcome as Rejected).error, /none of the known push services/);
   });
 
-  test('a push service that the operator named is reached', async () => {
+  test('a push service that the operator configured is used', async () => {
     const push = createTestPush({}, { webPushHosts: ['push.example.net:8443'] });
     const browser = target('webpush', push.webPush.subscribe('https://push.example.net:8443'));
     assert.deepEqual(await push.send([browser]), [{ kind: 'sent' }]);
   });
 
-  test('goes out through the guarded dialer as real HTTP', async () => {
+  test('is sent through the guarded dialer as real HTTP', async () => {
     const authority = createTestAuthority();
     const { key, cert } = authority.issue('DNS:push.test');
     const server = createServer({ key, cert }, async (request, response) => {
