@@ -1,4 +1,4 @@
-// Quiet hours as callers and owners meet them: what is left out, what rings all the same, and what the caller is told.
+// Quiet hours for callers and owners: skipped channels, exceptions, and the response to the caller.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
@@ -15,7 +15,7 @@ const night = { from: '22:00', to: '07:00' };
 const everywhere = { timeZone: 'Europe/Berlin', push: night, email: night, mqtt: night };
 /** 23:30 in Berlin, 07:30 of the next day in Tokyo. */
 const lateInBerlin = Date.parse('2026-11-15T22:30:00Z');
-/** 07:00 in Berlin: the first minute after. */
+/** 07:00 in Berlin: the first minute after the quiet hours. */
 const morningInBerlin = Date.parse('2026-11-16T06:00:00Z');
 
 suite('In quiet hours', () => {
@@ -31,7 +31,7 @@ suite('In quiet hours', () => {
   });
   after(() => gateway.stop());
 
-  /** Somebody with a mailbox, a browser and a phone. */
+  /** Creates an owner with an email address, a browser and a phone. */
   async function createOwner(quietHours: QuietHours | null) {
     const { store } = gateway;
     const ownerId = `own_${randomUUID()}`;
@@ -44,8 +44,8 @@ suite('In quiet hours', () => {
     return { ownerId, deviceId: device.id, key };
   }
 
-  /** Which channels rang for a request at that time, and what its caller was told. */
-  async function ring(
+  /** Sends a request at that time; returns the channels that were used and the fields of the response. */
+  async function notifyAt(
     quietHours: QuietHours | null,
     at: number,
     request: object | ((deviceId: string) => object | Promise<object>) = {},
@@ -54,17 +54,17 @@ suite('In quiet hours', () => {
     const fields = typeof request === 'function' ? await request(deviceId) : request;
     for (const { sent } of [push, email, mqtt]) sent.splice(0);
     gateway.clock.now = at;
-    const { status, body } = await caller.withKey(key).notify({ title: 'Ring', ...fields });
+    const { status, body } = await caller.withKey(key).notify({ title: 'Doorbell', ...fields });
     assert.deepEqual([status, body.stored], [200, true]);
-    const rang = Object.entries({ push, email, mqtt }).flatMap(([name, { sent }]) => (sent.length > 0 ? [name] : []));
+    const sentOn = Object.entries({ push, email, mqtt }).flatMap(([name, { sent }]) => (sent.length > 0 ? [name] : []));
     const { id, pushEnabled, pushAttempted, emailEnabled, emailSkipReason } = body;
     const { mqttEnabled, mqttSkipped, mqttSkipReason, warnings } = body;
     const channels = { pushEnabled, pushAttempted, emailEnabled, emailSkipReason, mqttEnabled };
-    const told = { ...channels, mqttSkipped, mqttSkipReason, warnings };
-    return { rang, told, ownerId, id };
+    const response = { ...channels, mqttSkipped, mqttSkipReason, warnings };
+    return { sentOn, response, ownerId, id };
   }
 
-  const rungAtAll = {
+  const sentOnAll = {
     pushEnabled: true,
     pushAttempted: 1,
     emailEnabled: true,
@@ -85,68 +85,68 @@ suite('In quiet hours', () => {
     warnings: ['quiet_hours'],
   };
 
-  test('nothing rings, the caller is told so, and the notification is stored and not sent later', async () => {
-    const { rang, told, ownerId, id } = await ring(everywhere, lateInBerlin);
-    assert.deepEqual({ rang, told }, { rang: [], told: silent });
-    assert.equal((await gateway.store.notifications.find(ownerId, id))?.title, 'Ring');
+  test('nothing is sent, the response reports it, and the notification is stored and not sent later', async () => {
+    const { sentOn, response, ownerId, id } = await notifyAt(everywhere, lateInBerlin);
+    assert.deepEqual({ sentOn, response }, { sentOn: [], response: silent });
+    assert.equal((await gateway.store.notifications.find(ownerId, id))?.title, 'Doorbell');
     assert.equal(await gateway.store.dispatches.find(ownerId, id), null);
   });
 
-  test('everything rings outside of them, and where they are those of another zone', async () => {
-    const all = { rang: ['push', 'email', 'mqtt'], told: rungAtAll };
+  test('everything is sent outside of them, also if they are in another time zone', async () => {
+    const all = { sentOn: ['push', 'email', 'mqtt'], response: sentOnAll };
     for (const [quietHours, at] of [
       [null, lateInBerlin],
       [everywhere, morningInBerlin],
       [{ ...everywhere, timeZone: 'Asia/Tokyo' }, lateInBerlin],
     ] as const) {
-      const { rang, told } = await ring(quietHours, at);
-      assert.deepEqual({ rang, told }, all);
+      const { sentOn, response } = await notifyAt(quietHours, at);
+      assert.deepEqual({ sentOn, response }, all);
     }
   });
 
-  test('critical rings all the same, and no other severity does', async () => {
-    assert.deepEqual((await ring(everywhere, lateInBerlin, { severity: 'fatal' })).told, rungAtAll);
+  test('critical notifications are sent, and those of no other severity', async () => {
+    assert.deepEqual((await notifyAt(everywhere, lateInBerlin, { severity: 'fatal' })).response, sentOnAll);
     for (const severity of ['info', 'warning', 'error']) {
-      assert.deepEqual((await ring(everywhere, lateInBerlin, { severity })).rang, []);
+      assert.deepEqual((await notifyAt(everywhere, lateInBerlin, { severity })).sentOn, []);
     }
   });
 
   test('each channel has its own', async () => {
-    const { rang, told } = await ring({ ...everywhere, push: null }, lateInBerlin);
-    assert.deepEqual(rang, ['push']);
-    assert.deepEqual(told, { ...silent, pushAttempted: 1 });
+    const { sentOn, response } = await notifyAt({ ...everywhere, push: null }, lateInBerlin);
+    assert.deepEqual(sentOn, ['push']);
+    assert.deepEqual(response, { ...silent, pushAttempted: 1 });
   });
 
-  test('a request that asks for mail outright gets it, as it does over the preference', async () => {
-    const { rang, told } = await ring(everywhere, lateInBerlin, { sendEmail: true });
-    assert.deepEqual(rang, ['email']);
-    assert.deepEqual(told, { ...silent, emailEnabled: true, emailSkipReason: undefined });
+  test('a request with sendEmail sends the email, as it does against the preference', async () => {
+    const { sentOn, response } = await notifyAt(everywhere, lateInBerlin, { sendEmail: true });
+    assert.deepEqual(sentOn, ['email']);
+    assert.deepEqual(response, { ...silent, emailEnabled: true, emailSkipReason: undefined });
   });
 
-  test('a device named by the request is silent too, also with strictDelivery', async () => {
+  test('a device named by the request is muted too, also with strictDelivery', async () => {
     const request = { strictDelivery: true, sendPush: false, sendEmail: false };
-    const { rang, told } = await ring(everywhere, lateInBerlin, (deviceId) => ({ ...request, deviceId }));
+    const { sentOn, response } = await notifyAt(everywhere, lateInBerlin, (deviceId) => ({ ...request, deviceId }));
     assert.deepEqual(
-      { rang, told },
-      { rang: [], told: { ...silent, pushEnabled: false, emailSkipReason: 'disabled_by_request' } },
+      { sentOn, response },
+      { sentOn: [], response: { ...silent, pushEnabled: false, emailSkipReason: 'disabled_by_request' } },
     );
   });
 
-  test('what the request switched off, or would reach nobody, is not put down to them', async () => {
+  test('channels that the request disables, or that have no target, are not attributed to quiet hours', async () => {
     const off = { sendPush: false, sendEmail: false, sendMqtt: false };
-    const { told } = await ring(everywhere, lateInBerlin, off);
-    assert.deepEqual([told.mqttSkipReason, told.warnings], ['disabled_by_request', []]);
-    const nobody = await ring(everywhere, lateInBerlin, async (deviceId) => {
+    const { response } = await notifyAt(everywhere, lateInBerlin, off);
+    assert.deepEqual([response.mqttSkipReason, response.warnings], ['disabled_by_request', []]);
+    const noTarget = await notifyAt(everywhere, lateInBerlin, async (deviceId) => {
       await gateway.store.devices.change(deviceId, { paused: true });
       return { sendPush: false, sendEmail: false };
     });
-    assert.deepEqual([nobody.told.mqttSkipReason, nobody.told.warnings], ['no_active_devices', []]);
+    assert.deepEqual([noTarget.response.mqttSkipReason, noTarget.response.warnings], ['no_active_devices', []]);
   });
 
-  test('a topic on a broker that the caller brought is told', async () => {
+  test('a topic on a custom broker is sent to', async () => {
     const mqttConfig = { host: 'broker.example.com', topic: 'alerts' };
     const request = { mqttConnection: { mode: 'custom' }, mqttConfig };
-    const { rang, told } = await ring(everywhere, lateInBerlin, request);
-    assert.deepEqual([rang, told.mqttSkipped, told.warnings], [['mqtt'], false, ['quiet_hours']]);
+    const { sentOn, response } = await notifyAt(everywhere, lateInBerlin, request);
+    assert.deepEqual([sentOn, response.mqttSkipped, response.warnings], [['mqtt'], false, ['quiet_hours']]);
   });
 });

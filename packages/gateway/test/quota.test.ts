@@ -1,4 +1,4 @@
-// The daily quota of an owner: what counts, what the caller hears, and that it holds over restarts and processes.
+// The daily quota of an owner: what counts, the response to the caller, and that it holds across restarts and processes.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -36,7 +36,7 @@ const storedToday = async (installation: Installation, { line }: GatewayProcess)
   (await installation.json<{ storedToday: unknown }>('owner', 'show', line.firstRun?.owner as string)).storedToday;
 
 suite('The daily quota', () => {
-  test('refuses with 429 and Retry-After, holds over a restart, and is shown by owner show', async (t) => {
+  test('refuses with 429 and Retry-After, survives a restart, and is shown by owner show', async (t) => {
     const installation = await install(t, { TOCSIN_QUOTA_ROWS_PER_DAY: '3' });
     const gateway = await installation.serve();
     const { api, key } = gateway;
@@ -69,7 +69,7 @@ suite('The daily quota', () => {
       assert.deepEqual([status, isReplayed], [200, true]);
     }
     assert.equal((await notify(api, key, large)).code, 'quota_exceeded');
-    // What was accepted once is answered as then.
+    // A request that was accepted once gets the stored response.
     assert.equal((await notify(api, key, large, once)).status, 200);
     assert.equal((await notify(api, key, { title: 'small' })).status, 200);
     await gateway.stop();
@@ -100,7 +100,7 @@ suite('The daily quota', () => {
     assert.ok(accepted >= 20 && accepted <= 40, `${accepted} were accepted`);
   });
 
-  test('is off at 0', async (t) => {
+  test('is disabled by 0', async (t) => {
     const installation = await install(t, { TOCSIN_QUOTA_ROWS_PER_DAY: '0', TOCSIN_QUOTA_BYTES_PER_DAY: '0' });
     const { api, key } = await installation.serve();
     for (let count = 0; count < 20; count += 1) assert.equal((await notify(api, key, { title: 'x' })).status, 200);

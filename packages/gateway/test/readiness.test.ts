@@ -1,4 +1,4 @@
-// What a load balancer and an operator learn from /readyz.
+// The readiness report of /readyz for load balancers and operators.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -53,42 +53,51 @@ suite('Readiness', () => {
     assert.doesNotMatch(text, /canary|localhost|127\.0\.0\.1/);
   });
 
-  test('follows a mail server that goes and returns', async (t) => {
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
-    const gateway = await (await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })).serve();
+  test('follows an SMTP server that stops and recovers', async (t) => {
+    const smtpServer = await startMailServer();
+    t.after(() => smtpServer.kill());
+    const gateway = await (
+      await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}` })
+    ).serve();
     const state = async () => (await probe(gateway)).body.email;
     assert.equal(await state(), 'ok');
-    await mail.kill();
-    await eventually('it is missed', 10_000, state, (email) => email === 'unavailable');
-    await mail.start();
-    await eventually('it is seen again', 10_000, state, (email) => email === 'ok');
+    await smtpServer.kill();
+    await eventually('the outage is detected', 10_000, state, (email) => email === 'unavailable');
+    await smtpServer.start();
+    await eventually('the recovery is detected', 10_000, state, (email) => email === 'ok');
   });
 
-  test('asks a provider seldom, however many probes there are', async (t) => {
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
-    const gateway = await (await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })).serve();
+  test('checks a provider rarely, however many probes there are', async (t) => {
+    const smtpServer = await startMailServer();
+    t.after(() => smtpServer.kill());
+    const gateway = await (
+      await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}` })
+    ).serve();
     const since = performance.now();
     for (let round = 0; round < 10; round += 1) {
       const probes = await Promise.all(Array.from({ length: 20 }, () => probe(gateway)));
       assert.ok(probes.every(({ status }) => status === 200));
     }
     const most = 1 + Math.floor((performance.now() - since) / 1000);
-    assert.ok(mail.connectionCount >= 1 && mail.connectionCount <= most, `${mail.connectionCount} connections`);
+    assert.ok(
+      smtpServer.connectionCount >= 1 && smtpServer.connectionCount <= most,
+      `${smtpServer.connectionCount} connections`,
+    );
   });
 
-  test('does not wait for a provider that is silent', async (t) => {
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
-    mail.faults.greeting = 'stall';
-    const gateway = await (await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })).serve();
+  test('does not wait for a provider that does not respond', async (t) => {
+    const smtpServer = await startMailServer();
+    t.after(() => smtpServer.kill());
+    smtpServer.faults.greeting = 'stall';
+    const gateway = await (
+      await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}` })
+    ).serve();
     const first = await probe(gateway);
     assert.equal(first.status, 200);
     assert.equal(first.body.email, 'unavailable');
-    // Two seconds are the promise; the rest is room for a busy machine.
+    // Two seconds are documented; the rest is slack for a busy machine.
     assert.ok(first.ms < 3000, `${first.ms} ms`);
-    // Once it is known to be silent, a probe with a second of patience never fails because of it.
+    // Once the provider is known to hang, a probe with a timeout of one second never fails because of it.
     const until = performance.now() + 6000;
     while (performance.now() < until) {
       const { ms, body } = await probe(gateway);
@@ -97,7 +106,7 @@ suite('Readiness', () => {
     }
   });
 
-  test('is denied in time while the store cannot be written, and comes back', async (t) => {
+  test('is denied in time while the store cannot be written, and recovers', async (t) => {
     const installation = await install(t);
     const gateway = await installation.serve();
     assert.equal((await probe(gateway)).status, 200);
@@ -105,7 +114,7 @@ suite('Readiness', () => {
     t.after(() => other.close());
     other.exec('BEGIN IMMEDIATE');
     const denied = await eventually(
-      'the lock is noticed',
+      'the lock is detected',
       10_000,
       () => probe(gateway),
       ({ status }) => status === 503,
@@ -123,7 +132,7 @@ suite('Readiness', () => {
     );
   });
 
-  test('ends with SIGTERM, while what runs is still being finished', async (t) => {
+  test('ends with SIGTERM, while requests in flight are finished', async (t) => {
     const gateway = await (await install(t)).serve();
     const { hostname, port } = new URL(gateway.api);
     const socket = connect(Number(port), hostname);
@@ -131,12 +140,12 @@ suite('Readiness', () => {
     const body = JSON.stringify({ title: 'slow' });
     const head = `POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.key}\r\nContent-Type: application/json\r\n`;
     socket.write(`${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
-    // Whoever is told to continue is being served.
+    // A client that got 100 Continue is being served.
     const [goOn] = (await once(socket, 'data')) as [Buffer];
     assert.match(goOn.toString(), /^HTTP\/1\.1 100 /);
     const ended = gateway.stop();
     const stopping = await eventually(
-      'it is not ready any more',
+      'it is not ready any longer',
       5000,
       () => probe(gateway),
       ({ status }) => status === 503,

@@ -1,4 +1,4 @@
-// What could not be delivered is tried again: only that, in order, until it works or is honestly given up.
+// Failed deliveries are retried: only the failed ones, in order, until they succeed or are dead.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,7 +19,7 @@ const busy: Outcome = { kind: 'retry', reason: 'deferred', error: 'The provider 
 const sent: Outcome = { kind: 'sent' };
 const hourMs = 3_600_000;
 
-/** Ends as the test says at the moment, and notes what came through. */
+/** A channel whose outcome the test sets; records the titles of sent notifications. */
 class SwitchableChannel<Target> implements Channel<Target> {
   outcome: (title: string, target: Target) => Outcome = () => sent;
   readonly arrived: string[] = [];
@@ -43,7 +43,7 @@ suite('Redelivery', () => {
   let deviceId: string;
   let redelivery: Redelivery;
   let failures: unknown[];
-  let givenUp: Delivery[];
+  let deadDeliveries: Delivery[];
 
   beforeEach(async () => {
     [mqtt, email, push] = [new SwitchableChannel(), new SwitchableChannel(), new SwitchableChannel()];
@@ -51,7 +51,7 @@ suite('Redelivery', () => {
     const { store, ownerId, clock } = gateway;
     await store.owners.update(plainOwner(ownerId, clock.now, { email: 'ann@example.com', emailAlerts: true }));
     deviceId = (await addDevice()).id;
-    [failures, givenUp] = [[], []];
+    [failures, deadDeliveries] = [[], []];
     startOver();
   });
   afterEach(async () => {
@@ -66,7 +66,7 @@ suite('Redelivery', () => {
     const now = (): number => clock.now;
     const onFailed = (error: unknown): void => void failures.push(error);
     const random = (): number => 0.5;
-    const onGivenUp = (delivery: Delivery): void => void givenUp.push(delivery);
+    const onGivenUp = (delivery: Delivery): void => void deadDeliveries.push(delivery);
     redelivery = startRedelivery({
       ...{ store, followUp, now, random, onFailed, onGivenUp, keepsReceipts: true },
       channels: { mqtt, email, push },
@@ -90,7 +90,7 @@ suite('Redelivery', () => {
 
   const deliveries = () => gateway.store.deliveries.list({ ownerId: gateway.ownerId, limit: 100 });
 
-  test('tries again what failed for a passing reason, and says so in the answer', async () => {
+  test('retries what failed temporarily, and reports it in the response', async () => {
     mqtt.outcome = () => unreachable;
     const answer = await post('later');
     assert.equal(answer.mqttFailedCount, 1);
@@ -107,7 +107,7 @@ suite('Redelivery', () => {
     assert.equal(delivery?.attempts, 1);
   });
 
-  test('does not send again what the device has acknowledged, also where it is paused', async () => {
+  test('does not resend a message that the device has acknowledged, also if the device is paused', async () => {
     mqtt.outcome = () => unreachable;
     const { id: notificationId } = await post('acknowledged');
     const { store, ownerId, clock } = gateway;
@@ -122,13 +122,13 @@ suite('Redelivery', () => {
     assert.equal(mqtt.attempts, before);
   });
 
-  test('says nothing of redelivery where everything was delivered', async () => {
+  test('does not mention redelivery if everything was delivered', async () => {
     assert.deepEqual((await post('now')).warnings, []);
     await passTime(hourMs);
     assert.deepEqual(mqtt.arrived, ['now']);
   });
 
-  test('tries only the channel and target that failed', async () => {
+  test('retries only the channel and target that failed', async () => {
     const other = (await addDevice()).id;
     mqtt.outcome = (_, target) => ('deviceId' in target && target.deviceId === other ? unreachable : sent);
     email.outcome = () => unreachable;
@@ -142,7 +142,7 @@ suite('Redelivery', () => {
     assert.deepEqual(email.arrived, ['x']);
   });
 
-  test('waits 5 s, 30 s, 2 min, 10 min, 1 h, 3 h and 6 h, gives up after a day, and shows it', async () => {
+  test('retries after 5 s, 30 s, 2 min, 10 min, 1 h, 3 h and 6 h, is dead after a day, and shows it', async () => {
     mqtt.outcome = () => unreachable;
     await post('never');
     const start = gateway.clock.now;
@@ -153,7 +153,7 @@ suite('Redelivery', () => {
       turns.push((delivery.nextAt - gateway.clock.now) / 1000);
       const before = mqtt.attempts;
       await passTime(delivery.nextAt - gateway.clock.now - 1);
-      assert.equal(mqtt.attempts, before, 'not before its turn');
+      assert.equal(mqtt.attempts, before, 'not before it is due');
       await passTime(1);
       assert.equal(mqtt.attempts, before + 1);
     }
@@ -163,17 +163,17 @@ suite('Redelivery', () => {
     assert.equal(dead?.state, 'dead');
     assert.equal(dead?.error, 'The provider is not reachable');
     assert.equal(dead?.endedAt, gateway.clock.now);
-    assert.equal(givenUp.length, 1);
+    assert.equal(deadDeliveries.length, 1);
     await passTime(hourMs);
-    assert.equal(mqtt.attempts, turns.length + 1, 'what is dead is not tried');
+    assert.equal(mqtt.attempts, turns.length + 1, 'a dead delivery is not retried');
     const [first] = await deliveries();
     await gateway.store.deliveries.retry([first as Delivery], gateway.clock.now);
     mqtt.outcome = () => sent;
     await passTime(0);
-    assert.deepEqual(mqtt.arrived, ['never'], 'until somebody asks for it');
+    assert.deepEqual(mqtt.arrived, ['never'], 'until it is retried by hand');
   });
 
-  test('waits as long as the provider wants', async () => {
+  test('waits as long as the provider asks', async () => {
     mqtt.outcome = () => ({ ...busy, retryAfterMs: 60_000 });
     await post('x');
     mqtt.outcome = () => sent;
@@ -183,24 +183,24 @@ suite('Redelivery', () => {
     assert.deepEqual(mqtt.arrived, ['x']);
   });
 
-  test('asks no sooner for one that the provider put off, whatever else is due or comes back', async () => {
-    mqtt.outcome = (title) => (title === 'put off' ? { ...busy, retryAfterMs: hourMs } : unreachable);
-    await post('put off');
+  test('retries a delivery that the provider delayed no earlier, whatever else is due or recovers', async () => {
+    mqtt.outcome = (title) => (title === 'delayed' ? { ...busy, retryAfterMs: hourMs } : unreachable);
+    await post('delayed');
     await post('down');
     const asked: string[] = [];
     mqtt.outcome = (title) => {
       asked.push(title);
-      return title === 'put off' ? busy : sent;
+      return title === 'delayed' ? busy : sent;
     };
     await passTime(5000);
     await post('fresh');
     for (let turn = 0; turn < 5; turn += 1) await passTime(10_000);
     assert.deepEqual(asked, ['down', 'fresh']);
     await passTime(hourMs);
-    assert.equal(asked.at(-1), 'put off');
+    assert.equal(asked.at(-1), 'delayed');
   });
 
-  test('writes down what was sent, however the store stumbles, so that nothing is sent twice', async () => {
+  test('records sent deliveries despite failures of the store, so that nothing is sent twice', async () => {
     mqtt.outcome = () => unreachable;
     for (const title of ['a', 'b', 'c']) await post(title);
     mqtt.outcome = () => sent;
@@ -223,7 +223,7 @@ suite('Redelivery', () => {
     assert.ok(failures.splice(0).every((error) => error instanceof StoreUnavailable));
   });
 
-  test('takes up nothing that this process is still busy with, wherever the clock jumps', async () => {
+  test('resumes nothing that this process is still sending, wherever the clock jumps', async () => {
     const let_go = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     mqtt.outcome = () => sent;
@@ -243,10 +243,10 @@ suite('Redelivery', () => {
     assert.deepEqual(mqtt.arrived, ['slow']);
   });
 
-  test('a provider that is no longer set up loses nothing that waits for it', async () => {
+  test('a provider that is no longer configured loses none of its queued deliveries', async () => {
     email.outcome = () => unreachable;
     await post('x', { sendEmail: true });
-    email.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No mail server is configured' });
+    email.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No SMTP server is configured' });
     await passTime(5000);
     await passTime(60_000);
     email.outcome = () => sent;
@@ -254,7 +254,7 @@ suite('Redelivery', () => {
     assert.deepEqual(email.arrived, ['x']);
   });
 
-  test('what a broker of a caller does says nothing about ours', async () => {
+  test('the outcome of a custom broker does not affect the state of the platform broker', async () => {
     mqtt.outcome = () => unreachable;
     await post('waiting');
     await passTime(5000);
@@ -266,7 +266,7 @@ suite('Redelivery', () => {
     assert.equal(mqtt.attempts, before);
   });
 
-  test('delivers in the order of acceptance, whatever the turn of each, with one probe for all that is due', async () => {
+  test('delivers in the order of acceptance, whatever their due times, with one probe for all that are due', async () => {
     mqtt.outcome = () => unreachable;
     for (let count = 0; count < 4; count += 1) {
       await post(`${count}`);
@@ -274,13 +274,13 @@ suite('Redelivery', () => {
     }
     const before = mqtt.attempts;
     await passTime(60_000);
-    assert.equal(mqtt.attempts, before + 1, 'the first stands for all');
+    assert.equal(mqtt.attempts, before + 1, 'the first is the probe for all');
     mqtt.outcome = () => sent;
     await passTime(3 * hourMs);
     assert.deepEqual(mqtt.arrived, ['0', '1', '2', '3']);
   });
 
-  test('tries everything at once when the channel works again', async () => {
+  test('retries everything at once if the channel works again', async () => {
     const other = await addDevice();
     mqtt.outcome = () => unreachable;
     for (const title of ['a', 'b']) await post(title, { deviceId });
@@ -289,15 +289,15 @@ suite('Redelivery', () => {
     mqtt.outcome = () => sent;
     await post('fresh', { deviceId: other.id });
     await eventually(
-      'what waited is tried',
+      'queued deliveries are retried',
       5000,
       () => redelivery.turn(),
       () => mqtt.arrived.length === 3,
     );
-    assert.deepEqual(mqtt.arrived, ['fresh', 'a', 'b'], 'another device shows that the broker is back');
+    assert.deepEqual(mqtt.arrived, ['fresh', 'a', 'b'], 'another device shows that the broker has recovered');
   });
 
-  test('a new notification joins the queue of its target instead of overtaking it, and says so', async () => {
+  test('a new notification joins the queue of its target instead of overtaking it, and the response reports it', async () => {
     mqtt.outcome = () => unreachable;
     for (const title of ['a', 'b']) await post(title);
     mqtt.outcome = () => sent;
@@ -307,14 +307,14 @@ suite('Redelivery', () => {
     assert.deepEqual(answer.warnings, ['mqtt_publish_failed_partial', 'redelivery_scheduled']);
     assert.match(answer.mqttError ?? '', /Earlier notifications/);
     const waiting = (await deliveries()).filter(({ state }) => state === 'waiting');
-    assert.equal(waiting.length, 3, 'and is in the list of what waits');
+    assert.equal(waiting.length, 3, 'and it is in the list of waiting deliveries');
     await passTime(5000);
     assert.deepEqual(mqtt.arrived, ['a', 'b', 'c']);
-    assert.deepEqual((await post('d')).warnings, [], 'then the queue has ended');
+    assert.deepEqual((await post('d')).warnings, [], 'then the queue is empty');
     assert.deepEqual(mqtt.arrived, ['a', 'b', 'c', 'd']);
   });
 
-  test('a queue of one target holds up no other target and no other channel', async () => {
+  test('the queue of one target delays no other target and no other channel', async () => {
     const other = (await addDevice()).id;
     mqtt.outcome = (_, target) => ('deviceId' in target && target.deviceId === other ? unreachable : sent);
     await post('a');
@@ -325,14 +325,14 @@ suite('Redelivery', () => {
     assert.deepEqual(email.arrived, ['b']);
   });
 
-  test('one that a provider put off by itself makes no queue', async () => {
-    mqtt.outcome = (title) => (title === 'put off' ? { ...busy, retryAfterMs: hourMs } : sent);
-    await post('put off');
+  test('a single delivery that the provider delayed starts no queue', async () => {
+    mqtt.outcome = (title) => (title === 'delayed' ? { ...busy, retryAfterMs: hourMs } : sent);
+    await post('delayed');
     assert.deepEqual((await post('next')).warnings, []);
     assert.deepEqual(mqtt.arrived, ['next']);
   });
 
-  test('a strict caller gets a 502 instead of a place in the queue, and nothing is sent later', async () => {
+  test('a strict caller gets a 502 instead of joining the queue, and nothing is sent later', async () => {
     mqtt.outcome = () => unreachable;
     await post('a');
     mqtt.outcome = () => sent;
@@ -343,11 +343,11 @@ suite('Redelivery', () => {
     await passTime(hourMs);
     assert.deepEqual(mqtt.arrived, ['a']);
     const strict = { title: 'strict again', strictDelivery: true, sendPush: false, sendEmail: false };
-    assert.equal((await notify(gateway, strict)).status, 200, 'once the queue has ended it is published');
+    assert.equal((await notify(gateway, strict)).status, 200, 'once the queue is empty it is published');
     assert.deepEqual(mqtt.arrived, ['a', 'strict again']);
   });
 
-  test('what joins a queue counts in the quota', async () => {
+  test('deliveries that join a queue count towards the quota', async () => {
     mqtt.outcome = () => unreachable;
     for (let count = 0; count < 15; count += 1) await post(`${count}`);
     mqtt.outcome = () => sent;
@@ -362,7 +362,7 @@ suite('Redelivery', () => {
     assert.equal(mqtt.arrived.length, 20);
   });
 
-  test('callers that come while a queue ends keep their order, whichever way they go', async () => {
+  test('callers that arrive while a queue ends keep their order, whether queued or sent directly', async () => {
     mqtt.outcome = () => unreachable;
     await post('first');
     mqtt.outcome = () => sent;
@@ -373,7 +373,7 @@ suite('Redelivery', () => {
     });
     await redelivery.turn();
     await eventually(
-      'callers go past the queue again',
+      'callers send directly again',
       30_000,
       async () => gateway.followUp.queues.isEmpty,
       (isEmpty) => isEmpty,
@@ -388,7 +388,7 @@ suite('Redelivery', () => {
     );
   });
 
-  test('one message that is not taken yet does not hold up those behind it', async () => {
+  test('one message that is deferred does not delay the messages behind it', async () => {
     mqtt.outcome = (title) => (title === 'awkward' ? busy : unreachable);
     await post('awkward');
     await post('plain');
@@ -400,7 +400,7 @@ suite('Redelivery', () => {
     assert.deepEqual(mqtt.arrived, ['plain', 'awkward']);
   });
 
-  test('tries each of many that are not taken yet once in a turn, and goes on through a slow lane', async () => {
+  test('attempts each of many deferred deliveries once per run, and continues through a slow queue', async () => {
     mqtt.outcome = () => unreachable;
     const titles = Array.from({ length: 60 }, (_, count) => `${count}`);
     await gateway.stop();
@@ -410,7 +410,7 @@ suite('Redelivery', () => {
     startOver();
     for (const title of titles) await post(title);
     const before = mqtt.attempts;
-    // Every send takes its time: a lease would be over before the end.
+    // Every send takes time: without renewal the lease would expire before the end.
     mqtt.outcome = () => {
       gateway.clock.now += 400;
       return busy;
@@ -422,7 +422,7 @@ suite('Redelivery', () => {
     assert.deepEqual(mqtt.arrived, titles);
   });
 
-  test('gives up at once what will never be taken, and a target that is gone with all that waits for it', async () => {
+  test('marks rejected deliveries dead at once, and all deliveries of a target that is gone', async () => {
     mqtt.outcome = () => unreachable;
     for (const title of ['a', 'b', 'c']) await post(title);
     mqtt.outcome = (title) =>
@@ -441,7 +441,7 @@ suite('Redelivery', () => {
     );
   });
 
-  test('does not try again over MQTT what a strict caller was told, but does over the other channels', async () => {
+  test('does not retry over MQTT what a strict caller got as an error, but retries the other channels', async () => {
     mqtt.outcome = () => unreachable;
     email.outcome = () => unreachable;
     const { status, body } = await notify(gateway, { title: 'strict', strictDelivery: true, sendPush: false });
@@ -459,7 +459,7 @@ suite('Redelivery', () => {
     ]);
   });
 
-  test('sends to the targets as they are then: not to a deleted device, later to a paused one', async () => {
+  test('sends to the targets as they are at that time: not to a deleted device, later to a paused one', async () => {
     const { id: other } = await addDevice();
     mqtt.outcome = () => unreachable;
     await post('x');
@@ -476,13 +476,13 @@ suite('Redelivery', () => {
     assert.match(gone?.error ?? '', /deleted/);
   });
 
-  test('takes up what a crash cut off between storing and sending, once its lease has passed', async () => {
+  test('resumes dispatches that a crash interrupted between storing and sending, once their lease has expired', async () => {
     const { store, ownerId, clock } = gateway;
     const ids = ['0190aaaa-0000-7000-8000-000000000001', '0190aaaa-0000-7000-8000-000000000002'];
     for (const [index, id] of ids.entries()) {
       await store.notifications.save(
         {
-          ...{ id, ownerId, createdAt: clock.now, title: `cut off ${index}`, body: '', source: '' },
+          ...{ id, ownerId, createdAt: clock.now, title: `interrupted ${index}`, body: '', source: '' },
           ...{ category: 'info', severity: null, data: {} },
         },
         {
@@ -496,15 +496,19 @@ suite('Redelivery', () => {
     await passTime(19_999);
     assert.deepEqual(mqtt.arrived, []);
     await passTime(1);
-    assert.deepEqual(mqtt.arrived, ['cut off 0', 'cut off 1']);
+    assert.deepEqual(mqtt.arrived, ['interrupted 0', 'interrupted 1']);
     email.outcome = () => sent;
     await passTime(30_000);
-    assert.deepEqual(email.arrived, ['cut off 0', 'cut off 1'], 'and what failed then is tried again as any other');
+    assert.deepEqual(
+      email.arrived,
+      ['interrupted 0', 'interrupted 1'],
+      'failures of resumed dispatches are retried like any other',
+    );
     await passTime(hourMs);
     assert.equal(mqtt.arrived.length, 2);
   });
 
-  test('keeps no more of an owner waiting than the quota, and says so for the rest', async () => {
+  test('queues at most the quota of an owner, and reports the rest as not queued', async () => {
     mqtt.outcome = () => unreachable;
     const answers = [];
     answers.push(...(await Promise.all(Array.from({ length: 15 }, (_, count) => post(`${count}`)))));
@@ -532,7 +536,7 @@ suite('Redelivery', () => {
     await first.close();
   });
 
-  test('a damaged row, or a lost data key, holds up nothing but itself', async () => {
+  test('a damaged row, or a lost data key, blocks nothing else', async () => {
     mqtt.outcome = () => unreachable;
     for (const title of ['damaged', 'error unreadable', 'whole']) await post(title);
     const [, middle, first] = await deliveries();
@@ -544,7 +548,7 @@ suite('Redelivery', () => {
     await passTime(5000);
     assert.deepEqual(mqtt.arrived, ['error unreadable', 'whole']);
     assert.equal((await deliveries()).find(({ state }) => state === 'dead')?.notificationId, first?.notificationId);
-    assert.equal(failures.splice(0).length, 1, 'and it is told');
+    assert.equal(failures.splice(0).length, 1, 'and it is reported');
 
     mqtt.outcome = () => unreachable;
     await post('keyless');
@@ -566,9 +570,9 @@ suite('Redelivery', () => {
     await other.close();
   });
 
-  test('a provider that is not set up leaves nothing waiting', async () => {
+  test('a provider that is not configured queues nothing', async () => {
     push.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No push provider' });
-    email.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No mail server' });
+    email.outcome = () => ({ kind: 'rejected', reason: 'not_configured', error: 'No SMTP server' });
     const answer = await post('x', { sendEmail: true, sendPush: true });
     assert.deepEqual(answer.warnings, ['email_send_failed']);
     assert.deepEqual(await deliveries(), []);

@@ -1,4 +1,4 @@
-// What deploy/ and compose.yaml promise: the same topology with real servers, and the files held against each other.
+// The promises of deploy/ and compose.yaml: the same topology with real servers, and consistency of the files.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -45,7 +45,7 @@ suite('The reference deployment', () => {
   const send = (title: string, headers?: Record<string, string>): Promise<BalancedAnswer> =>
     deployment.ask('/', { 'X-API-Key': key, ...headers }, { title });
 
-  /** Callers that do not pause, half of them with Idempotency-Keys; every answer they got. */
+  /** Callers that send without pause, half of them with Idempotency-Keys; collects all responses. */
   async function underLoad(during: (answers: LoadAnswer[]) => Promise<void>): Promise<LoadAnswer[]> {
     const answers: LoadAnswer[] = [];
     let isOver = false;
@@ -66,7 +66,7 @@ suite('The reference deployment', () => {
     return answers;
   }
 
-  /** The balancer sends requests to this node, so it may do without the other. */
+  /** The balancer sends requests to this node, so the other can be stopped. */
   const serves = async (name: NodeName): Promise<void> => {
     const first = await deployment.answeredBy(name);
     await eventually(
@@ -79,7 +79,7 @@ suite('The reference deployment', () => {
 
   const failed = (answers: LoadAnswer[]): LoadAnswer[] => answers.filter(({ body }) => body?.stored !== true);
 
-  test('takes notifications at both nodes and rings a device that signed in over TLS', async (t) => {
+  test('accepts notifications at both nodes and delivers them to a device that signed in over TLS', async (t) => {
     if (!canRun(t, obstacle)) return;
     const { mqtt } = await deployment
       .installation('tocsin-2')
@@ -88,7 +88,7 @@ suite('The reference deployment', () => {
     const { username, password } = mqtt;
     const options = { ca: deployment.ca, reconnectPeriod: 0, username };
     const device = await eventually(
-      'the broker knows the device',
+      'the broker accepts the device',
       10_000,
       () => connectAsync(deployment.devicesUrl, { ...options, password }, false).catch(() => null),
       (client) => client !== null,
@@ -107,7 +107,7 @@ suite('The reference deployment', () => {
     }
     for (const name of nodeNames) assert.ok((await deployment.answeredBy(name)) > 0, `${name} served`);
     await eventually(
-      'the device heard all of them',
+      'the device received all of them',
       5000,
       () => [...heard].sort(),
       (all) => all.length === titles.length,
@@ -115,7 +115,7 @@ suite('The reference deployment', () => {
     await assert.rejects(connectAsync(deployment.devicesUrl, { ...options, password: 'wrong' }, false));
   });
 
-  test('shows nothing of the console through the balancer, and every node says that it is ready', async (t) => {
+  test('exposes nothing of the console through the balancer, and every node reports that it is ready', async (t) => {
     if (!canRun(t, obstacle)) return;
     for (const path of ['/metrics', '/healthz', '/readyz']) assert.equal((await deployment.ask(path)).status, 404);
     for (const name of nodeNames) {
@@ -124,7 +124,7 @@ suite('The reference deployment', () => {
     }
   });
 
-  test('has the inbox on a port of its own, where one sign-in holds on both nodes', async (t) => {
+  test('has the inbox on its own port, where one sign-in is valid on both nodes', async (t) => {
     if (!canRun(t, obstacle)) return;
     for (const path of ['/metrics', '/healthz', '/readyz']) assert.equal((await deployment.askInbox(path)).status, 404);
     const { url: link } = await deployment.installation('tocsin-2').json<{ url: string }>('owner', 'sign-in', owner);
@@ -132,13 +132,13 @@ suite('The reference deployment', () => {
     const signedIn = await deployment.askInbox('/api/sign-in/link', {}, { token: tokenIn(link) });
     assert.deepEqual([signedIn.status, /; Secure/.test(signedIn.cookie)], [200, true]);
     const headers = { Cookie: signedIn.cookie.replace(/;.*$/, '') };
-    // nginx takes them in turns.
+    // nginx distributes requests round-robin.
     for (const path of Array(4).fill('/api/session')) {
       assert.equal((await deployment.askInbox(path, headers)).status, 200);
     }
   });
 
-  test('understands every variable, and leaves nothing on a node that another would miss', async (t) => {
+  test('uses only known variables, and keeps no state on a node that another node needs', async (t) => {
     if (!canRun(t, obstacle)) return;
     for (const name of nodeNames) {
       const installation = deployment.installation(name);
@@ -148,7 +148,7 @@ suite('The reference deployment', () => {
     }
   });
 
-  test('can be renewed node by node under load: no request with an Idempotency-Key fails, and next to none without', async (t) => {
+  test('can be upgraded node by node under load: no request with an Idempotency-Key fails, and hardly any without', async (t) => {
     if (!canRun(t, obstacle)) return;
     const answers = await underLoad(async () => {
       for (const name of nodeNames) {
@@ -163,28 +163,28 @@ suite('The reference deployment', () => {
       lost.filter(({ isRepeatable }) => isRepeatable),
       [],
     );
-    // The balancer may not send one again that met a node in the moment of its stop.
+    // The balancer may not resend a request that reached a node at the moment of its shutdown.
     assert.ok(lost.length <= callers / 2, `${lost.length} failed`);
   });
 
-  test('goes on when a node is killed: what it had in hand is cut off, or repeated where that is safe', async (t) => {
+  test('survives the kill of a node: its requests in flight are interrupted, or repeated if that is safe', async (t) => {
     if (!canRun(t, obstacle)) return;
     const answers = await underLoad(async (sofar) => {
       await serves('tocsin-2');
       await deployment.gateway('tocsin-2').kill();
       const atDeath = sofar.length;
       await eventually(
-        'many more answers',
+        'many more responses',
         20_000,
         () => sofar.length,
         (count) => count > atDeath + 200,
       );
     });
     const lost = failed(answers);
-    t.diagnostic(`${lost.length} of ${answers.length} requests were cut off when the node was killed`);
+    t.diagnostic(`${lost.length} of ${answers.length} requests were interrupted when the node was killed`);
     assert.ok(lost.length <= callers, `${lost.length} failed`);
     for (const { status, body, isRepeatable } of lost) {
-      // The dead node had begun with it: whoever asks again hears what became of it.
+      // The dead node had started this request: a repetition gets its delivery status.
       if (isRepeatable) assert.equal(body?.code, 'idempotency_in_progress');
       else assert.equal(status, 502);
     }
@@ -197,7 +197,7 @@ suite('The compose files', () => {
   const cluster = readCompose('deploy/compose.cluster.yaml');
   const single = readCompose('compose.yaml');
 
-  test('publish nothing of a node, and on one machine nothing beyond it', () => {
+  test('publish no port of a node, and on one machine only to loopback', () => {
     const published = Object.entries(cluster.services).filter(([, { ports }]) => ports !== undefined);
     assert.deepEqual(published.map(([name]) => name).sort(), ['mosquitto', 'nginx']);
     const ports = single.services.tocsin?.ports ?? [];
@@ -205,7 +205,7 @@ suite('The compose files', () => {
     for (const port of ports) assert.match(port, /^127\.0\.0\.1:(\d+):\1$/);
   });
 
-  test('name only files, secrets, volumes and services that are there', () => {
+  test('name only existing files, secrets, volumes and services', () => {
     for (const [name, service] of Object.entries(cluster.services)) {
       for (const secret of service.secrets ?? []) assert.ok(cluster.secrets?.[secret], `${secret} of ${name}`);
       for (const other of Object.keys(service.depends_on ?? {})) assert.ok(cluster.services[other], other);
@@ -216,7 +216,7 @@ suite('The compose files', () => {
     }
   });
 
-  test('let the nodes trust the balancer alone, and the balancer know the nodes', () => {
+  test('let the nodes trust only the balancer, and list the nodes in the balancer', () => {
     const { nginx = {}, ...others } = cluster.services;
     const balancer = readFileSync(join(clone, 'deploy/nginx.conf'), 'utf8');
     for (const name of nodeNames) {
@@ -225,7 +225,7 @@ suite('The compose files', () => {
     }
   });
 
-  test('give values as text, since YAML would read off as false', () => {
+  test('quote values, since YAML would read off as false', () => {
     const services = [...Object.values(cluster.services), ...Object.values(single.services)];
     const values = services.flatMap(({ environment }) => Object.values(environment ?? {}));
     assert.ok(values.length > 10);
@@ -237,7 +237,7 @@ suite('The compose files', () => {
     assert.ok(guide.includes(readFileSync(join(clone, 'deploy/mosquitto.acl'), 'utf8')));
   });
 
-  test('get their secrets from a script that keeps those that are there', (t: TestContext) => {
+  test('get their secrets from a script that keeps existing ones', (t: TestContext) => {
     const folder = mkdtempSync(join(tmpdir(), 'tocsin-secrets-'));
     t.after(() => rmSync(folder, { recursive: true }));
     cpSync(join(clone, 'deploy/make-secrets.sh'), join(folder, 'make-secrets.sh'));

@@ -1,4 +1,4 @@
-// Section 2.1 from outside: every fixture is sent to the running service.
+// Section 2.1 end to end: every fixture is sent to the running service.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { formExample, type JsonObject, jsonExamples, textExample } from '@tocsin/contract';
@@ -33,13 +33,13 @@ suite('A notification request', () => {
   before(async () => {
     installation = await Installation.create();
     gateway = await installation.serve();
-    // Nobody is to be told here: what is tested is what the gateway understood.
+    // Without targets: this tests only how the gateway reads requests.
     await installation.json('device', 'delete', gateway.line.firstRun?.device.id as string);
     caller = await createCaller(gateway.api, gateway.key);
   });
   after(() => installation.remove());
 
-  /** Without a Content-Type fetch would add one of its own to a text. */
+  /** Without a Content-Type, since fetch would add one to a text. */
   const post = (contentType: string | null, body: string) =>
     caller.send({
       method: 'POST',
@@ -74,7 +74,7 @@ suite('A notification request', () => {
     });
   }
 
-  test('what was accepted is in the inbox exactly as it was normalized, newest first, and nothing else is', async () => {
+  test('accepted notifications are in the inbox exactly as they were normalized, newest first, and nothing else is', async () => {
     const accepted = (fixtures.cases as Case[]).filter(({ error }) => error === undefined).reverse();
     const stored = await installation.json<Stored[]>('inbox', 'list', '--limit', '1000');
     assert.equal(stored.length, accepted.length);

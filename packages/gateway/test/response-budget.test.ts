@@ -1,4 +1,4 @@
-// A provider that hangs costs a response no more than its budget, and what is sent later is recorded as it ended.
+// A provider that hangs delays a response at most by its budget, and sends that end later are recorded.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -18,10 +18,10 @@ interface Row {
 }
 
 async function build(t: TestContext, environment: Record<string, string> = {}, clock: Record<string, string> = {}) {
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtpServer = await startMailServer();
+  t.after(() => smtpServer.kill());
   const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_RESPONSE_BUDGET_MS: '300',
     ...environment,
@@ -30,13 +30,13 @@ async function build(t: TestContext, environment: Record<string, string> = {}, c
   const gateway = await installation.serve(clock);
   const { owner } = gateway.line.firstRun as { owner: string };
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  return { mail, installation, gateway };
+  return { smtpServer, installation, gateway };
 }
 
 const emailOnly = (title: string) => ({ title, sendMqtt: false });
 const list = (installation: Installation, ...more: string[]) => installation.json<Row[]>('delivery', 'list', ...more);
-const titles = (mail: TestMailServer): string[] =>
-  mail.mails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
+const titles = (smtpServer: TestMailServer): string[] =>
+  smtpServer.mails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
 
 async function sendSlowly(gateway: GatewayProcess, title: string) {
   const startedAt = performance.now();
@@ -47,41 +47,41 @@ async function sendSlowly(gateway: GatewayProcess, title: string) {
   return performance.now() - startedAt;
 }
 
-test('A mail server that hangs costs the first response its budget, and the next ones nothing', {
+test('An SMTP server that hangs delays the first response by its budget, and the next ones not at all', {
   timeout: 120_000,
 }, async (t) => {
-  const { mail, installation, gateway } = await build(t);
-  mail.faults.greeting = 'stall';
+  const { smtpServer, installation, gateway } = await build(t);
+  smtpServer.faults.greeting = 'stall';
   for (const title of ['first', 'second', 'third', 'fourth']) {
     const ms = await sendSlowly(gateway, title);
-    // The mail server is given 8 s; on a busy machine a budget of 0.3 s may well take a few.
+    // The SMTP timeout is 8 s; on a busy machine a budget of 0.3 s may well take a few.
     assert.ok(ms < 6000, `${title} took ${ms} ms`);
     t.diagnostic(`${title}: ${ms.toFixed(0)} ms`);
   }
   const waiting = (await list(installation)).filter(({ state }) => state === 'waiting');
-  assert.equal(waiting.length, 4, 'all four are in the list');
-  mail.resume();
+  assert.equal(waiting.length, 4, 'all four are listed');
+  smtpServer.resume();
   await eventually(
     'all arrive, in order, once',
     90_000,
-    () => titles(mail),
+    () => titles(smtpServer),
     (seen) => seen.length === 4,
   );
-  assert.deepEqual(titles(mail), ['first', 'second', 'third', 'fourth']);
+  assert.deepEqual(titles(smtpServer), ['first', 'second', 'third', 'fourth']);
 });
 
-test('An email that the server takes after the response is recorded as sent, and not sent again', {
+test('An email that the server accepts after the response is recorded as sent, and not sent again', {
   timeout: 120_000,
 }, async (t) => {
-  const { mail, installation, gateway } = await build(t);
-  mail.faults.data = 'stall';
+  const { smtpServer, installation, gateway } = await build(t);
+  smtpServer.faults.data = 'stall';
   await sendSlowly(gateway, 'late');
-  await mail.stalls(1);
+  await smtpServer.stalls(1);
   assert.deepEqual(
     (await list(installation)).map(({ channel, state }) => [channel, state]),
     [['email', 'waiting']],
   );
-  mail.resume();
+  smtpServer.resume();
   await eventually(
     'it is recorded as sent',
     60_000,
@@ -89,18 +89,18 @@ test('An email that the server takes after the response is recorded as sent, and
     ([state]) => state === 'sent',
   );
   const { body } = await notify(gateway, emailOnly('next'));
-  assert.equal(body.emailSent, true, 'and the next one goes out at once');
-  assert.deepEqual(titles(mail), ['late', 'next'], 'once each');
+  assert.equal(body.emailSent, true, 'and the next one is sent at once');
+  assert.deepEqual(titles(smtpServer), ['late', 'next'], 'once each');
 });
 
 test('An email that the server refuses after the response is recorded as dead', { timeout: 120_000 }, async (t) => {
-  const { mail, installation, gateway } = await build(t);
-  mail.faults.rcpt = 'stall';
+  const { smtpServer, installation, gateway } = await build(t);
+  smtpServer.faults.rcpt = 'stall';
   await sendSlowly(gateway, 'late');
-  await mail.stalls(1);
-  mail.faults.data = 554;
-  delete mail.faults.rcpt;
-  mail.proceed();
+  await smtpServer.stalls(1);
+  smtpServer.faults.data = 554;
+  delete smtpServer.faults.rcpt;
+  smtpServer.proceed();
   const [row] = await eventually(
     'it is recorded as dead',
     60_000,
@@ -110,30 +110,30 @@ test('An email that the server refuses after the response is recorded as dead', 
   assert.match(row?.error ?? '', /refused/);
 });
 
-test('A process that is killed while a late email is under way leaves it to the next one', {
+test('A late email of a process that is killed while sending it is sent by the next process', {
   timeout: 180_000,
 }, async (t) => {
-  // Its lease of 30 s counts by its own clock: for the next process, whose clock is right, it ends within a few seconds.
+  // Its lease of 30 s is based on its own clock: for the next process, whose clock is right, it ends within a few seconds.
   const isShort = !isLongRun && fakeClockObstacle() === null;
-  const { mail, installation, gateway } = await build(t, {}, isShort ? withClockOff('-26s') : {});
+  const { smtpServer, installation, gateway } = await build(t, {}, isShort ? withClockOff('-26s') : {});
   const { key } = gateway;
-  mail.faults.data = 'stall';
+  smtpServer.faults.data = 'stall';
   await sendSlowly(gateway, 'late');
-  await mail.stalls(1);
+  await smtpServer.stalls(1);
   await gateway.kill();
-  for (const step of ['data', 'greeting'] as const) delete mail.faults[step];
+  for (const step of ['data', 'greeting'] as const) delete smtpServer.faults[step];
   const again = await installation.serve();
   await notify({ api: again.api, key }, emailOnly('next'));
   await eventually(
     'both arrive, in order',
     90_000,
-    () => titles(mail),
+    () => titles(smtpServer),
     (seen) => seen.includes('next'),
   );
-  assert.deepEqual(titles(mail), ['late', 'next']);
+  assert.deepEqual(titles(smtpServer), ['late', 'next']);
 });
 
-test('A strict publish that runs out of its budget is a 502, and is not sent later', {
+test('A strict publish that exceeds its budget gets a 502, and is not sent later', {
   timeout: 120_000,
 }, async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
@@ -160,12 +160,12 @@ test('A strict publish that runs out of its budget is a 502, and is not sent lat
   const phone = await Subscriber.start(mosquitto.port, `tocsin/${owner}/${device.id}/notifications`);
   t.after(() => phone.stop());
   await eventually(
-    'the broker is there again',
+    'the broker has recovered',
     30_000,
     async () => (await notify(gateway, { ...strict, title: 'after' })).status,
     (now) => now === 200,
   );
   const seen = () => phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
-  await eventually('what came after arrives', 10_000, seen, (all) => all.includes('after'));
+  await eventually('the next notification arrives', 10_000, seen, (all) => all.includes('after'));
   assert.ok(!seen().includes('strict'));
 });

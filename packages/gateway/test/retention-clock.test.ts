@@ -1,4 +1,4 @@
-// A clock that is wrong for one start, or on one node, deletes nothing; one that is right deletes as ever.
+// A clock that is wrong for one start, or on one node, deletes nothing; with a right clock retention works as usual.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -27,7 +27,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const jumpLine = 'the clock jumped';
 
-/** An installation whose clock has held for hours, as after a day of service. */
+/** An installation whose clock was right for hours, as after a day of service. */
 function trustClock(installation: Installation): void {
   const record = { seenAt: Date.now(), heldMs: holdMs, jumped: null };
   withDatabase(installation, (db) =>
@@ -46,7 +46,7 @@ function withDatabase<T>({ dataDir }: Installation, use: (db: DatabaseSync) => T
   }
 }
 
-/** Starts it with a wrong clock, or the right one, until a purge has run to its end. */
+/** Starts it with a wrong clock, or the right one, until a purge has finished. */
 async function serveThroughPurge(installation: Installation, environment: Record<string, string>): Promise<string> {
   const { owner, id } = withDatabase(installation, (db) => {
     const [first] = db.prepare('SELECT owner_id AS owner, id FROM notifications ORDER BY id LIMIT 1').all();
@@ -57,7 +57,7 @@ async function serveThroughPurge(installation: Installation, environment: Record
     return first;
   });
   const gateway = await installation.serve(environment);
-  // What an owner deleted goes at the end of each purge, whatever the clock says.
+  // Notifications that owners deleted are purged at the end of each run, whatever the clock says.
   await eventually(
     'the purge has run',
     20_000,
@@ -88,7 +88,7 @@ async function subscribe(gateway: GatewayProcess, device: { id: string; password
 const wrong = ['+100d', '+1d', '-1d', '+1h', '-1h'];
 const jumps = ['+100d', '+1d'];
 
-/** One start with a clock that is off by so much, after which doctor finds nothing. */
+/** One start with a clock that is off by this much, after which doctor finds nothing. */
 async function expectNothingDeleted(installation: Installation, by: string): Promise<void> {
   const isJump = jumps.includes(by);
   trustClock(installation);
@@ -101,7 +101,7 @@ async function expectNothingDeleted(installation: Installation, by: string): Pro
     [],
   );
 
-  // One was deleted by its owner; a sign-in link that ends in minutes, and a signature, may be over after an hour.
+  // One was deleted by its owner; a sign-in link that ends in minutes, and a signature, may have expired after an hour.
   const kept = countRows(installation);
   assert.deepEqual(
     { ...kept, one_time_links: 0, used_signatures: 0, idempotency: 0 },
@@ -121,7 +121,7 @@ async function expectNothingDeleted(installation: Installation, by: string): Pro
 }
 
 suite('A start with a wrong clock', () => {
-  // In a short run one installation sees three, one start after the other; the jump first, since all is there then.
+  // A short run tests three offsets on one installation, one start after the other; the jump first, while all rows exist.
   for (const all of isLongRun ? wrong.map((by) => [by]) : [['+100d', '+1h', '-1d']]) {
     test(`off by ${all.join(', ')} deletes nothing, and everything works when the clock is right again`, async (t) => {
       if (!canRun(t, fakeClockObstacle())) return;
@@ -143,7 +143,7 @@ suite('A start with a wrong clock', () => {
       for (let count = 0; count < toDelete; count += 1)
         await notify(target, { title: `deleted by its owner ${count}` });
       await eventually(
-        'the device is told',
+        'the message was delivered to the device',
         10_000,
         () => online.received.length,
         (count) => count === toDelete,
@@ -176,7 +176,7 @@ suite('A start with a wrong clock', () => {
       t.after(() => back.stop());
       await notify({ api: again.api, key }, { title: 'the last' });
       const titles = await eventually(
-        'the device gets all that waited for it',
+        'the device gets all its queued messages',
         20_000,
         () => back.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title),
         (all) => all.includes('the last'),
@@ -185,7 +185,7 @@ suite('A start with a wrong clock', () => {
     });
   }
 
-  test('is what doctor warns of', async (t) => {
+  test('is reported by doctor', async (t) => {
     if (!canRun(t, fakeClockObstacle())) return;
     const installation = await Installation.create();
     t.after(() => installation.remove());
@@ -226,12 +226,12 @@ const openers: Record<string, (t: TestContext) => Promise<Store | null>> = {
 };
 
 for (const [name, open] of Object.entries(openers)) {
-  test(`On ${name}, after 100 days without power the history goes when the clock has held for six hours, and not before`, async (t) => {
+  test(`On ${name}, after 100 days without power the history is purged when the clock has been right for six hours, and not before`, async (t) => {
     const store = await open(t);
     if (store === null) return;
     t.after(() => store.close());
     t.mock.timers.enable({ apis: ['setInterval'] });
-    // The clock of the database server is this machine's: what is old was stored by a clock that was right then.
+    // The clock of the database server is that of this machine: old rows were stored while its clock was right.
     const start = Date.now();
     const longAgo = start - 100 * dayMs;
     await store.owners.create(plainOwner('own_ann', 1));
@@ -276,9 +276,9 @@ for (const [name, open] of Object.entries(openers)) {
       t.mock.timers.tick(step);
       await run.promise;
     }
-    await eventually('the old one goes', 10_000, count, (left) => left === 1);
+    await eventually('the old notification is purged', 10_000, count, (left) => left === 1);
     await eventually(
-      'it is told',
+      'it is reported',
       10_000,
       () => purges,
       (all) => all.length === 1,
@@ -289,7 +289,7 @@ for (const [name, open] of Object.entries(openers)) {
   });
 }
 
-test('On PostgreSQL, a node with a wrong clock deletes nothing, and does not keep the others from it', async (t) => {
+test('On PostgreSQL, a node with a wrong clock deletes nothing, and does not keep the other nodes from purging', async (t) => {
   if (!canRun(t, postgresObstacle())) return;
   if (!canRun(t, fakeClockObstacle())) return;
   const store = await openers.PostgreSQL?.(t);

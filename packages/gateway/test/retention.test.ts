@@ -14,7 +14,7 @@ import { startRetention } from '../src/usecases/retention.ts';
 const dayMs = 86_400_000;
 const now = 1_800_000_000_000;
 
-test('What owners deleted goes for good after a minute, and what they keep for less than the others goes earlier', async (t) => {
+test('Deleted notifications are purged after a minute, and those of owners with a shorter retention earlier', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-retention-'));
   const store = await openStore({ dataDir, masterKey: null }, 'create');
   t.after(async () => {
@@ -31,7 +31,7 @@ test('What owners deleted goes for good after a minute, and what they keep for l
   const titles = async (ownerId: string): Promise<string[]> =>
     (await store.notifications.list(ownerId, { limit: 10 })).notifications.map(({ id }) => id);
 
-  // The key of the first is lost: that must not keep the others from what they chose.
+  // The data key of the first is lost: that must not affect the retention of the others.
   await store.owners.create(plainOwner('own_lost', 0));
   const rows = new RowTamperer(dataDir);
   rows.remove('data_keys', { owner_id: 'own_lost' });

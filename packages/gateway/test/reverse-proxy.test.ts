@@ -1,4 +1,4 @@
-// The reverse-proxy set-up of the operators' guide, run as it is written there.
+// The reverse-proxy set-up of the operators' guide, run as documented.
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
@@ -16,7 +16,7 @@ interface Site {
   gateway: GatewayProcess;
   port: number;
   ca: string;
-  /** Asks nginx as a client at that address of this machine. */
+  /** Sends a request to nginx as a client at that address of this machine. */
   ask(from: string, path: string, options?: AskOptions): Promise<{ status: number; body: AnswerBody }>;
 }
 
@@ -73,7 +73,7 @@ async function startSite(t: TestContext): Promise<Site> {
   };
 }
 
-suite('Behind nginx, as the guide sets it up', () => {
+suite('Behind nginx, configured as in the guide', () => {
   test('requests pass unchanged, too large ones are refused in JSON, and the console stays hidden', async (t) => {
     if (!canRun(t, nginxObstacle())) return;
     const { gateway, ask } = await startSite(t);
@@ -87,7 +87,7 @@ suite('Behind nginx, as the guide sets it up', () => {
     }
   });
 
-  test('the address of the caller counts, whatever it claims, and not that of the proxy', async (t) => {
+  test('the address of the caller counts, whatever headers it sends, and not that of the proxy', async (t) => {
     if (!canRun(t, nginxObstacle())) return;
     const { ask } = await startSite(t);
     const guess = (from: string): Promise<{ status: number }> =>
@@ -102,7 +102,7 @@ suite('Behind nginx, as the guide sets it up', () => {
     assert.equal((await guess('127.0.0.3')).status, 401);
   });
 
-  test('MQTT over WebSocket works, and the broker knows where its clients are', async (t) => {
+  test('MQTT over WebSocket works, and the broker knows the addresses of its clients', async (t) => {
     if (!canRun(t, nginxObstacle())) return;
     const { gateway, port, ca, ask } = await startSite(t);
     const { mqtt } = (gateway.line.firstRun as unknown as { device: { mqtt: Record<string, string> } }).device;
@@ -126,7 +126,7 @@ suite('Behind nginx, as the guide sets it up', () => {
     );
   });
 
-  test('the inbox has a name of its own, signs in over https, and is told at once what arrives', async (t) => {
+  test('the inbox has its own host name, signs in over https, and gets new notifications at once', async (t) => {
     if (!canRun(t, nginxObstacle())) return;
     const { gateway, port, ca, ask } = await startSite(t);
     const agent = new Agent({ ca });

@@ -1,5 +1,5 @@
-// Somebody who can write the database, without the master key, puts earlier states of rows back: what was revoked, ended or
-// used stays so, and the operator hears of it.
+// An attacker who can write the database, without the master key, restores earlier states of rows: revoked, ended or used
+// credentials stay so, and the operator is warned.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
@@ -33,7 +33,7 @@ const ann = 'own_ann0000000000A';
 const [bob, carol] = ['own_bob0000000000B', 'own_car0000000000A'];
 const later = Date.now() + 3_600_000;
 
-/** Ways of taking something away, and whether it is there again. */
+/** Ways to withdraw a credential, and whether it is accepted again. */
 interface Withdrawal {
   withdraw(store: Store): Promise<unknown>;
   isHonoured(store: Store): Promise<boolean>;
@@ -77,9 +77,9 @@ const withdrawals: Record<string, Withdrawal> = {
   },
 };
 
-/** In a short run, those that are also shown on PostgreSQL: a row that changes, one that goes, and many that go. */
+/** In a short run, those that also run on PostgreSQL: a row that changes, one that is deleted, and many that are deleted. */
 const shortOnPostgres = ['a key that was revoked', 'a session that was ended', 'an owner who was deleted'];
-/** In a short run, for the others all but one of the rows go back, and one of the versions goes away. */
+/** In a short run, for the others all but one of the rows are restored, and one of the versions is removed. */
 const withEveryChoice = ['a key that was revoked'];
 
 async function fill(store: Store): Promise<void> {
@@ -119,7 +119,7 @@ function addSession(store: Store, ownerId: string, id: string): Promise<void> {
   return store.sessions.create({ ...about, id, ownerId, tokenDigest: `token of ${id}` });
 }
 
-/** As messages name it: no whole digest of a link. */
+/** The name of a row in messages: no whole digest of a link. */
 function nameOf(row: string): string {
   const id = row.split(' ')[2] as string;
   return row.startsWith('one_time_links') ? id.slice(0, 8) : id;
@@ -131,7 +131,7 @@ interface Backend {
   raw(): Promise<RawRows>;
   database(): Promise<Database>;
   masterKeyFile: string;
-  /** Makes the rows as the version before wrote them, all or those of some tables. */
+  /** Rewrites the rows as the previous version wrote them, all or those of some tables. */
   makeOlder(tables?: readonly string[]): Promise<void>;
   environment: Record<string, string>;
   remove(): Promise<void>;
@@ -145,7 +145,7 @@ async function makeOlder({ database: open, masterKeyFile }: Place, tables?: read
   await database.close();
 }
 
-/** Starts to take rows over, and is killed after its first transaction. */
+/** Starts to migrate rows, and is killed after its first transaction. */
 async function startTakeOver({ database: open, masterKeyFile }: Place): Promise<void> {
   const database = await open();
   let writes = 0;
@@ -231,7 +231,7 @@ const backends: Record<string, () => Promise<Backend>> = {
 };
 
 for (const [name, create] of Object.entries(backends)) {
-  suite(`Earlier states of rows, put back into ${name}`, () => {
+  suite(`Earlier states of rows, restored into ${name}`, () => {
     const isThere = (t: TestContext) => name === 'SQLite' || canRun(t, obstacle);
     let backend: Backend;
     let raw: RawRows;
@@ -256,7 +256,7 @@ for (const [name, create] of Object.entries(backends)) {
       }
     }
 
-    /** A refusal to read is one too. */
+    /** A refusal to read counts as not accepted. */
     const isHonoured = (store: Store, { isHonoured: ask }: Withdrawal): Promise<boolean> =>
       ask(store).catch((error: unknown) => {
         const isRefusal = [DecryptionFailed, StoreUnavailable, EncryptionKeyMissing].some(
@@ -266,7 +266,7 @@ for (const [name, create] of Object.entries(backends)) {
         throw error;
       });
 
-    /** What changes with the withdrawal, and the rows before and after. */
+    /** The rows that the withdrawal changes, before and after. */
     async function withdraw(withdrawal: Withdrawal): Promise<{ from: KeptRows; to: KeptRows; changed: string[] }> {
       const from = await raw.keep();
       await withStore((store) => withdrawal.withdraw(store));
@@ -277,13 +277,13 @@ for (const [name, create] of Object.entries(backends)) {
     const isShown = (what: string) => name === 'SQLite' || isLongRun || shortOnPostgres.includes(what);
     for (const [what, withdrawal] of Object.entries(withdrawals).filter(([each]) => isShown(each))) {
       const isEveryChoice = isLongRun || withEveryChoice.includes(what);
-      test(`${what} stays so, whichever of its rows and versions are put back or removed`, async (t) => {
+      test(`${what} stays so, whichever of its rows and versions are restored or removed`, async (t) => {
         if (!isThere(t)) return;
         assert.ok(await withStore(async (store) => isHonoured(store, what.includes('link') ? noLink : withdrawal)));
         const { from, to, changed } = await withdraw(withdrawal);
         const versions = changed.filter((each) => each.startsWith('row_versions '));
         const rows = changed.filter((each) => !each.startsWith('row_versions '));
-        // Those of an owner who is deleted go back together, or not at all: each alone does not decrypt.
+        // Rows of a deleted owner are restored together, or not at all: each alone cannot be decrypted.
         const parts = [...versions, rows];
         for (const back of isEveryChoice ? subsetsOf(parts) : allButOneOf(parts)) {
           const names = back.flat();
@@ -310,11 +310,11 @@ for (const [name, create] of Object.entries(backends)) {
           await raw.putBack(to, changed);
         }
         await withStore(async (store) =>
-          assert.deepEqual(await store.maintenance.verify(), [], 'as it was, it is well'),
+          assert.deepEqual(await store.maintenance.verify(), [], 'the original state verifies'),
         );
       });
 
-      test(`${what} stays so in a process that saw it, even when all of it is put back`, async (t) => {
+      test(`${what} stays so in a process that saw it, even if all of it is restored`, async (t) => {
         if (!isThere(t)) return;
         await withStore(async (store, refused) => {
           const from = await raw.keep();
@@ -325,7 +325,7 @@ for (const [name, create] of Object.entries(backends)) {
         });
       });
 
-      test(`${what} stays so when something else was written since, unless that goes back too`, async (t) => {
+      test(`${what} stays so if something else was written since, unless that is restored too`, async (t) => {
         if (!isThere(t)) return;
         const { from, changed } = await withdraw(withdrawal);
         await withStore((store) => addSession(store, bob, 'ses_b'));
@@ -335,7 +335,7 @@ for (const [name, create] of Object.entries(backends)) {
           assert.ok((await store.maintenance.findRolledBackRows()).length > 0);
           assert.equal(await store.sessions.find('token of ses_b', Date.now()), null);
         });
-        // SECURITY.md says so: all of it at once, while no server runs that saw it, cannot be told from a restored backup.
+        // SECURITY.md: all of it at once, while no server runs that saw it, cannot be distinguished from a restored backup.
         await raw.putBack(from, changedRows(from, since));
         await withStore(async (store) => {
           assert.equal(await isHonoured(store, withdrawal), true);
@@ -349,7 +349,7 @@ for (const [name, create] of Object.entries(backends)) {
       isHonoured: async (store) => (await store.oneTimeLinks.find('token of link', Date.now())) !== null,
     };
 
-    test('no row is taken over as if it were of the version before, when all versions are removed', async (t) => {
+    test('no row is migrated as if it were of the previous version, if all versions are removed', async (t) => {
       if (!isThere(t)) return;
       const { from, to } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
       await raw.putBack(from, [`api_keys ${ann} key_1`]);
@@ -361,7 +361,7 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    test('rows that go on being used are never taken for rolled back, with many writers at once', async (t) => {
+    test('rows in use are never reported as rolled back, with many concurrent writers', async (t) => {
       if (!isThere(t)) return;
       const refused: string[] = [];
       const nodes = await Promise.all([1, 2, 3].map(() => backend.open((message) => refused.push(message))));
@@ -390,7 +390,7 @@ for (const [name, create] of Object.entries(backends)) {
       }
     });
 
-    test('a link is taken by one of many who try at once', async (t) => {
+    test('a link is consumed by one of many concurrent callers', async (t) => {
       if (!isThere(t)) return;
       const nodes = await Promise.all([1, 2, 3].map(() => backend.open()));
       const taken = await Promise.all(
@@ -400,7 +400,7 @@ for (const [name, create] of Object.entries(backends)) {
       assert.equal(taken.filter((link) => link !== null).length, 1);
     });
 
-    test('expired sessions and links go with their versions', async (t) => {
+    test('expired sessions and links are purged with their versions', async (t) => {
       if (!isThere(t)) return;
       await withStore(async (store) => {
         const kept = await raw.keep();
@@ -428,20 +428,20 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    test('a head that was put back with the rows of one owner is named', async (t) => {
+    test('a head that was restored with the rows of one owner is reported', async (t) => {
       if (!isThere(t)) return;
       const { from, changed } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
       await withStore((store) => addSession(store, bob, 'ses_b'));
       await raw.putBack(from, changed);
       await withStore(async (store) => {
         assert.match((await store.maintenance.findRolledBackRows()).join('\n'), /row_versions head: it is older/);
-        // As SECURITY.md says, the other owner is the one who is refused.
+        // As SECURITY.md says, it is the other owner that is refused.
         assert.equal((await store.keys.find('digest 1'))?.revokedAt, null);
         assert.equal(await store.sessions.find('token of ses_b', Date.now()), null);
       });
     });
 
-    test('no server that runs refuses a row while the operator accepts rows as they are', async (t) => {
+    test('no running server refuses a row while the operator accepts rows as they are', async (t) => {
       if (!isThere(t)) return;
       await withStore(async (server, refused) => {
         const command = await backend.open();
@@ -461,7 +461,7 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    test('rows of the version before are taken over, and protected from then on', async (t) => {
+    test('rows of the previous version are migrated, and protected from then on', async (t) => {
       if (!isThere(t)) return;
       await raw.close();
       await backend.makeOlder();
@@ -472,7 +472,7 @@ for (const [name, create] of Object.entries(backends)) {
         for (const withdrawal of Object.values(withdrawals).filter(({ isHonoured: ask }) => ask !== usesUp)) {
           assert.equal(await withdrawal.isHonoured(store), true);
         }
-        // A server of the version before, still running, writes rows without a version.
+        // A server of the previous version, still running, writes rows without a version.
         await addSession(store, ann, 'ses_old');
         await raw.close();
         await backend.makeOlder(['sessions']);
@@ -480,14 +480,14 @@ for (const [name, create] of Object.entries(backends)) {
         assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
         assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
-      // The next start takes those over, too.
+      // The next start migrates those, too.
       await withStore(async (store, refused) => {
         assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
         assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
     });
 
-    test('after a day, rows without a version count only if they were taken over', async (t) => {
+    test('after a day, rows without a version are valid only if they were migrated', async (t) => {
       if (!isThere(t)) return;
       await raw.close();
       await backend.makeOlder();
@@ -505,14 +505,14 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    /** What a server of the version before does to rows that it writes, beside one of this version. */
+    /** Simulates the rows that a server of the previous version writes, next to one of this version. */
     async function writeOlder(tables?: readonly string[]): Promise<void> {
       await raw.close();
       await backend.makeOlder(tables);
       raw = await backend.raw();
     }
 
-    test('what a server of the version before writes within a day stays valid, without a restart of this one', async (t) => {
+    test('rows that a server of the previous version writes within a day stay valid, without a restart of this one', async (t) => {
       if (!isThere(t)) return;
       await writeOlder();
       const startedAt = Date.now();
@@ -548,7 +548,7 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    test('a take-over that was interrupted is continued at any later time', async (t) => {
+    test('a migration that was interrupted is continued at any later time', async (t) => {
       if (!isThere(t)) return;
       const ids = Array.from({ length: 130 }, (_, index) => `own_${String(index).padStart(13, '0')}`);
       await withStore(async (store) => {
@@ -564,13 +564,13 @@ for (const [name, create] of Object.entries(backends)) {
         for (const id of ids) assert.ok(await store.keys.find(`digest of ${id}`), id);
         assert.deepEqual(refused, []);
       });
-      // It has ended: what comes without a version later is refused.
+      // It is finished: rows that come without a version later are refused.
       await withStore((store) => addSession(store, ann, 'ses_late'));
       await writeOlder(['sessions']);
       await withStore(async (store) => assert.equal(await store.sessions.find('token of ses_late', later - 1), null));
     });
 
-    test('a restart within the day after an upgrade brings no row into force that has a version', async (t) => {
+    test('a restart within the day after an upgrade makes no row valid that has a version', async (t) => {
       if (!isThere(t)) return;
       await writeOlder();
       const kept = await withStore(async (store) => {
@@ -602,7 +602,7 @@ for (const [name, create] of Object.entries(backends)) {
       }
     });
 
-    test('nothing that is written for an owner who was just deleted brings the owner back', async (t) => {
+    test('no write for an owner who was just deleted recreates the owner', async (t) => {
       if (!isThere(t)) return;
       const other = await backend.open();
       try {
@@ -666,7 +666,7 @@ for (const [name, create] of Object.entries(backends)) {
       const deliveries = await installation.run(['delivery', 'list']);
       assert.equal(deliveries.exitCode, 1);
       assert.match(deliveries.stderr, words);
-      // The only owner that can be read is not taken for the only one that there is.
+      // The only owner that can be read is not treated as the only one that exists.
       const unclear = await installation.run(['key', 'create']);
       assert.equal(unclear.exitCode, 1);
       assert.match(unclear.stderr, words);
@@ -679,7 +679,7 @@ for (const [name, create] of Object.entries(backends)) {
       assert.equal((await installation.run(['owner', 'list'])).exitCode, 0);
     });
 
-    test('a server refuses them with 401, logs one line each, and doctor names them', async (t) => {
+    test('a server refuses them with 401, logs one line each, and doctor reports them', async (t) => {
       if (!isThere(t)) return;
       const own = await create();
       const installation = await Installation.create(own.environment);
@@ -708,7 +708,7 @@ for (const [name, create] of Object.entries(backends)) {
       await rows.putBack(before, ofRows);
 
       const send = () => notify({ api: gateway.api, key: key as string }, { title: 'x' });
-      const answer = await eventually('the server looks again', 5000, send, ({ status }) => status !== 200);
+      const answer = await eventually('the server checks again', 5000, send, ({ status }) => status !== 200);
       assert.deepEqual([answer.status, answer.body.code], [401, 'invalid_api_key']);
       for (const [cookie, value] of cookies) client.cookies.set(cookie, value);
       assert.equal((await client.get('/api/session')).status, 401);
