@@ -1,4 +1,4 @@
-// What people wrote lies in the store sealed, each value for its own place, and leaves no trace elsewhere.
+// User content is encrypted in the store, each value bound to its own row and column, and leaks nowhere else.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import {
   systemEnvironment as environment,
 } from '../src/usecases/registration.ts';
 
-/** May be in an answer, but neither in a file nor in the log. */
+/** May be in a response, but neither in a file nor in the log. */
 const content = {
   title: 'canary-title-7Kq2',
   body: 'canary-body-Wm4x "quoted" \u00e9',
@@ -50,7 +50,7 @@ const content = {
   contentType: 'canary-content-type-Xe6u',
 };
 
-/** Must not be in an answer either. */
+/** Must not be in a response either. */
 const secrets = {
   typoKey: 'svc_canaryTypoKey0000000000000000000000QQ',
   brokerHost: 'canary-broker-host-t2dz.example',
@@ -60,7 +60,7 @@ const secrets = {
   brokerTopic: 'canary-broker-topic/Zc1o',
 };
 
-test('Neither files nor log nor answers hold what they must not, whatever was sent', async (t) => {
+test('Neither files nor log nor responses contain secrets, whatever was sent', async (t) => {
   const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'debug' });
   t.after(() => installation.remove());
   const gateway = await installation.serve();
@@ -84,16 +84,16 @@ test('Neither files nor log nor answers hold what they must not, whatever was se
   await gateway.stop();
   const afterStop = await readFiles(installation.dataDir);
 
-  assert.ok(whileRunning.has('tocsin.db-wal'), 'the log of the database was looked at');
+  assert.ok(whileRunning.has('tocsin.db-wal'), 'the write-ahead log of the database was checked');
   for (const files of [whileRunning, afterStop]) {
     const all = Buffer.concat([...files.values()]);
-    assert.deepEqual(findTraces(all, { owner: owner.id as string }), ['owner'], 'what lies open is found');
+    assert.deepEqual(findTraces(all, { owner: owner.id as string }), ['owner'], 'plaintext is found');
     for (const [name, bytes] of files) assert.deepEqual(findTraces(bytes, inFilesAndLog), [], `traces in ${name}`);
   }
-  assert.match(gateway.log, /"status":200/, 'the log was written at the level that says most');
+  assert.match(gateway.log, /"status":200/, 'the log was written at its most verbose level');
   assert.deepEqual(findTraces(Buffer.from(gateway.log), inFilesAndLog), [], 'traces in the log');
   for (const answer of answers) {
-    assert.deepEqual(findTraces(Buffer.from(answer), allSecrets), [], `traces in the answer ${answer}`);
+    assert.deepEqual(findTraces(Buffer.from(answer), allSecrets), [], `traces in the response ${answer}`);
   }
   for (const { exitCode, stdout } of listed) {
     assert.equal(exitCode, 0);
@@ -102,7 +102,7 @@ test('Neither files nor log nor answers hold what they must not, whatever was se
   assert.equal((await stat(join(installation.dataDir, 'master.key'))).mode & 0o777, 0o600);
 });
 
-/** Good requests, refused ones and malformed ones; gives back every answer with its headers as text. */
+/** Valid, refused and malformed requests; returns every response with its headers as text. */
 async function sendEverything(gateway: GatewayProcess, key: string, deviceId: string): Promise<string[]> {
   const { title, body, source } = content;
   const answers: string[] = [];
@@ -173,7 +173,7 @@ async function sendRaw(gateway: GatewayProcess, request: string): Promise<string
     answer += text;
     socket.end();
   });
-  // A reset after the answer is as good an end as any.
+  // A reset after the response is a valid end.
   socket.on('error', () => socket.destroy());
   socket.write(request);
   await new Promise((resolve) => socket.once('close', resolve));
@@ -189,8 +189,8 @@ async function readFiles(folder: string): Promise<Map<string, Buffer>> {
   );
 }
 
-describe('A sealed value opens only unaltered and in its own place:', () => {
-  test('a notification of which one bit was flipped, or a byte cut off or added, is damaged, and the others open', () =>
+describe('An encrypted value can be decrypted only unaltered and in its own place:', () => {
+  test('a notification with a flipped bit, or a byte removed or added, is damaged, and the others can be decrypted', () =>
     withTwoOwners(async ({ store, rows, first, second }) => {
       const [kept, damaged, alsoKept] = first.notifications;
       const where = { owner_id: first.ownerId, id: damaged.id };
@@ -229,7 +229,7 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       );
     }));
 
-  test('the sealed values of two notifications of one owner cannot be swapped', () =>
+  test('the encrypted values of two notifications of one owner cannot be swapped', () =>
     withTwoOwners(async ({ store, rows, first }) => {
       const [one, other] = first.notifications;
       const [sealedOne, sealedOther] = [one, other].map(({ id }) =>
@@ -267,7 +267,7 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
       }));
   }
 
-  test('the digest of a key cannot be pointed at another key', () =>
+  test('the digest of a key cannot be assigned to another key', () =>
     withTwoOwners(async ({ store, rows, first, second }) => {
       const digest = String(rows.read('api_keys', 'digest', { id: second.ids.api_keys }));
       rows.update('api_keys', { digest: 'aside' }, { id: second.ids.api_keys });
@@ -312,8 +312,8 @@ describe('A sealed value opens only unaltered and in its own place:', () => {
     }));
 });
 
-describe('A damaged row harms nothing but itself:', () => {
-  test('inbox and doctor name a notification that does not open, and the inbox lists the others', async (t) => {
+describe('A damaged row affects nothing else:', () => {
+  test('inbox and doctor report a notification that cannot be decrypted, and the inbox lists the others', async (t) => {
     const { installation, gateway, rows } = await startTampered(t);
     const ids: string[] = [];
     for (const title of ['first', 'second', 'third']) ids.push((await notify(gateway, { title })).body.id);
@@ -334,13 +334,13 @@ describe('A damaged row harms nothing but itself:', () => {
   });
 
   for (const { table, column } of encryptedColumns) {
-    test(`a look at everything finds one damaged value of ${table}, and finds nothing before`, () =>
+    test(`a full verification finds one damaged value of ${table}, and finds nothing before`, () =>
       withTwoOwners(async ({ dataDir, store, rows, first }) => {
         await fillEveryTable(store, first);
         assert.deepEqual(await store.maintenance.verify(), []);
         const [where] = rowIds(dataDir, table);
         damage(rows, table, column, where as Record<string, string>);
-        // Another one, which has opened nothing yet.
+        // Another store, which has decrypted nothing yet.
         await withStore(dataDir, async (fresh) => {
           const problems = await fresh.maintenance.verify();
           const id = Object.values(where as object).join('/');
@@ -352,7 +352,7 @@ describe('A damaged row harms nothing but itself:', () => {
       }));
   }
 
-  test('a data key without an owner is looked at, and what an owner left behind who was removed from outside is no damage', () =>
+  test('a data key without an owner is verified, and orphaned rows of an owner who was removed with SQL are no damage', () =>
     withTwoOwners(async ({ dataDir, rows, first, second }) => {
       rows.remove('owners', { id: first.ownerId });
       rows.remove('owners', { id: second.ownerId });
@@ -368,14 +368,14 @@ describe('A damaged row harms nothing but itself:', () => {
       });
     }));
 
-  test('the list of sealed columns holds every column with bytes in it', () => {
+  test('the list of encrypted columns holds every column of type BLOB', () => {
     const inSchema = transferTables().flatMap(({ name, columns }) =>
       columns.filter(({ kind }) => kind === 'bytes').map((column) => `${name}.${column.name}`),
     );
     assert.deepEqual(encryptedColumns.map(({ table, column }) => `${table}.${column}`).sort(), inSchema.sort());
   });
 
-  test('an API key whose row does not open lets nobody in, and the others work', async (t) => {
+  test('an API key whose row cannot be decrypted is refused, and the others work', async (t) => {
     const { installation, gateway, rows } = await startTampered(t);
     const other = await installation.json<{ id: string; key: string }>('key', 'create');
     damage(rows, 'api_keys', 'sealed', { id: other.id });
@@ -391,7 +391,7 @@ describe('A damaged row harms nothing but itself:', () => {
     );
   });
 
-  test('without the data key of an owner notifications are told but not stored, and other owners see nothing of it', async (t) => {
+  test('without the data key of an owner notifications are delivered but not stored, and other owners are not affected', async (t) => {
     const { installation, gateway, rows } = await startTampered(t);
     const owner = await installation.json('owner', 'create', '--name', 'Other');
     const other = await installation.json<{ key: string }>('key', 'create', '--owner', owner.id as string);
@@ -406,15 +406,15 @@ describe('A damaged row harms nothing but itself:', () => {
     assert.equal((await notify({ api, key: gateway.key }, { title: 'stored' })).body.stored, true);
   });
 
-  test('the name of a device that does not open keeps no notification from its owner', async (t) => {
+  test('a device name that cannot be decrypted keeps no notification from its owner', async (t) => {
     const { gateway, rows } = await startTampered(t);
     damage(rows, 'devices', 'sealed', { id: gateway.line.firstRun?.device.id as string });
-    const { status, body } = await notify(gateway, { title: 'still rings' });
+    const { status, body } = await notify(gateway, { title: 'still delivered' });
     assert.equal(status, 200);
     assert.equal(body.stored, true);
   });
 
-  test('the gateway starts although the row of one owner does not open', async (t) => {
+  test('the gateway starts although the row of one owner cannot be decrypted', async (t) => {
     const { installation, gateway, rows } = await startTampered(t);
     const owner = await installation.json('owner', 'create', '--name', 'Other');
     await gateway.stop();
@@ -441,7 +441,7 @@ function damage(rows: RowTamperer, table: string, column: string, where: Record<
   rows.update(table, { [column]: value }, where);
 }
 
-/** What is not made with an owner: a secret, a push target, a first answer, a delivery that waits. */
+/** Rows that are not created with an owner: a secret, a push target, a stored response, a waiting delivery. */
 async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }: OwnerWithRows): Promise<void> {
   const now = Date.now();
   await store.secrets.obtain('test', () => 'secret');
@@ -461,7 +461,7 @@ async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }
   await addSignInRows(store, ownerId, id);
 }
 
-/** The keys of the rows of a table, in the order of their columns; of `meta` the secrets. */
+/** The primary keys of the rows of a table, in the order of their columns; for `meta` the secrets. */
 function rowIds(dataDir: string, table: string): Record<string, unknown>[] {
   const key = encryptedColumns.find((column) => column.table === table)?.key ?? [];
   const db = new DatabaseSync(join(dataDir, 'tocsin.db'), { readOnly: true });
@@ -477,7 +477,7 @@ interface OwnerWithRows {
   ownerId: string;
   ids: Record<'owners' | 'devices' | 'api_keys', string>;
   keyDigest: string;
-  /** In the order of their ids. */
+  /** Sorted by id. */
   notifications: [Notification, Notification, Notification];
 }
 

@@ -1,4 +1,4 @@
-// What an owner is told by email, so that nobody gets into their account unseen.
+// Security notices: emails that inform an owner of sign-ins and changes of their account.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
@@ -24,12 +24,13 @@ suite('An owner gets an email', () => {
   after(() => local.stop());
 
   const kinds = (): string[] => local.notices.map(({ notice }) => notice.kind);
-  const told = (count: number) => eventually('the owner is told', 5000, kinds, ({ length }) => length === count);
-  /** Notices go out after the response, so a later one shows that none came before it. */
+  const notified = (count: number) =>
+    eventually('the owner is notified', 5000, kinds, ({ length }) => length === count);
+  /** Notices are sent after the response, so a later one proves that none came before it. */
   async function lastNotice(client: ConsoleClient): Promise<SecurityNotice> {
     const count = local.notices.length;
     await addPasskey(client);
-    await told(count + 1);
+    await notified(count + 1);
     return local.notices.at(-1)?.notice as SecurityNotice;
   }
   async function addPasskey(client: ConsoleClient): Promise<void> {
@@ -42,7 +43,7 @@ suite('An owner gets an email', () => {
     const client = new ConsoleClient(local.origin);
     await client.post('/api/sign-in/link', { token: 'wrong' });
     await client.useLink(await local.link());
-    await told(1);
+    await notified(1);
     const [first] = local.notices;
     assert.equal(first?.to, address);
     assert.equal(first?.settingsUrl, `${local.origin}/settings`);
@@ -56,13 +57,13 @@ suite('An owner gets an email', () => {
     assert.deepEqual(kinds(), ['new-browser', 'new-passkey']);
   });
 
-  test('about a browser that knows another owner only', async () => {
+  test('about a browser that is known only for another owner', async () => {
     const bob = { name: 'Bob', email: 'bob@example.org', emailAlerts: false };
     const { id } = await createOwner(local.store, systemEnvironment, bob);
     const client = await local.signIn(id);
-    await told(1);
+    await notified(1);
     await client.useLink(await local.link());
-    await told(2);
+    await notified(2);
     await client.useLink(await local.link({ ownerId: id }));
     assert.equal((await lastNotice(client)).kind, 'new-passkey');
     assert.deepEqual(
@@ -73,44 +74,44 @@ suite('An owner gets an email', () => {
 
   test('about no browser that was signed in before an upgrade, nor about one that used an emailed link', async () => {
     const client = await local.signIn();
-    await told(1);
+    await notified(1);
     client.cookies.delete('tocsin-browser');
     local.clock.now += 10 * 60_000;
     assert.equal((await client.get('/api/session')).status, 200);
     await client.useLink(await local.link());
     const other = new ConsoleClient(local.origin);
     await other.post('/api/sign-in/mail', { email: address });
-    const [mail] = await eventually(
+    const [message] = await eventually(
       'a link',
       5000,
       () => local.mails.splice(0),
       ({ length }) => length === 1,
     );
-    await other.useLink(mail?.url ?? '');
+    await other.useLink(message?.url ?? '');
     assert.equal((await lastNotice(other)).kind, 'new-passkey');
     assert.deepEqual(kinds(), ['new-browser', 'new-passkey']);
   });
 
-  test('at the old address when the address is changed or removed', async () => {
+  test('at the old address if the address is changed or removed', async () => {
     const { id } = await createOwner(local.store, systemEnvironment, {
       name: 'Carol',
       email: 'old@example.org',
       emailAlerts: false,
     });
     const client = await local.signIn(id);
-    await told(1);
+    await notified(1);
     await client.post('/api/preferences/email', { email: 'new@example.org' });
-    const [mail] = await eventually(
+    const [message] = await eventually(
       'a link',
       5000,
       () => local.mails.splice(0),
       ({ length }) => length === 1,
     );
-    assert.equal(mail?.to, 'new@example.org');
-    await client.useLink(mail.url);
-    await told(2);
+    assert.equal(message?.to, 'new@example.org');
+    await client.useLink(message.url);
+    await notified(2);
     await client.post('/api/preferences/email', { email: null });
-    await told(3);
+    await notified(3);
     const changes = local.notices
       .slice(1)
       .map(({ to, notice }) => [to, notice.kind === 'email-changed' && notice.email]);
@@ -120,14 +121,14 @@ suite('An owner gets an email', () => {
     ]);
   });
 
-  test('that fails to go out without a trace in the response, and the operator is told', async (t) => {
+  test('whose failure does not show in the response, and is reported to the operator', async (t) => {
     const failing = await startLocalConsole({
       parts: {
         mailer: {
           sendSignInLink: async () => undefined,
           sendEmailConfirmation: async () => undefined,
           sendSecurityNotice: async () => {
-            throw new EmailNotSent('The mail server cannot be reached');
+            throw new EmailNotSent('The SMTP server cannot be reached');
           },
         },
       },
@@ -135,12 +136,12 @@ suite('An owner gets an email', () => {
     t.after(() => failing.stop());
     await failing.signIn();
     const warnings = () => failing.warnings;
-    await eventually('the operator is told', 5000, warnings, ({ length }) => length === 1);
-    assert.deepEqual([failing.warnings, failing.failures], [['The mail server cannot be reached'], []]);
+    await eventually('the operator is notified', 5000, warnings, ({ length }) => length === 1);
+    assert.deepEqual([failing.warnings, failing.failures], [['The SMTP server cannot be reached'], []]);
   });
 });
 
-test('Emails about an account say what happened and what to do, and repeat nothing that a client made up', async (t) => {
+test('Emails about an account say what happened and what to do, and repeat no text of a client', async (t) => {
   const server = await startMailServer();
   t.after(() => server.kill());
   const url = new URL(`smtp://127.0.0.1:${server.port}`);

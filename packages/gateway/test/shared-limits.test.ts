@@ -1,4 +1,4 @@
-// The limit of a key holds over all processes that share a store.
+// The rate limit of a key is shared by all processes that share a store.
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { Connections } from '@tocsin/test-support/connections.ts';
@@ -12,7 +12,7 @@ import { untilBothAnswered } from '@tocsin/test-support/worker-processes.ts';
 const limit = 50;
 const requests = 120;
 
-test('Two workers on SQLite let through exactly as many requests of a key as its limit says', async (t) => {
+test('Two workers on SQLite accept exactly as many requests of a key as its limit', async (t) => {
   const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_LOG_LEVEL: 'debug' });
   const gateway = await installation.serve();
   const key = await limitedKey(installation);
@@ -22,12 +22,12 @@ test('Two workers on SQLite let through exactly as many requests of a key as its
   );
 });
 
-test('The headers tell where a key stands over all workers, and when to come back', async (t) => {
+test('The headers report the state of a key across all workers, and when to retry', async (t) => {
   const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_RATE_LIMIT: '5/h' });
   const target = await installation.serve();
   const standings: number[] = [];
   for (let count = 0; count < 5; count += 1) {
-    // Each on a connection of its own, so that the workers take turns.
+    // Each on its own connection, so that the workers alternate.
     const { status, headers } = await notify(target, { title: 'x' }, { Connection: 'close' });
     assert.equal(status, 200);
     assert.equal(headers.get('ratelimit-policy'), '"key";q=5;w=3600');
@@ -45,7 +45,7 @@ test('The headers tell where a key stands over all workers, and when to come bac
   }
 });
 
-test('The count begins anew when the window is over', async (t) => {
+test('The count starts again when the window is over', async (t) => {
   const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_RATE_LIMIT: '2/s' });
   const target = await installation.serve();
   const first = performance.now();
@@ -53,7 +53,7 @@ test('The count begins anew when the window is over', async (t) => {
     (await Promise.all(Array.from({ length: 6 }, () => notify(target, { title: 'x' })))).map(({ status }) => status);
   const before = await statuses();
   if (performance.now() - first < 1000) assert.equal(before.filter((status) => status === 200).length, 2);
-  await eventually('requests are let through again', 5000, statuses, (after) => after.includes(200));
+  await eventually('requests are accepted again', 5000, statuses, (after) => after.includes(200));
 });
 
 suite('On PostgreSQL', () => {
@@ -64,7 +64,7 @@ suite('On PostgreSQL', () => {
   });
   after(() => server?.stop());
 
-  test('two nodes let through exactly as many requests of a key as its limit says', async (t) => {
+  test('two nodes accept exactly as many requests of a key as its limit', async (t) => {
     if (!canRun(t, obstacle) || server === undefined) return;
     const installation = await install(t, { TOCSIN_DATABASE_URL: await server.createDatabase() });
     const [one, other] = [await installation.serve(), await installation.serve()];
@@ -72,7 +72,7 @@ suite('On PostgreSQL', () => {
     assert.equal(await accepted([one.api, other.api], key), limit);
   });
 
-  test('a database that hangs holds no request up for the sake of its limit', async (t) => {
+  test('a database that hangs delays no request because of its limit', async (t) => {
     if (!canRun(t, obstacle) || server === undefined) return;
     const installation = await install(t, {
       TOCSIN_DATABASE_URL: await server.createDatabase(),
@@ -82,7 +82,7 @@ suite('On PostgreSQL', () => {
     assert.equal((await notify(gateway, { title: 'before' })).status, 200);
     server.freeze();
     try {
-      // Wrong on purpose, so that nothing but the key and its limit is looked at.
+      // Invalid on purpose, so that only the key and its limit are checked.
       const since = performance.now();
       const { status, headers } = await notify(gateway, { sendPush: true });
       const ms = performance.now() - since;
@@ -90,7 +90,7 @@ suite('On PostgreSQL', () => {
       assert.match(headers.get('ratelimit') ?? '', /^"key";r=999;/, 'counted by this process');
       assert.ok(ms < 2500, `${ms} ms`);
       await eventually(
-        'the log tells of it',
+        'the log reports it',
         5000,
         () => gateway.log,
         (log) => log.includes('rate limits fell back to per-process counting'),
@@ -118,7 +118,7 @@ async function limitedKey(installation: Installation): Promise<string> {
   return key;
 }
 
-/** Sends all at once over several connections to each address; says how many were let through. */
+/** Sends all at once over several connections to each address; returns how many were accepted. */
 async function accepted(apis: string[], key: string): Promise<number> {
   const callers = apis.map((api) => new Connections({ api, key }, 8));
   const answers = await Promise.all(

@@ -23,13 +23,13 @@ import { canRun, type Obstacle, straceObstacle } from '@tocsin/test-support/requ
 import { readTrace } from '@tocsin/test-support/system-calls.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** Of the user who plants. */
+/** The user id of the attacker. */
 const otherUid = 65_534;
 
 interface Machine {
-  /** Where HOME leads to. */
+  /** The value of HOME. */
   home: string;
-  /** Shared by all users, as /tmp is. */
+  /** Shared by all users, like /tmp. */
   temporary: string;
 }
 
@@ -43,7 +43,7 @@ function createMachine(t: TestContext): Machine {
   return { home, temporary };
 }
 
-/** Runs a command as a user whose cache is not used yet; no variable of the test run takes part. */
+/** Runs a command as a user with an empty cache, without the variables of the test run. */
 function runCommand({ home, temporary }: Machine, environment: Record<string, string> = {}): void {
   const { status, stderr } = spawnSync(process.execPath, [launcher, '--help'], {
     encoding: 'utf8',
@@ -90,7 +90,7 @@ test('A cache folder that another user planted in the temporary folder is not us
   assert.deepEqual(everythingIn(planted), []);
 });
 
-/** Each makes the folder, or one above it, something that another user has power over. */
+/** Each gives another user power over the folder, or over one above it. */
 const plants: Record<string, (folders: { home: string; cache: string; elsewhere: string }) => void> = {
   'belongs to another user': ({ cache }) => {
     mkdirSync(cache, { recursive: true });
@@ -166,7 +166,7 @@ test('Neither the server nor a command opens a file in the temporary folder', as
   );
 });
 
-test('No source names a file in the temporary folder: what is made there gets a random name, for its user alone', () => {
+test('No source names a file in the temporary folder: files there get a random name, readable by their user only', () => {
   const sources = ['packages/*/{bin,src}/**/*.{ts,js,mjs}', 'scripts/*.mjs'].flatMap((pattern) =>
     globSync(pattern, { cwd: root }).filter((file) => !file.endsWith('.test.ts')),
   );

@@ -1,4 +1,4 @@
-// Rows that let somebody in, behind the back of the store: they tell nothing, and cannot be made to let in anybody else.
+// Rows of credentials, modified directly in the database: they disclose nothing, and cannot be made valid for another user.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { Store } from '../src/usecases/ports/index.ts';
 
 const [ann, bob] = ['own_ann', 'own_bob'];
 
-suite('The rows of signing in', () => {
+suite('The rows of credentials', () => {
   let dataDir: string;
   let store: Store;
   let rows: RowTamperer;
@@ -35,11 +35,11 @@ suite('The rows of signing in', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test('hold nothing in the clear that a person or a browser brought', async () => {
+  test('hold nothing in plaintext that a person or a browser sent', async () => {
     for (const name of await readdir(dataDir)) {
       const bytes = await readFile(join(dataDir, name));
       assert.deepEqual(findTraces(bytes, signInCanaries), [], `traces in ${name}`);
-      if (name === 'tocsin.db-wal') assert.deepEqual(findTraces(bytes, { ann }), ['ann'], 'what lies open is found');
+      if (name === 'tocsin.db-wal') assert.deepEqual(findTraces(bytes, { ann }), ['ann'], 'plaintext is found');
     }
   });
 
@@ -51,11 +51,11 @@ suite('The rows of signing in', () => {
   } as const;
 
   for (const [table, [column, find]] of Object.entries(finders)) {
-    test(`let nobody in by a digest that was written into ${table}`, async () => {
+    test(`admit no client by a digest that was written into ${table}`, async () => {
       const word = column.split('_')[0];
       assert.equal((await find(`${ann} ${word}`))?.ownerId, ann);
-      rows.update(table, { [column]: 'a digest of somebody else' }, { owner_id: ann });
-      assert.equal(await find('a digest of somebody else'), null);
+      rows.update(table, { [column]: 'a digest of another user' }, { owner_id: ann });
+      assert.equal(await find('a digest of another user'), null);
       rows.update(table, { [column]: `${ann} ${word}` }, { owner_id: ann });
       const foreign = rows.read(table, 'sealed', { owner_id: bob });
       const own = rows.read(table, 'sealed', { owner_id: ann });
@@ -66,7 +66,7 @@ suite('The rows of signing in', () => {
     });
   }
 
-  test('do not make a link live longer than it was to', async () => {
+  test('do not extend the life of a link', async () => {
     rows.update('one_time_links', { expires_at: now + 9_000_000 }, { owner_id: ann });
     assert.equal(await store.oneTimeLinks.consume(`${ann} token`, now), null);
   });

@@ -1,4 +1,4 @@
-// Slowloris: thousands of clients that never get to the end of a request cost the others nothing, and are let go of.
+// Slowloris: thousands of clients that never finish a request do not affect the others, and are disconnected.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { on, once } from 'node:events';
@@ -18,9 +18,9 @@ import {
 import { describeTimes, measureRequests } from '@tocsin/test-support/steady-caller.ts';
 
 const wantedSockets = 10_000;
-/** Headers have 10 s and requests 15 s, looked at every second; the rest is room for a busy machine. */
+/** Headers have 10 s and requests 15 s, checked every second; the rest is slack for a busy machine. */
 const closedWithinMs = 20_000;
-/** Far above what is seen, far below what holding on to every socket's buffers would cost. */
+/** Far above the observed growth, far below the cost of keeping the buffers of every socket. */
 const sanityMegabytes = 500;
 
 test('Thousands of clients that never finish a request are refused in time while others are served', async (t) => {
@@ -56,7 +56,7 @@ test('Thousands of clients that never finish a request are refused in time while
   assert.ok(meanwhile.statuses.length > 100, 'requests were sent while the slow clients hung');
   assert.deepEqual([...new Set(meanwhile.statuses)], [200]);
   const after = await eventually(
-    'the gateway lets go of the sockets',
+    'the gateway closes the sockets',
     5000,
     () => usageOf(gateway),
     (now) => now.sockets <= before.sockets,
@@ -71,7 +71,7 @@ test('Thousands of clients that never finish a request are refused in time while
   );
 });
 
-test('The console lets go of clients that never finish a request, too', async (t) => {
+test('The console disconnects clients that never finish a request, too', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const gateway = await installation.serve();
@@ -96,7 +96,7 @@ function judge(t: TestContext, style: Style, { opened, refusedProperly, improper
   if (style !== 'silent') assert.equal(refusedProperly, opened, `${style}: ${improper}`);
 }
 
-/** Both ends are processes of their own, so each needs a descriptor for every connection. */
+/** Both ends are separate processes, so each needs a descriptor for every connection. */
 function affordableSockets(t: TestContext): number {
   const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).trim();
   const affordable = limit === 'unlimited' ? wantedSockets : Math.min(wantedSockets, Number(limit) - 500);

@@ -1,5 +1,5 @@
-// A start on a disk that is full or read-only, or without the right to write or to open files: the advice fits the cause,
-// nobody is sent to their backups for nothing, and on a full disk the server serves what it can.
+// A start on a disk that is full or read-only, or without permission to write or to open files: the advice fits the cause,
+// no restore is suggested without need, and on a full disk the server serves what it can.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
@@ -22,7 +22,7 @@ async function install(t: TestContext): Promise<Installation> {
   return installation;
 }
 
-/** An installation on a file system of its own, of 6 MB; null where none can be mounted, and the test was skipped. */
+/** An installation on its own file system of 6 MB; null if none can be mounted and the test was skipped. */
 async function installOnSmallDisk(t: TestContext): Promise<Installation | null> {
   const installation = await Installation.create();
   const mounted = obstacleIn('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', installation.dataDir]);
@@ -34,7 +34,7 @@ async function installOnSmallDisk(t: TestContext): Promise<Installation | null> 
   return canRun(t, mounted) ? installation : null;
 }
 
-/** To the last byte. */
+/** Fills the disk to the last byte. */
 function fillDisk({ dataDir }: Installation, name = 'ballast'): string {
   const file = join(dataDir, name);
   const handle = openSync(file, 'w');
@@ -64,7 +64,7 @@ async function readiness({ line }: GatewayProcess): Promise<number> {
 }
 
 for (const ending of ['stop', 'kill'] as const) {
-  test(`A server that is started on a full disk (after a ${ending}) serves, says that it stores nothing, and recovers alone`, async (t) => {
+  test(`A server that is started on a full disk (after a ${ending}) serves, reports that it stores nothing, and recovers by itself`, async (t) => {
     const installation = await installOnSmallDisk(t);
     if (installation === null) return;
     const first = await installation.serve();
@@ -81,7 +81,7 @@ for (const ending of ['stop', 'kill'] as const) {
     );
     assert.doesNotMatch(gateway.log, /could not be locked/);
     assert.match((await serveAndGiveUp(installation)).stderr, /^Another Tocsin server/);
-    // The start may have made some room by emptying the write-ahead log.
+    // The start may have freed some space by truncating the write-ahead log.
     ballast.push(fillDisk(installation, 'more ballast'));
     await eventually(
       'it is not ready',
@@ -113,7 +113,7 @@ for (const ending of ['stop', 'kill'] as const) {
 
     for (const file of ballast) rmSync(file);
     const stored = () => notify({ api: gateway.api, key }, { title: 'after' });
-    await eventually('it stores again', 20_000, stored, (answer) => answer.body.stored);
+    await eventually('writes succeed again', 20_000, stored, (answer) => answer.body.stored);
     await eventually(
       'it is ready again',
       20_000,
@@ -121,7 +121,7 @@ for (const ending of ['stop', 'kill'] as const) {
       (code) => code === 200,
     );
     assert.equal(await gateway.stop(), 0);
-    assert.doesNotMatch(gateway.log, /damaged/, 'a full disk is not taken for a damaged database');
+    assert.doesNotMatch(gateway.log, /damaged/, 'a full disk is not reported as a damaged database');
     const inbox = await installation.json<{ title: string }[]>('inbox', 'list');
     const titles = new Set(inbox.map(({ title }) => title));
     assert.ok(titles.has('before') && titles.has('after') && !titles.has('while full'));
@@ -139,7 +139,7 @@ test('A first start on a full disk is refused with what to do', async (t) => {
   assert.equal(await gateway.stop(), 0);
 });
 
-test('A data directory that is mounted read-only is called that', async (t) => {
+test('A data directory that is mounted read-only is reported as such', async (t) => {
   const installation = await installOnSmallDisk(t);
   if (installation === null) return;
   await (await installation.serve()).stop();
@@ -148,26 +148,26 @@ test('A data directory that is mounted read-only is called that', async (t) => {
   assert.equal(spawnSync('mount', ['-o', 'remount,rw', installation.dataDir]).status, 0);
 });
 
-test('Files of another user are a matter of permissions', async (t) => {
+test('Files of another user are reported as a permission problem', async (t) => {
   if (!canRun(t, rootObstacle())) return;
   const installation = await install(t);
   await (await installation.serve()).stop();
   chmodSync(installation.dataDir, 0o755);
   for (const name of readdirSync(installation.dataDir)) chmodSync(join(installation.dataDir, name), 0o644);
-  const asNobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
+  const asOtherUser = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
   assertAdvice(
-    await serveAndGiveUp(installation, {}, asNobody),
+    await serveAndGiveUp(installation, {}, asOtherUser),
     /Permission denied: this user cannot write to .*or change their owner \(chown\)/,
   );
 });
 
-test('A limit on open files that is too low is named at the start', async (t) => {
+test('A limit on open files that is too low is reported at the start', async (t) => {
   const installation = await install(t);
   await (await installation.serve()).stop();
   let named = 0;
   for (const limit of [24, 28, 32, 36, 40, 44]) {
     const result = await serveAndGiveUp(installation, {}, ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh']);
-    // Node itself may not come as far as our program.
+    // Node itself may fail before our program starts.
     if (result.stdout !== '' || result.stderr === '') continue;
     assertAdvice(result, /may not open any more files\. Raise the limit: LimitNOFILE=/);
     named += 1;
@@ -175,7 +175,7 @@ test('A limit on open files that is too low is named at the start', async (t) =>
   assert.ok(named > 0, 'no limit was too low');
 });
 
-test('A backup onto a full disk leaves nothing behind', async (t) => {
+test('A backup onto a full disk leaves no partial file', async (t) => {
   const disk = await installOnSmallDisk(t);
   if (disk === null) return;
   const installation = await install(t);

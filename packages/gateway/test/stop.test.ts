@@ -1,4 +1,4 @@
-// SIGTERM: stop accepting, finish what runs, flush, and end with 0 within ten seconds, whatever hangs.
+// SIGTERM: stop accepting, finish requests in flight, flush, and exit with 0 within ten seconds, whatever hangs.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { childrenOf, exitWithin } from '@tocsin/test-support/worker-processes.ts';
 
 const limitMs = 10_000;
-/** Nothing hangs, so nothing is waited for. */
+/** Limit for a shutdown in which nothing hangs and nothing is waited for. */
 const promptMs = 3000;
 const clientCount = 200;
 
@@ -52,7 +52,7 @@ async function open(t: TestContext, api: string, text: string): Promise<Socket> 
   await once(socket, 'connect');
   socket.on('error', () => socket.destroy()).resume();
   socket.write(text);
-  // Answered after the connection was taken, so that one was taken too.
+  // Responded to after the connection was accepted, so the earlier one was accepted too.
   await send(api, { method: 'GET' });
   return socket;
 }
@@ -65,7 +65,7 @@ suite('After SIGTERM', () => {
     ['https', 1],
     ['http', 2],
   ] as const) {
-    test(`${clientCount} busy ${protocol} connections to ${workers} process${workers === 1 ? '' : 'es'} get whole answers, are told to close, and nothing acknowledged is lost`, async (t) => {
+    test(`${clientCount} busy ${protocol} connections to ${workers} process${workers === 1 ? '' : 'es'} get complete responses, are asked to close, and nothing acknowledged is lost`, async (t) => {
       const authority = createTestAuthority();
       t.after(() => authority.remove());
       const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
@@ -85,12 +85,12 @@ suite('After SIGTERM', () => {
       assert.ok(ms < limitMs);
       const answered = ends.flatMap((end) => end.answered);
       const unanswered = ends.filter(({ wasWaiting }) => wasWaiting);
-      t.diagnostic(`${answered.length} answered in all; ${unanswered.length} ended before any byte of an answer`);
+      t.diagnostic(`${answered.length} answered in all; ${unanswered.length} ended before any byte of a response`);
       assert.deepEqual([...new Set(ends.flatMap(({ statuses }) => [...statuses]))], [200]);
-      assert.equal(Math.max(...ends.map(({ cutOffBytes }) => cutOffBytes)), 0, 'no answer was cut off');
-      // A client that this machine held up for longer than the gateway lingers finds its connection closed, and may ask again.
+      assert.equal(Math.max(...ends.map(({ cutOffBytes }) => cutOffBytes)), 0, 'no response was truncated');
+      // A client delayed by this machine beyond the linger time finds its connection closed, and may retry.
       const left = ends.filter(({ wasWaiting, wasToldToClose }) => wasWaiting || !wasToldToClose);
-      assert.ok(left.length <= clientCount / 10, `${left.length} connections ended without a word`);
+      assert.ok(left.length <= clientCount / 10, `${left.length} connections ended without a response`);
       const ids = await storedIds(installation, ownerOf(gateway));
       assert.deepEqual(
         answered.filter((id) => !ids.has(id)),
@@ -99,8 +99,8 @@ suite('After SIGTERM', () => {
     });
   }
 
-  test('requests sent ahead on one connection, before the stop and during it, are all answered, and the last answer closes it', async (t) => {
-    const { mail, gateway } = await serveWithStalledMail(t);
+  test('pipelined requests, sent before and during the shutdown, all get responses, and the last response closes the connection', async (t) => {
+    const { smtpServer, gateway } = await serveWithStalledSmtp(t);
     const body = JSON.stringify({ title: 'ahead' });
     const request = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const socket = await open(t, gateway.api, request.repeat(3));
@@ -108,17 +108,17 @@ suite('After SIGTERM', () => {
     socket.on('data', (chunk) => {
       answers += String(chunk);
     });
-    await mail.stalls(3);
+    await smtpServer.stalls(3);
     const stopped = timedStop(t, gateway);
     await eventually(
-      'no new connections are taken',
+      'no new connections are accepted',
       2000,
       () => isTaken(gateway.api),
       (taken) => !taken,
     );
     socket.write(request.repeat(2));
-    await mail.stalls(5);
-    mail.resume();
+    await smtpServer.stalls(5);
+    smtpServer.resume();
     await once(socket, 'close', { signal: AbortSignal.timeout(limitMs) });
     assert.equal((await stopped).code, 0);
     assert.equal(answers.split('HTTP/1.1 200 OK').length - 1, 5);
@@ -128,7 +128,7 @@ suite('After SIGTERM', () => {
     );
   });
 
-  test('connections on which nothing was ever sent, or on which all was answered, do not hold it up', async (t) => {
+  test('connections that never sent a request, or that are idle, do not delay it', async (t) => {
     const gateway = await (await install(t)).serve();
     await open(t, gateway.api, '');
     await open(t, new URL('/healthz', gateway.line.console).href, '');
@@ -138,7 +138,7 @@ suite('After SIGTERM', () => {
     assert.ok(ms < promptMs, `${ms} ms`);
   });
 
-  test('a handshake that goes no further does not hold it up', async (t) => {
+  test('an incomplete handshake does not delay it', async (t) => {
     const authority = createTestAuthority();
     t.after(() => authority.remove());
     const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
@@ -154,28 +154,28 @@ suite('After SIGTERM', () => {
     assert.ok(ms < promptMs, `${ms} ms`);
   });
 
-  test('a client stalled in the middle of its body is cut off; readiness is 503 and others are refused meanwhile', async (t) => {
+  test('a client stalled in the middle of its body is disconnected; readiness is 503 and others are refused meanwhile', async (t) => {
     const gateway = await (await install(t)).serve();
     const head = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: 100\r\n\r\n`;
     const stalled = await open(t, gateway.api, `${head}{"title":`);
     const closed = once(stalled, 'close');
     const stopped = timedStop(t, gateway);
     await eventually(
-      'no new connections are taken',
+      'no new connections are accepted',
       2000,
       () => isTaken(gateway.api),
       (taken) => !taken,
     );
     assert.equal((await fetch(new URL('/readyz', gateway.line.console))).status, 503);
     assert.equal((await fetch(new URL('/healthz', gateway.line.console))).status, 200);
-    assert.equal(stalled.destroyed, false, 'it has its time');
+    assert.equal(stalled.destroyed, false, 'it still has time');
     const { code, ms } = await stopped;
     await closed;
     assert.equal(code, 0);
     assert.ok(ms < limitMs);
   });
 
-  test('a slow client that comes to its end in time is answered', async (t) => {
+  test('a slow client that finishes in time gets a response', async (t) => {
     const installation = await install(t);
     const gateway = await installation.serve();
     const body = JSON.stringify({ title: 'slowly' });
@@ -183,7 +183,7 @@ suite('After SIGTERM', () => {
     const socket = await open(t, gateway.api, head + body.slice(0, 5));
     const stopped = timedStop(t, gateway);
     await eventually(
-      'no new connections are taken',
+      'no new connections are accepted',
       2000,
       () => isTaken(gateway.api),
       (taken) => !taken,
@@ -194,10 +194,10 @@ suite('After SIGTERM', () => {
     assert.equal((await stopped).code, 0);
   });
 
-  test('a mail server that has stalled is given up in time for the caller to be answered', async (t) => {
-    const { mail, installation, gateway } = await serveWithStalledMail(t);
+  test('a send to a stalled SMTP server is aborted in time to respond to the caller', async (t) => {
+    const { smtpServer, installation, gateway } = await serveWithStalledSmtp(t);
     const answer = notify(gateway, { title: 'stuck' });
-    await mail.stalls(1);
+    await smtpServer.stalls(1);
     const { code, ms } = await timedStop(t, gateway);
     assert.equal(code, 0);
     assert.ok(ms < limitMs);
@@ -208,7 +208,7 @@ suite('After SIGTERM', () => {
     assert.ok((await storedIds(installation, ownerOf(gateway))).has(body.id));
   });
 
-  test('a broker that is frozen holds up neither the answers nor the end', async (t) => {
+  test('a broker that hangs delays neither the responses nor the exit', async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const broker = await Mosquitto.start();
     t.after(() => broker.stop());
@@ -237,7 +237,7 @@ suite('After SIGTERM', () => {
     assert.equal(body.mqttFailedCount, 1);
   });
 
-  test('a database that another program holds holds up neither the answers nor the end', async (t) => {
+  test('a database that another program has locked delays neither the responses nor the exit', async (t) => {
     const installation = await install(t);
     const gateway = await installation.serve();
     await notify(gateway, { title: 'well' });
@@ -245,7 +245,7 @@ suite('After SIGTERM', () => {
     t.after(() => holder.close());
     holder.exec('BEGIN IMMEDIATE');
     const answer = notify(gateway, { title: 'held up' });
-    // Answered after the request above was read.
+    // Responded to after the request above was read.
     await send(gateway.api, { method: 'GET' });
     const { code, ms } = await timedStop(t, gateway);
     assert.equal(code, 0);
@@ -256,18 +256,18 @@ suite('After SIGTERM', () => {
   });
 
   for (const workers of [1, 2]) {
-    test(`requests to ${workers} process${workers === 1 ? '' : 'es'} that wait for a frozen PostgreSQL are answered`, async (t) => {
+    test(`requests to ${workers} process${workers === 1 ? '' : 'es'} that wait for a frozen PostgreSQL get a response`, async (t) => {
       if (!canRun(t, postgresObstacle())) return;
       const postgres = await Postgres.start();
       t.after(() => postgres.stop());
       const settings = { TOCSIN_WORKERS: String(workers), TOCSIN_DATABASE_URL: await postgres.createDatabase() };
       const gateway = await (await install(t, settings)).serve();
-      // So many that each process has come to know the key.
+      // Enough requests that each process has cached the key.
       const callers = new Connections(gateway, 8, false);
       await Promise.all(Array.from({ length: 64 }, () => callers.notify({ title: 'well' })));
       postgres.freeze();
       const answers = Array.from({ length: 8 }, () => notify(gateway, { title: 'held up' }));
-      // Answered after the requests above were read.
+      // Responded to after the requests above were read.
       for (let count = 0; count < 8; count += 1) await send(gateway.api, { method: 'GET' });
       const { code, ms } = await timedStop(t, gateway);
       assert.equal(code, 0);
@@ -283,7 +283,7 @@ suite('After SIGTERM', () => {
     await open(t, gateway.api, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
     gateway.child.kill('SIGTERM');
     await eventually(
-      'no new connections are taken',
+      'no new connections are accepted',
       2000,
       () => isTaken(gateway.api),
       (taken) => !taken,
@@ -294,7 +294,7 @@ suite('After SIGTERM', () => {
   });
 });
 
-suite('SIGTERM during the start lets it finish, shows the first key, and then ends it in order', () => {
+suite('SIGTERM during the start lets it finish, shows the first key, and then shuts down cleanly', () => {
   const asFirst = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
   for (const [name, workers, wrapper] of [
     ['one process', 1, []],
@@ -336,12 +336,12 @@ async function isTaken(api: string): Promise<boolean> {
   }
 }
 
-/** A gateway whose first owner gets mail, over a server that stalls from now on. */
-async function serveWithStalledMail(t: TestContext) {
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+/** A gateway whose first owner gets email, over a server that stalls from now on. */
+async function serveWithStalledSmtp(t: TestContext) {
+  const smtpServer = await startMailServer();
+  t.after(() => smtpServer.kill());
   const installation = await install(t, {
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
   });
   const gateway = await installation.serve();
@@ -352,6 +352,6 @@ async function serveWithStalledMail(t: TestContext) {
     () => notify(gateway, { title: 'Hello' }),
     ({ body }) => body.emailSent === true,
   );
-  mail.faults.data = 'stall';
-  return { mail, installation, gateway };
+  smtpServer.faults.data = 'stall';
+  return { smtpServer, installation, gateway };
 }

@@ -1,5 +1,5 @@
-// A disk that is full or broken and a database that another program holds: the caller is told the truth, and nothing has
-// to be restarted once it is over.
+// A full or broken disk and a database that another program has locked: the response reports the truth, and no restart is
+// needed afterwards.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,12 +14,12 @@ import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { canRun, obstacleIn, straceObstacle } from '@tocsin/test-support/requires.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 
-/** Longer than the 2 s that a write waits for a lock: some callers arrive when the first have given up. */
+/** Longer than the 2 s that a write waits for a lock: some callers arrive after the first have timed out. */
 const arrivingForMs = 3000;
-/** The promise is 5 s; the rest is room for a busy machine. */
+/** The documented limit is 5 s; the rest is slack for a busy machine. */
 const answerWithinMs = 6000;
 
-test('A full disk is reported with every notification, and storing resumes when there is room again', async (t) => {
+test('A full disk is reported with every notification, and storing resumes when there is space again', async (t) => {
   const installation = await Installation.create();
   const mounted = obstacleIn('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', installation.dataDir]);
   t.after(async () => {
@@ -35,7 +35,7 @@ test('A full disk is reported with every notification, and storing resumes when 
   const ballast = join(installation.dataDir, 'ballast');
   fillDisk(ballast);
   const refused = await eventually(
-    'a notification meets the full disk',
+    'a notification fails because of the full disk',
     10_000,
     () => postAndRemember(gateway, 'while full', acknowledged),
     ({ body }) => !body.stored,
@@ -49,7 +49,7 @@ test('A full disk is reported with every notification, and storing resumes when 
   assert.deepEqual(
     inbox.map(({ id }) => id).sort(),
     [...acknowledged.keys()].sort(),
-    'what was stored before can be read',
+    'notifications stored before can be read',
   );
 
   rmSync(ballast);
@@ -59,7 +59,7 @@ test('A full disk is reported with every notification, and storing resumes when 
 });
 
 for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
-  test(`While another program holds the database (BEGIN ${mode}) callers are answered in time, and storing resumes`, async (t) => {
+  test(`While another program locks the database (BEGIN ${mode}) callers get a response in time, and storing resumes`, async (t) => {
     const installation = await Installation.create();
     t.after(() => installation.remove());
     const gateway = await installation.serve();
@@ -87,9 +87,9 @@ for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
       assert.equal(answer.status, 200);
       assert.equal(answer.body.stored, false);
       assert.equal(answer.body.storeReason, 'store_unavailable');
-      assert.ok(answer.ms < answerWithinMs, `an answer took ${answer.ms} ms`);
+      assert.ok(answer.ms < answerWithinMs, `a response took ${answer.ms} ms`);
     }
-    assert.equal(status, 401, 'whether a signature was used before cannot be told now');
+    assert.equal(status, 401, 'whether a signature was used before cannot be checked now');
     assert.equal(refusal.code, 'authentication_unavailable');
     const slowestRead = Math.max(...(await Promise.all(reads)));
     assert.ok(slowestRead < 1000, `GET / took ${slowestRead} ms: the event loop was blocked`);
@@ -103,7 +103,7 @@ for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
   });
 }
 
-test('A sync that fails is never answered with stored: true, and storing resumes when it works again', async (t) => {
+test('A failed sync never gets a response with stored: true, and storing resumes when it works again', async (t) => {
   if (!canRun(t, straceObstacle())) return;
   const installation = await Installation.create();
   t.after(() => installation.remove());
@@ -143,7 +143,7 @@ function fillDisk(file: string): void {
   }
 }
 
-/** Every sync of the process fails from now on; null when strace is not allowed to attach and the test was skipped. */
+/** Makes every sync of the process fail from now on; null if strace may not attach and the test was skipped. */
 async function failSyncs(t: TestContext, pid: number): Promise<ChildProcess | null> {
   const calls = 'fsync,fdatasync';
   const args = ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, '-o', '/dev/null'];
@@ -154,7 +154,7 @@ async function failSyncs(t: TestContext, pid: number): Promise<ChildProcess | nu
     said += text;
   });
   await eventually(
-    'strace says whether it may attach',
+    'strace reports whether it may attach',
     10_000,
     () => said,
     (text) => text.includes('attached') || strace.exitCode !== null,

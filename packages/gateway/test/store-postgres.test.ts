@@ -19,7 +19,7 @@ if (obstacle !== null) {
 } else {
   let server: Postgres;
   before(async () => {
-    // What a power cut would do is shown elsewhere.
+    // Other tests cover power failures.
     server = await Postgres.start(['fsync = off']);
   });
   after(() => server.stop());
