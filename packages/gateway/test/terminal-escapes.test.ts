@@ -8,7 +8,7 @@ import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local
 import { openStore } from '../src/store/open-store.ts';
 import { createDevice, createKey, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
-/** What terminals obey or are confused by, one each. */
+/** One example each of what terminals interpret or display wrongly. */
 const hostile = {
   'an escape sequence': 'Bob\u001b]52;c;Y3VybCBldmlsfHNo\u0007',
   'a line break': 'Bob\nown_FAKE  Root  root@example.com  on  operator',
@@ -82,7 +82,7 @@ suite('The command line', () => {
     }
   });
 
-  test('shows what an earlier version let in without obeying it, row by row', async () => {
+  test('shows values that an earlier version accepted without interpreting them, row by row', async () => {
     const store = await openStore({ dataDir: installation.dataDir, masterKey: null }, 'existing');
     const [ann] = await store.owners.list();
     assert.ok(ann);

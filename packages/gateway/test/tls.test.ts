@@ -1,4 +1,4 @@
-// TLS on the listeners: what operators configure, what clients see, and what happens when the certificate is renewed.
+// TLS on the listeners: configuration, behaviour towards clients, and renewal of the certificate.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +47,7 @@ const closingGet = (url: string | URL): string =>
   `GET ${new URL(url).pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`;
 
 suite('With a certificate', () => {
-  test('both listeners speak https, and every address that is printed says so', async (t) => {
+  test('both listeners use https, and every printed URL has that scheme', async (t) => {
     const gateway = await (await install(t, tlsSettings(authority.issue('IP:127.0.0.1')))).serve();
     const { api, console: consoleUrl, firstRun } = gateway.line;
     assert.match(api, /^https:/);
@@ -64,7 +64,7 @@ suite('With a certificate', () => {
     assert.match(gateway.log, /TLS certificate loaded/);
   });
 
-  test('MQTT over WebSocket is wss at the printed address, and MQTT over TCP stays as it was', async (t) => {
+  test('MQTT over WebSocket is wss at the printed URL, and MQTT over TCP stays unchanged', async (t) => {
     const gateway = await (await install(t, tlsSettings(authority.issue('IP:127.0.0.1')))).serve();
     const { mqtt } = (
       gateway.line.firstRun as unknown as {
@@ -84,7 +84,7 @@ suite('With a certificate', () => {
     }
   });
 
-  test('older protocols than TLS 1.2 are refused, and HTTP/1.1 is agreed on', async (t) => {
+  test('protocols older than TLS 1.2 are refused, and HTTP/1.1 is negotiated', async (t) => {
     const gateway = await (await install(t, tlsSettings(authority.issue('IP:127.0.0.1')))).serve();
     const target = { host: '127.0.0.1', port: Number(new URL(gateway.api).port), ca: authority.ca };
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
@@ -95,7 +95,7 @@ suite('With a certificate', () => {
     socket.destroy();
   });
 
-  test('plain http is told in plain words, on both listeners, and disturbs nobody', async (t) => {
+  test('plain http gets a readable error, on both listeners, and affects no other client', async (t) => {
     const gateway = await (await install(t, tlsSettings(authority.issue('IP:127.0.0.1')))).serve();
     const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
     const toApi = await rawRequest(gateway.api.replace('https:', 'http:'), request);
@@ -105,7 +105,7 @@ suite('With a certificate', () => {
     assert.equal((await callerOf(t).notify(gateway, { title: 'still here' })).status, 200);
   });
 
-  test('doctor and device test find the server behind it', async (t) => {
+  test('doctor and device test reach the server over TLS', async (t) => {
     const installation = await install(t, tlsSettings(authority.issue('DNS:tocsin.example.com')));
     const gateway = await installation.serve();
     const ports = {
@@ -124,14 +124,14 @@ suite('With a certificate', () => {
   });
 });
 
-suite('What cannot work is said at the start, with the variable', () => {
-  test('one of the two, files that are not there, are no PEM, or do not belong together', async (t) => {
+suite('Invalid TLS settings are reported at the start, with the variable', () => {
+  test('only one of the two, missing files, files that are not PEM, or a key that does not match', async (t) => {
     const installation = await install(t);
     const one = authority.issue('IP:127.0.0.1');
     const other = authority.issue('IP:127.0.0.1');
     const nothing = join(installation.dataDir, 'nothing.pem');
     const cut = join(installation.dataDir, 'cut.pem');
-    // The certificate is whole, the chain behind it is cut off.
+    // The certificate is complete, the chain after it is truncated.
     await writeFile(cut, one.cert + authority.ca.slice(0, 300));
     for (const [environment, expected] of [
       [{ TOCSIN_TLS_CERT: one.certFile }, /TOCSIN_TLS_KEY is needed with TOCSIN_TLS_CERT/],
@@ -156,7 +156,7 @@ suite('What cannot work is said at the start, with the variable', () => {
     }
   });
 
-  test('doctor says the same, and is content with a certificate that lasts', async (t) => {
+  test('doctor reports the same, and accepts a valid certificate', async (t) => {
     const lasting = createTestAuthority(30);
     t.after(() => lasting.remove());
     const good = lasting.issue('DNS:tocsin.example.com');
@@ -171,7 +171,7 @@ suite('What cannot work is said at the start, with the variable', () => {
 });
 
 suite('A renewed certificate', () => {
-  /** As certbot keeps them: links in one folder that are pointed to new files, one after the other. */
+  /** The layout of certbot: links in one folder that are pointed to new files, one after the other. */
   async function liveFolder(installation: Installation) {
     const folder = join(installation.dataDir, 'live');
     await mkdir(folder);
@@ -200,7 +200,7 @@ suite('A renewed certificate', () => {
     return { gateway: await installation.serve(live.settings), live };
   }
 
-  /** The name in the certificate that a new connection to the address is shown. */
+  /** The name in the certificate that a new connection to the address gets. */
   async function shownAt(address: string): Promise<string> {
     const caller = new SecureCaller(authority.ca);
     const { certificate } = await caller.get(address);
@@ -210,7 +210,7 @@ suite('A renewed certificate', () => {
 
   const warnings = (gateway: GatewayProcess): number => gateway.log.split('TLS certificate not reloaded').length - 1;
 
-  test('is taken within ten seconds on both listeners, and connections that are open stay', async (t) => {
+  test('is loaded within ten seconds on both listeners, and open connections stay', async (t) => {
     const { gateway, live } = await serveLive(t);
     const caller = callerOf(t);
     const before = await caller.notify(gateway, { title: 'before' });
@@ -219,7 +219,7 @@ suite('A renewed certificate', () => {
     await live.put('cert', renewed);
     await live.put('key', renewed);
     await eventually(
-      'new connections are shown the new certificate',
+      'new connections get the new certificate',
       10_000,
       () => shownAt(gateway.api),
       (name) => name !== old,
@@ -229,12 +229,12 @@ suite('A renewed certificate', () => {
     assert.equal(again.isReused, true);
     assert.equal(again.certificate.fingerprint256, before.certificate.fingerprint256);
     const loaded = () => gateway.log.split('TLS certificate loaded').length - 1;
-    assert.equal(await eventually('the log tells of it', 5000, loaded, (count) => count > 1), 2);
+    assert.equal(await eventually('the log reports it', 5000, loaded, (count) => count > 1), 2);
     assert.match(gateway.log, /"expires":"20\d\d-/);
     assert.equal(warnings(gateway), 0);
   });
 
-  test('that does not fit its key, or is half written, is complained about once and leaves the old one', async (t) => {
+  test('that does not match its key, or is half written, is reported once and the old one stays in use', async (t) => {
     const { gateway, live } = await serveLive(t);
     const old = await shownAt(gateway.api);
     const renewed = authority.issue('IP:127.0.0.1');
@@ -257,7 +257,7 @@ suite('A renewed certificate', () => {
     assert.equal(await shownAt(gateway.api), old);
     await live.put('key', renewed);
     await eventually(
-      'the pair is whole and taken',
+      'the pair is complete and loaded',
       10_000,
       () => shownAt(gateway.api),
       (name) => name !== old,
@@ -265,14 +265,14 @@ suite('A renewed certificate', () => {
     assert.equal(warnings(gateway), 2);
   });
 
-  test('is taken at once on SIGHUP, which stops nothing', async (t) => {
+  test('is loaded at once on SIGHUP, which stops nothing', async (t) => {
     const { gateway, live } = await serveLive(t);
     const renewed = authority.issue('IP:127.0.0.1');
     await live.put('cert', renewed);
     await live.put('key', renewed);
     gateway.child.kill('SIGHUP');
     await eventually(
-      'the log tells of it',
+      'the log reports it',
       1500,
       () => gateway.log.split('TLS certificate loaded').length - 1,
       (count) => count >= 2,
@@ -302,10 +302,10 @@ suite('The protections of the plain listener hold over TLS:', () => {
 
   for (const [what, bytes] of [
     ['silent', Buffer.alloc(0)],
-    // The header of a record that never comes.
+    // The header of a record that never arrives.
     ['stuck in the middle', Buffer.from([22, 3, 1, 2, 0, 1])],
   ] as const) {
-    test(`a handshake that is ${what} is cut off in time`, async () => {
+    test(`a handshake that is ${what} is aborted in time`, async () => {
       const socket = connectPlainly(Number(new URL(gateway.api).port), '127.0.0.1');
       socket.on('error', () => socket.destroy()).resume();
       socket.write(bytes);
@@ -324,12 +324,12 @@ suite('The protections of the plain listener hold over TLS:', () => {
     }
   });
 
-  test('garbage gets a 400, after the good request before it was answered', async () => {
+  test('garbage gets a 400, after the response to the valid request before it', async () => {
     assert.equal((await rawRequest(gateway.api, 'GARBAGE\r\n\r\n')).status, 400);
     assert.equal((await rawRequest(gateway.api, `${post('{"title":"x"}', false)}GARBAGE\r\n\r\n`)).status, 200);
   });
 
-  test('who asks before sending too large a body is told at once', async () => {
+  test('a client that sends Expect: 100-continue for too large a body is refused at once', async () => {
     const head =
       'POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9999\r\nConnection: close\r\n\r\n';
     assert.equal((await rawRequest(gateway.api, head)).status, 413);
@@ -341,7 +341,7 @@ suite('The protections of the plain listener hold over TLS:', () => {
     assert.equal(status, 413);
   });
 
-  test('a client that closes its side after sending is answered', async () => {
+  test('a client that half-closes after sending gets a response', async () => {
     const { hostname: host, port } = new URL(gateway.api);
     const halfOpen = { allowHalfOpen: true };
     const socket: TLSSocket = connect({ host, port: Number(port), rejectUnauthorized: false, ...halfOpen });
@@ -351,5 +351,5 @@ suite('The protections of the plain listener hold over TLS:', () => {
     assert.match(String(answer), /^HTTP\/1\.1 200 /);
   });
 
-  test('and nothing of it was a fault of its own', () => assert.deepEqual(gateway.failures, []));
+  test('and none of it was an internal error', () => assert.deepEqual(gateway.failures, []));
 });

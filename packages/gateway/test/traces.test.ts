@@ -1,4 +1,4 @@
-// What an OpenTelemetry collector is told.
+// The spans that an OpenTelemetry collector receives.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -39,23 +39,23 @@ function spansOf({ spans }: OtlpCollector, traceId: string, count: number): Prom
 const byName = (spans: ReceivedSpan[], name: string): ReceivedSpan =>
   spans.find((span) => span.name === name) ?? assert.fail(`there is no span ${name}`);
 
-/** An owner with a mailbox, besides the first device. */
+/** An owner with an email address, besides the first device. */
 async function withMailbox(installation: Installation, gateway: GatewayProcess): Promise<void> {
   const owner = gateway.line.firstRun?.owner as string;
   await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  const ring = () => notify(gateway, { title: 'x', severity: 'critical' }, traceparent(newTraceId(), '00'));
-  await eventually('the new address is known', 5000, ring, ({ body }) => body.emailEnabled);
+  const notifyCritical = () => notify(gateway, { title: 'x', severity: 'critical' }, traceparent(newTraceId(), '00'));
+  await eventually('the new address is known', 5000, notifyCritical, ({ body }) => body.emailEnabled);
 }
 
 suite('With a collector', () => {
   test('a request is a trace: itself, its save, and every channel', async (t) => {
     const collector = await startCollector(t);
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
+    const smtpServer = await startMailServer();
+    t.after(() => smtpServer.kill());
     const installation = await install(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/`,
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20canary-token, x-tenant=acme',
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
       TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     });
     const gateway = await installation.serve();
@@ -89,7 +89,7 @@ suite('With a collector', () => {
       assert.deepEqual(span.attributes, { ...attributes, 'tocsin.notification_id': body.id });
       assert.ok(span.start >= request.start && span.end <= request.end, `${name} lies within its request`);
     }
-    assert.ok(byName(spans, 'store.save').end <= byName(spans, 'mqtt.send').start, 'stored first, told second');
+    assert.ok(byName(spans, 'store.save').end <= byName(spans, 'mqtt.send').start, 'stored before it is sent');
     assert.ok(spans.every(({ hasFailed }) => !hasFailed));
 
     assert.deepEqual([...collector.services], ['tocsin']);
@@ -122,19 +122,19 @@ suite('With a collector', () => {
         OTEL_TRACES_SAMPLER_ARG: '0',
       })
     ).serve();
-    await notify(gateway, { title: 'nobody asked for a trace' });
+    await notify(gateway, { title: 'no trace requested' });
     await notify(gateway, { title: 'not kept' }, traceparent(newTraceId(), '00'));
     await notify(gateway, { title: 'not a traceparent' }, { traceparent: `00-${newTraceId()}-01` });
     const traceId = newTraceId();
     await notify(gateway, { title: 'kept' }, traceparent(traceId, '01'));
     const spans = await spansOf(collector, traceId, 3);
     assert.equal(spans.length, 3);
-    assert.equal(collector.spans.length, 3, 'spans are sent in their order, so the others were never made');
+    assert.equal(collector.spans.length, 3, 'spans are sent in order, so the others were never created');
     assert.deepEqual([...collector.services], ['bells']);
     assert.equal(collector.requests[0]?.path, '/traces');
   });
 
-  test('refusals are told as they are, and only our own faults are failures', async (t) => {
+  test('refusals are recorded as such, and only internal errors are failures', async (t) => {
     const collector = await startCollector(t);
     const gateway = await (await install(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).serve();
     const [unknown, elsewhere, strange] = [newTraceId(), newTraceId(), newTraceId()];
@@ -152,34 +152,34 @@ suite('With a collector', () => {
       assert.equal(span?.attributes['http.response.status_code'], status);
       assert.equal(span?.hasFailed, false);
     }
-    // Without a traceparent the trace begins here.
+    // Without a traceparent the trace starts here.
     await notify(gateway, { title: 'x' });
     const roots = () => collector.spans.filter(({ parentSpanId }) => parentSpanId === undefined);
     const [root] = await eventually('a root', 10_000, roots, (found) => found.length > 0);
     assert.equal(root?.name, 'POST /');
   });
 
-  test('a redelivery is a trace of its own, and says which notification it is', async (t) => {
+  test('a redelivery is a separate trace, with the id of its notification', async (t) => {
     const collector = await startCollector(t);
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
+    const smtpServer = await startMailServer();
+    t.after(() => smtpServer.kill());
     const installation = await install(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
       TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     });
     const gateway = await installation.serve();
     await withMailbox(installation, gateway);
-    await mail.kill();
+    await smtpServer.kill();
     const traceId = newTraceId();
     const { body } = await notify(gateway, { title: 'x', severity: 'critical' }, traceparent(traceId, '01'));
     assert.equal(body.emailSent, false);
     const first = byName(await spansOf(collector, traceId, 4), 'email.send');
     assert.equal(first.attributes['tocsin.outcome.retry'], 1);
     assert.ok(first.hasFailed);
-    await mail.start();
+    await smtpServer.start();
     const again = await eventually(
-      'the mail was sent again',
+      'the email was sent again',
       40_000,
       () =>
         collector.spans.find(
@@ -193,7 +193,7 @@ suite('With a collector', () => {
     assert.equal(again?.attributes['tocsin.notification_id'], body.id);
   });
 
-  test('one that is away costs spans, which are counted, and no request', async (t) => {
+  test('a collector that is down costs spans, which are counted, and no request', async (t) => {
     const collector = await startCollector(t);
     const gateway = await (await install(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).serve();
     await collector.stop();
@@ -205,7 +205,7 @@ suite('With a collector', () => {
     await collector.start();
     const before = await dropped();
     await notify(gateway, { title: 'x' });
-    await eventually('a refusal counts alike', 10_000, dropped, (count) => count >= before + 3);
+    await eventually('a refusal counts the same', 10_000, dropped, (count) => count >= before + 3);
     collector.status = 200;
     const traceId = newTraceId();
     await notify(gateway, { title: 'back' }, traceparent(traceId, '01'));
@@ -213,14 +213,14 @@ suite('With a collector', () => {
     assert.match(gateway.log, /"cause":"no connection \(ECONNREFUSED\)","msg":"traces cannot be exported/);
     assert.match(gateway.log, /"cause":"the collector answered 503"/);
     await eventually(
-      'and the log says that it is over',
+      'and the log reports that it is over',
       5000,
       () => gateway.log,
       (log) => log.includes('collector again'),
     );
   });
 
-  test('the last spans go out with the stop', async (t) => {
+  test('the last spans are sent at shutdown', async (t) => {
     const collector = await startCollector(t);
     const gateway = await (await install(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).serve();
     const traceId = newTraceId();
@@ -230,7 +230,7 @@ suite('With a collector', () => {
   });
 });
 
-test('Settings for traces that make no sense are refused without repeating them', async (t) => {
+test('Invalid settings for traces are refused without repeating them', async (t) => {
   const installation = await install(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://canary:word@localhost:4318',
     OTEL_EXPORTER_OTLP_HEADERS: 'canary header',

@@ -1,4 +1,4 @@
-// Two nodes on one PostgreSQL and one broker, neither of which keeps anything that the other needs.
+// Two nodes on one PostgreSQL and one broker, neither of which keeps state that the other needs.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { SuccessResponse } from '@tocsin/contract';
@@ -12,7 +12,7 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
 
 const promisedMs = 1000;
-/** A lease, and a look for those that have passed. */
+/** The duration of a lease, plus the interval of the search for expired ones. */
 const takeOverMs = 40_000;
 
 type TwoNodes = Cluster & { a: GatewayProcess; b: GatewayProcess };
@@ -23,13 +23,13 @@ async function start(t: TestContext, environment: Record<string, string> = {}): 
   return { ...cluster, a, b };
 }
 
-test('Two nodes act as one: keys, devices and idempotency keys of one hold on the other', async (t) => {
+test('Two nodes act as one: keys, devices and idempotency keys of one are valid on the other', async (t) => {
   if (!canRun(t, clusterObstacle())) return;
   const { installation, nodes, a, b, key, deviceId, topic, mosquitto } = await start(t);
   const phone = await Subscriber.start(mosquitto.port, topic);
   t.after(() => phone.stop());
 
-  // Both have looked at their keys just now.
+  // Both have just read their keys.
   for (const { api } of nodes) assert.equal((await notify({ api, key }, { title: 'hello' })).status, 200);
   const created = await installation.json<{ id: string; key: string }>('key', 'create');
   for (const { api } of nodes) {
@@ -51,7 +51,7 @@ test('Two nodes act as one: keys, devices and idempotency keys of one hold on th
   await installation.json('device', 'pause', deviceId);
   for (const { api } of nodes) {
     const paused = () => notify({ api, key }, { title: 'x', deviceId });
-    await eventually('the paused device takes nothing', promisedMs, paused, ({ status }) => status === 409);
+    await eventually('the paused device gets nothing', promisedMs, paused, ({ status }) => status === 409);
   }
   await installation.json('device', 'resume', deviceId);
 
@@ -67,7 +67,7 @@ test('Two nodes act as one: keys, devices and idempotency keys of one hold on th
   assert.equal(titles().filter((title) => title === 'once').length, 1);
 });
 
-test('A node that is killed under load loses nothing acknowledged, and what it left is told by the other', {
+test('A node that is killed under load loses nothing acknowledged, and its pending sends are delivered by the other', {
   timeout: 120_000,
 }, async (t) => {
   if (!canRun(t, clusterObstacle())) return;
@@ -87,7 +87,7 @@ test('A node that is killed under load loses nothing acknowledged, and what it l
   await a.kill();
   const killedAt = performance.now();
   await eventually(
-    'the other goes on',
+    'the other continues',
     20_000,
     () => acknowledged.size,
     (size) => size > 800,
@@ -117,7 +117,7 @@ test('A node that is killed under load loses nothing acknowledged, and what it l
 
   const idsOnPhone = (): string[] => phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
   const untold = await eventually(
-    'everything that was stored is told',
+    'everything that was stored is delivered',
     takeOverMs,
     () => [...stored].filter((id) => !new Set(idsOnPhone()).has(id)),
     (ids) => ids.length === 0,
@@ -126,62 +126,62 @@ test('A node that is killed under load loses nothing acknowledged, and what it l
   const copies = Map.groupBy(idsOnPhone(), (id) => id);
   const twice = [...copies].filter(([, { length }]) => length > 1).map(([id]) => id);
   const twiceByLiving = twice.filter((id) => acknowledged.get(id) === 'b');
-  assert.deepEqual(twiceByLiving, [], 'where no crash occurred, once');
-  for (const [, each] of copies) assert.ok(each.length <= 2, 'a crash means once more, not twice');
+  assert.deepEqual(twiceByLiving, [], 'without a crash, once');
+  for (const [, each] of copies) assert.ok(each.length <= 2, 'a crash repeats a message at most once');
   t.diagnostic(
-    `${acknowledged.size} acknowledged, ${stored.size} stored, all told ${((performance.now() - killedAt) / 1000).toFixed(1)} s ` +
-      `after the kill; ${stored.size - acknowledged.size} were cut off; ${twice.length} told twice`,
+    `${acknowledged.size} acknowledged, ${stored.size} stored, all delivered ${((performance.now() - killedAt) / 1000).toFixed(1)} s ` +
+      `after the kill; ${stored.size - acknowledged.size} were interrupted; ${twice.length} delivered twice`,
   );
 });
 
-test('What waits for a provider is taken over when the node that is sending it is killed', {
+test('Deliveries queued for a provider are taken over if the node that is sending them is killed', {
   timeout: 150_000,
 }, async (t) => {
   if (!canRun(t, clusterObstacle())) return;
-  const mail = await startMailServer();
-  t.after(() => mail.kill());
+  const smtpServer = await startMailServer();
+  t.after(() => smtpServer.kill());
   const { a, b, key, ownerId, installation } = await start(t, {
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_EMAIL_TIMEOUT_MS: '1000',
   });
   await installation.json('owner', 'set', ownerId, '--email', 'ann@example.com', '--email-alerts', 'on');
-  await mail.kill();
-  const titles = Array.from({ length: 30 }, (_, index) => `mail ${index}`);
+  await smtpServer.kill();
+  const titles = Array.from({ length: 30 }, (_, index) => `email ${index}`);
   for (const [index, title] of titles.entries()) {
     const { body } = await notify({ api: (index % 2 ? a : b).api, key }, { title, sendMqtt: false });
     assert.ok(body.warnings.includes('redelivery_scheduled'), body.warnings.join());
   }
-  // One node alone takes the lane, and is killed while it works through it.
+  // Only one node holds the target queue, and is killed while it drains it.
   b.child.kill('SIGSTOP');
   t.after(() => b.child.kill('SIGCONT'));
-  await mail.start();
+  await smtpServer.start();
   await eventually(
-    'the mails begin to come',
+    'the first emails arrive',
     takeOverMs,
-    () => mail.mails.length,
+    () => smtpServer.mails.length,
     (count) => count >= 3,
   );
   await a.kill();
-  const sentByDead = mail.mails.length;
+  const sentByDead = smtpServer.mails.length;
   b.child.kill('SIGCONT');
   await eventually(
-    'the rest comes',
+    'the rest arrives',
     90_000,
-    () => titlesIn(mail).size,
+    () => titlesIn(smtpServer).size,
     (size) => size === titles.length,
   );
-  const order = [...titlesIn(mail)];
+  const order = [...titlesIn(smtpServer)];
   assert.deepEqual(order, titles, 'in the order of acceptance');
-  const copies = mail.mails.length - titles.length;
-  assert.ok(copies <= sentByDead, 'told twice is at most what the dead node had sent');
+  const copies = smtpServer.mails.length - titles.length;
+  assert.ok(copies <= sentByDead, 'at most what the dead node had sent is delivered twice');
   t.diagnostic(`${sentByDead} of 30 sent before the kill, ${copies} of them once more`);
   const left = await installation.json<unknown[]>('delivery', 'list', '--owner', ownerId, '--state', 'waiting');
   assert.deepEqual(left, []);
 });
 
-const titlesIn = (mail: TestMailServer): Set<string> =>
-  new Set(mail.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw));
+const titlesIn = (smtpServer: TestMailServer): Set<string> =>
+  new Set(smtpServer.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw));
 
 async function putUnderLoad(
   name: 'a' | 'b',
@@ -190,7 +190,7 @@ async function putUnderLoad(
   signal: AbortSignal,
 ): Promise<void> {
   const connections = new Connections(target, 8);
-  const sendUntilCutOff = async (): Promise<void> => {
+  const sendUntilDisconnected = async (): Promise<void> => {
     while (!signal.aborted) {
       const answer = await connections.notify({ title: `from ${name}`, mqttQos: 1 }).catch(() => null);
       if (answer === null) return;
@@ -200,6 +200,6 @@ async function putUnderLoad(
       acknowledged.set(body.id, name);
     }
   };
-  await Promise.all(Array.from({ length: 8 }, sendUntilCutOff));
+  await Promise.all(Array.from({ length: 8 }, sendUntilDisconnected));
   connections.close();
 }

@@ -1,4 +1,4 @@
-// What one process changes, the others act upon: at once where something is allowed, within a second where it is taken away.
+// Changes by one process take effect in the others: at once if something is allowed, within a second if it is revoked.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -6,14 +6,14 @@ import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 
 const promisedMs = 1000;
-/** For the requests that observe it, on a busy machine. */
+/** Slack for the requests that observe it, on a busy machine. */
 const slackMs = 500;
 
 type Target = Parameters<typeof notify>[0];
 
-test('A key that the command line creates while the gateway runs is accepted at once', async (t) => {
+test('A key that the CLI creates while the gateway runs is accepted at once', async (t) => {
   const { installation, gateway } = await start(t);
-  // The gateway has just looked at its keys, and found this one missing.
+  // The gateway has just read its keys, and this one did not exist.
   await keepBusy(gateway);
   const value = 'svc_importedWhileTheGatewayRuns';
   assert.equal((await notify({ api: gateway.api, key: value }, { title: 'too early' })).status, 401);
@@ -42,7 +42,7 @@ for (const state of ['busy', 'idle']) {
   });
 }
 
-test('A device that is paused, deactivated, resumed or deleted elsewhere is treated so within a second', async (t) => {
+test('A device that another process pauses, deactivates, resumes or deletes is treated so within a second', async (t) => {
   const { installation, gateway } = await start(t);
   const { id: deviceId } = await installation.json<{ id: string }>('device', 'create', '--name', 'Phone');
   const steps = [
@@ -60,7 +60,7 @@ test('A device that is paused, deactivated, resumed or deleted elsewhere is trea
   }
 });
 
-test('A key of another owner reaches no device but those of its own', async (t) => {
+test('A key reaches only devices of its own owner', async (t) => {
   const { installation, gateway } = await start(t);
   const deviceOfFirst = gateway.line.firstRun?.device.id;
   const owner = await installation.json('owner', 'create', '--name', 'Other');
@@ -76,7 +76,7 @@ test('A key of another owner reaches no device but those of its own', async (t) 
   assert.equal(foreign.body.code, 'device_not_found');
   const { requestId: _a, timestamp: _b, ...seen } = foreign.body;
   const { requestId: _c, timestamp: _d, ...expected } = unknown.body;
-  assert.deepEqual(seen, expected, 'it looks exactly as one that never was');
+  assert.deepEqual(seen, expected, 'the response equals that for a device that never existed');
   assert.equal((await notify(other, { title: 'x', deviceId: deviceOfOther })).status, 200);
   assert.equal((await notify(gateway, { title: 'x', deviceId: deviceOfFirst })).status, 200);
 });
@@ -91,14 +91,14 @@ async function keepBusy(target: Target): Promise<void> {
   for (let count = 0; count < 20; count += 1) await notify(target, { title: 'busy' });
 }
 
-/** One request after another until the signal; gives back the statuses it saw. */
+/** Sends one request after another until the signal; returns the statuses. */
 async function keepSending(target: Target, signal: AbortSignal): Promise<number[]> {
   const statuses: number[] = [];
   while (!signal.aborted) statuses.push((await notify(target, { title: 'load' })).status);
   return statuses;
 }
 
-/** Asks until the status is the wanted one, and judges the time since the command ended. */
+/** Repeats the request until it gets the expected status, and checks the time since the command ended. */
 async function answerWithin(
   target: Target,
   fields: object,

@@ -1,4 +1,4 @@
-// An upgrade finishes what the version before had begun. The fixture was made by that version and is committed as it was:
+// An upgrade finishes deliveries that the previous version started. The fixture was made by that version, and is unchanged:
 // it was killed while email and FCM were down, one delivery was dead, one dispatch was interrupted, one device had never
 // connected and another had a session with a message in flight. Its backup was taken then.
 import assert from 'node:assert/strict';
@@ -44,7 +44,7 @@ const dead = 'dead by email';
 /** The settings of the installation, with its clock a minute after the fixture was made: nothing has expired. */
 async function createInstallation(t: TestContext): Promise<{
   installation: Installation;
-  mail: TestMailServer;
+  smtpServer: TestMailServer;
   fcm: FcmStandIn;
 }> {
   const behindSeconds = Math.round((Date.now() - saved.madeAt) / 1000) - 60;
@@ -57,12 +57,12 @@ async function createInstallation(t: TestContext): Promise<{
   t.after(() => clearInterval(ticking));
   const fcm = await FcmStandIn.start(clock);
   t.after(() => fcm.server.stop());
-  const mail = await startMailServer({});
-  t.after(() => mail.kill());
+  const smtpServer = await startMailServer({});
+  t.after(() => smtpServer.kill());
   const { clientEmail, privateKey, projectId, tokenUrl, endpoint } = fcm.config;
   const installation = await Installation.create({
     ...withClockOff(`${behindSeconds > 0 ? '-' : '+'}${Math.abs(behindSeconds)}`),
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_FCM_ENDPOINT: endpoint,
     TOCSIN_FCM_CREDENTIALS: JSON.stringify({
@@ -72,11 +72,11 @@ async function createInstallation(t: TestContext): Promise<{
   });
   t.after(() => installation.remove());
   await writeFile(join(installation.dataDir, masterKeyFileName), `${saved.masterKey}\n`, { mode: 0o600 });
-  return { installation, mail, fcm };
+  return { installation, smtpServer, fcm };
 }
 
-function titlesOfEmails(mail: TestMailServer, recipient: string): string[] {
-  const emails = mail.mails.filter(({ recipients }) => recipients.includes(recipient));
+function titlesOfEmails(smtpServer: TestMailServer, recipient: string): string[] {
+  const emails = smtpServer.mails.filter(({ recipients }) => recipients.includes(recipient));
   return emails.map(({ raw }) => parseMessage(raw).header('Subject') ?? '');
 }
 
@@ -113,11 +113,11 @@ const isComplete =
   (arrived: readonly string[]): boolean =>
     titles.every((title) => arrived.includes(title));
 
-test('Waiting, interrupted and queued deliveries of the version before are delivered, in order', {
+test('Waiting, interrupted and queued deliveries of the previous version are delivered, in order', {
   timeout: 180_000,
 }, async (t) => {
   if (!canRun(t, fakeClockObstacle())) return;
-  const { installation, mail, fcm } = await createInstallation(t);
+  const { installation, smtpServer, fcm } = await createInstallation(t);
   await writeFile(join(installation.dataDir, databaseFileName), unpack('database.gz'), { mode: 0o600 });
   const gateway = await installation.serve();
   const port = Number(new URL(gateway.line.mqtt as string).port);
@@ -128,8 +128,8 @@ test('Waiting, interrupted and queued deliveries of the version before are deliv
     ['the device that had never connected', () => neverConnected, ['delivered', 'in flight', ...waiting]],
     ['the device with a session', () => withSession, ['in flight', ...waiting]],
     ["the second owner's device", () => second, ['interrupted']],
-    ["the owner's email", () => titlesOfEmails(mail, 'owner@example.com'), waiting],
-    ["the second owner's email", () => titlesOfEmails(mail, 'second@example.com'), ['interrupted']],
+    ["the owner's email", () => titlesOfEmails(smtpServer, 'owner@example.com'), waiting],
+    ["the second owner's email", () => titlesOfEmails(smtpServer, 'second@example.com'), ['interrupted']],
     ["the owner's phone", () => fcm.accepted.map(({ notification }) => notification.title), waiting],
   ];
   for (const [receiver, arrived, titles] of expected) {
@@ -148,17 +148,17 @@ test('Waiting, interrupted and queued deliveries of the version before are deliv
     [{ state: 'dead', channel: 'email' }],
   );
   await installation.json('delivery', 'retry', '--all', '--owner', saved.owner);
-  const emails = () => titlesOfEmails(mail, 'owner@example.com');
+  const emails = () => titlesOfEmails(smtpServer, 'owner@example.com');
   await eventually('the dead delivery is sent again', retriedWithinMs, emails, isComplete([dead]));
   const { exitCode, stdout } = await installation.run(['doctor', '--deep']);
   assert.equal(exitCode, 0, stdout);
 });
 
-test('A backup of the version before is restored, and its waiting deliveries are delivered', {
+test('A backup of the previous version is restored, and its waiting deliveries are delivered', {
   timeout: 180_000,
 }, async (t) => {
   if (!canRun(t, fakeClockObstacle())) return;
-  const { installation, mail, fcm } = await createInstallation(t);
+  const { installation, smtpServer, fcm } = await createInstallation(t);
   const temporary = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
   t.after(() => rm(temporary, { recursive: true, force: true }));
   const backup = join(temporary, 'backup');
@@ -171,7 +171,7 @@ test('A backup of the version before is restored, and its waiting deliveries are
     [...waiting.toReversed(), dead, 'in flight', 'delivered'],
   );
   await installation.serve();
-  const emails = () => titlesOfEmails(mail, 'owner@example.com');
+  const emails = () => titlesOfEmails(smtpServer, 'owner@example.com');
   const pushed = () => fcm.accepted.map(({ notification }) => notification.title);
   await eventually('the emails arrive', retriedWithinMs, emails, isComplete(waiting));
   await eventually('the phone gets everything', retriedWithinMs, pushed, isComplete(waiting));

@@ -1,4 +1,4 @@
-// How the console serves the inbox app: addresses, caching, compression, and what pages may do.
+// How the console serves the inbox app: URLs, caching, compression, and the Content-Security-Policy.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -43,7 +43,7 @@ suite('The inbox app', () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  /** The path is sent as it is. */
+  /** The path is sent unchanged. */
   function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const call = request({ host: '127.0.0.1', port, path, headers, method }, async (answer) =>
@@ -122,7 +122,7 @@ suite('The inbox app', () => {
       assert.equal(status, 404, path);
       assert.doesNotMatch(body.toString(), /not for anybody/, path);
     }
-    assert.equal((await ask('/%')).status, 404, 'a path that is none');
+    assert.equal((await ask('/%')).status, 404, 'an invalid path');
   });
 
   test('has hashed files cached forever and the others revalidated every time', async () => {
@@ -153,7 +153,7 @@ suite('The inbox app', () => {
     assert.equal(plain.body.toString(), script);
     for (const { headers } of [brotli, gzipped, plain]) assert.equal(headers.vary, 'accept-encoding');
     const image = await ask('/icon-192.png', { 'accept-encoding': 'br' });
-    assert.equal(image.headers['content-encoding'], undefined, 'a PNG is compressed already');
+    assert.equal(image.headers['content-encoding'], undefined, 'a PNG is already compressed');
     assert.equal(image.headers['content-type'], 'image/png');
   });
 

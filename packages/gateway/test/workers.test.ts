@@ -1,4 +1,4 @@
-// TOCSIN_WORKERS: several processes serve the public API, and one that leads them has the broker and everything else.
+// TOCSIN_WORKERS: several processes serve the public API, and the primary runs the broker and everything else.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -24,7 +24,7 @@ import {
 import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
 import { databaseFileName } from '../src/store/files/data-folder.ts';
 
-test('A device gets every notification once, whichever of two workers took it, also those that it missed', async (t) => {
+test('A device gets every notification once, whichever of two workers accepted it, also those that it missed', async (t) => {
   const { gateway } = await start(t);
   const device = gateway.line.firstRun?.device;
   assert.ok(device);
@@ -41,7 +41,7 @@ test('A device gets every notification once, whichever of two workers took it, a
     return client;
   };
   const send = async (titles: string[]): Promise<void> => {
-    // New connections go to whoever is free first; those that are kept could all have come to be of one.
+    // New connections go to the first idle worker; kept connections could all belong to one.
     const connections = new Connections(gateway, 8, false);
     const answers = await Promise.all(titles.map((title) => connections.notify({ title, mqttQos: 1 })));
     for (const { text } of answers) assert.equal(JSON.parse(text).mqttPublishedCount, 1, text);
@@ -70,7 +70,7 @@ test('A device gets every notification once, whichever of two workers took it, a
   await got([...present, ...missed]);
 });
 
-test('A worker that is killed under load is replaced, the others serve on, and nothing acknowledged is lost', async (t) => {
+test('A worker that is killed under load is replaced, the others keep serving, and nothing acknowledged is lost', async (t) => {
   const { installation, gateway } = await start(t);
   const load = new Load(t, gateway, 16);
   await load.more(200);
@@ -83,7 +83,7 @@ test('A worker that is killed under load is replaced, the others serve on, and n
   const both = workersOf(gateway);
   for (const pid of both.values()) process.kill(pid, 'SIGKILL');
   await Promise.all([...both].map(([worker, pid]) => replaced(gateway, worker, pid, 15_000)));
-  // At the same address, though for a moment nobody held the port.
+  // The address is the same, though for a moment no process held the port.
   await load.more(200);
   await load.stop();
   const endings = logLines(gateway).filter(({ msg }) => msg === 'worker exited');
@@ -98,7 +98,7 @@ test('A worker that is killed under load is replaced, the others serve on, and n
   await assertStored(installation, gateway, load);
 });
 
-test('Connections that are made while workers are killed are answered or cut off; none is left hanging', {
+test('Connections that are made while workers are killed get a response or are disconnected; none hangs', {
   timeout: 90_000,
 }, async (t) => {
   const { gateway } = await start(t);
@@ -111,36 +111,36 @@ test('Connections that are made while workers are killed are answered or cut off
   }
   await load.more(100);
   await load.stop();
-  t.diagnostic(`${load.acknowledged.size} acknowledged, ${load.cutOff} cut off`);
+  t.diagnostic(`${load.acknowledged.size} acknowledged, ${load.cutOff} interrupted`);
   assert.equal(load.hung, 0);
   assert.deepEqual(load.refused, []);
 });
 
-test('New connections are shared out among the workers', async (t) => {
+test('New connections are distributed among the workers', async (t) => {
   const { gateway } = await start(t);
   const load = new Load(t, gateway, 16, false);
   await untilBothAnswered(gateway, 100, () => load.more(100));
   await load.stop();
 });
 
-test('When the head is killed while its workers start, they end as well', async (t) => {
+test('If the primary is killed while its workers start, they exit as well', async (t) => {
   const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
   t.after(() => installation.remove());
   const gateway = installation.beginToServe();
   gateway.ready().catch(() => undefined);
-  const head = gateway.child.pid as number;
+  const primary = gateway.child.pid as number;
   const database = join(installation.dataDir, databaseFileName);
   const workers = await eventually(
     'a worker has opened the store, and does not listen yet',
     15_000,
-    () => childrenOf(head),
+    () => childrenOf(primary),
     (pids) => pids.length === 2 && pids.some((pid) => hasOpen(pid, database)),
   );
   t.after(() => workers.filter(isAlive).forEach((pid) => void process.kill(pid, 'SIGKILL')));
   assert.equal(workersOf(gateway).size, 0);
   await gateway.kill();
   await eventually(
-    'the workers have ended',
+    'the workers have exited',
     5000,
     () => workers.filter(isAlive),
     ({ length }) => length === 0,
@@ -148,7 +148,7 @@ test('When the head is killed while its workers start, they end as well', async 
   assert.doesNotMatch(gateway.log, /EPIPE|Unhandled/);
 });
 
-test('Ctrl-C during the start, which all processes get, lets the start finish and then ends them in order', async (t) => {
+test('Ctrl-C during the start, which all processes get, lets the start finish and then shuts them down cleanly', async (t) => {
   const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
   t.after(() => installation.remove());
   const gateway = installation.beginToServe();
@@ -159,19 +159,19 @@ test('Ctrl-C during the start, which all processes get, lets the start finish an
     () => workersOf(gateway).size,
     (size) => size > 0,
   );
-  const head = gateway.child.pid as number;
-  const workers = childrenOf(head);
-  for (const pid of [head, ...workers]) process.kill(pid, 'SIGINT');
+  const primary = gateway.child.pid as number;
+  const workers = childrenOf(primary);
+  for (const pid of [primary, ...workers]) process.kill(pid, 'SIGINT');
   assert.match((await ready).firstRun?.key ?? '', /^svc_/);
   assert.equal(await exitWithin(gateway, 10_000), 0);
   assert.deepEqual(workers.filter(isAlive), []);
-  assert.ok(!gateway.log.includes('worker exited'), 'an end that was asked for is no incident');
+  assert.ok(!gateway.log.includes('worker exited'), 'a requested exit is no incident');
 });
 
-test('When the head is killed, its workers answer what they have begun, end, and leave the port', async (t) => {
+test('If the primary is killed, its workers finish their requests, exit, and release the port', async (t) => {
   const { gateway } = await start(t);
   const { port, hostname } = new URL(gateway.api);
-  const body = JSON.stringify({ title: 'begun before the head died' });
+  const body = JSON.stringify({ title: 'started before the primary died' });
   const socket = connect(Number(port), hostname);
   t.after(() => socket.destroy());
   let answer = '';
@@ -194,14 +194,14 @@ test('When the head is killed, its workers answer what they have begun, end, and
   await gateway.kill();
   socket.write(body);
   await eventually(
-    'the answer',
+    'the response',
     5000,
     () => answer,
     (text) => text.includes('"ok":true'),
   );
   assert.match(answer, /"stored":true/);
   await eventually(
-    'the workers have ended',
+    'the workers have exited',
     5000,
     () => workers.filter(isAlive),
     ({ length }) => length === 0,
@@ -223,7 +223,7 @@ test('SIGTERM under load ends all of them within ten seconds, with exit code 0, 
   assert.deepEqual(workers.filter(isAlive), []);
   await load.stop();
   assert.deepEqual(load.refused, []);
-  assert.ok(!gateway.log.includes('worker exited'), 'an end that was asked for is no incident');
+  assert.ok(!gateway.log.includes('worker exited'), 'a requested exit is no incident');
   await assertStored(installation, gateway, load);
 });
 
@@ -254,7 +254,7 @@ test('A worker that hangs is killed and replaced, and new connections are served
   const replacement = replaced(gateway, 1, pid, 30_000);
   let served = 0;
   for (let count = 0; count < 4; count += 1) {
-    // Each on a connection of its own: a worker that hangs takes none.
+    // Each on its own connection: a worker that hangs accepts none.
     const answer = notify(gateway, { title: 'x' }, { Connection: 'close' });
     served += await Promise.race([answer.then(({ status }) => Number(status === 200)), silence(3000)]);
     answer.catch(() => undefined);
@@ -266,7 +266,7 @@ test('A worker that hangs is killed and replaced, and new connections are served
   );
 });
 
-test('A port that is taken is told once, as without workers, and the first key is still shown by the next start', async (t) => {
+test('A port that is in use is reported once, as without workers, and the first key is still shown by the next start', async (t) => {
   const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
   t.after(() => installation.remove());
   const squatter = createServer().listen(0, '127.0.0.1');
@@ -280,7 +280,7 @@ test('A port that is taken is told once, as without workers, and the first key i
   assert.equal((await installation.serve()).key.startsWith('svc_'), true);
 });
 
-test('The metrics are those of all processes together', async (t) => {
+test('The metrics are the sum over all processes', async (t) => {
   const { gateway } = await start(t);
   const connections = new Connections(gateway, 8, false);
   let sent = 0;
@@ -294,7 +294,7 @@ test('The metrics are those of all processes together', async (t) => {
   assert.match(text, /^tocsin_redeliveries\{state="waiting"\} 0$/m);
 });
 
-test('A process that hardly ever lets go of the database does not keep the others from writing', async (t) => {
+test('A process that almost always holds the database lock does not keep the others from writing', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   await withStore(installation.dataDir, async (store) => {
@@ -324,7 +324,7 @@ test('A process that hardly ever lets go of the database does not keep the other
     }
     t.diagnostic(`waits of ${waits.map((ms) => ms.toFixed()).join(', ')} ms`);
     const sum = waits.reduce((total, ms) => total + ms, 0);
-    // With the pauses that SQLite makes by itself it took eight seconds and more, or failed.
+    // With the retry pauses of SQLite itself it took eight seconds and more, or failed.
     assert.ok(sum < 5000, `20 writes took ${sum} ms`);
     await greedy.terminate();
   });
