@@ -1,4 +1,4 @@
-// Sections 2.2, 4 and 7 from outside, with channels that end as the test says.
+// Sections 2.2, 4 and 7 over HTTP, with channels whose outcome the test sets.
 import assert from 'node:assert/strict';
 import { afterEach, suite, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -18,7 +18,7 @@ type EmailTarget = Parameters<Channels['email']['send']>[1][number];
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-suite('The answer', () => {
+suite('The response', () => {
   let gateway: LocalGateway;
   afterEach(() => gateway.stop());
 
@@ -98,7 +98,7 @@ suite('The answer', () => {
     assert.ok(mqtt.sent.every(({ qos, notification }) => qos === 2 && notification.id === body.id));
   });
 
-  test('says mqttSkipped when every device is paused or inactive', async () => {
+  test('has mqttSkipped if every device is paused or inactive', async () => {
     const caller = await start();
     await gateway.store.devices.change((await addDevice()).id, { paused: true });
     const { body } = await caller.notify({ title: 'x' });
@@ -106,7 +106,7 @@ suite('The answer', () => {
     assert.equal(body.mqttSkipReason, 'no_active_devices');
   });
 
-  test('says mqttSkipped and mqttEnabled false when sendMqtt is false', async () => {
+  test('has mqttSkipped, and mqttEnabled false, if sendMqtt is false', async () => {
     const mqtt = new RecordingChannel<MqttTarget>();
     const caller = await start({ channels: { mqtt } });
     await addDevice();
@@ -151,7 +151,7 @@ suite('The answer', () => {
     assert.equal(body.mqttFailedCount, 1);
     assert.equal(body.mqttPublishedCount, 1);
     assert.equal(body.mqttError, 'broker gone');
-    assert.deepEqual(body.warnings, [], 'the warning is for partial success');
+    assert.deepEqual(body.warnings, [], 'the warning is only for partial success');
     const page = await gateway.store.notifications.list(gateway.ownerId, { limit: 10 });
     assert.deepEqual(
       page.notifications.map(({ id }) => id),
@@ -159,14 +159,14 @@ suite('The answer', () => {
     );
   });
 
-  test('is 200 and skipped when strictDelivery is set and there is no target', async () => {
+  test('is 200 and skipped if strictDelivery is set and there is no target', async () => {
     const caller = await start();
     const { status, body } = await caller.notify({ title: 'x', strictDelivery: true });
     assert.equal(status, 200);
     assert.equal(body.mqttSkipped, true);
   });
 
-  test('goes to the device that deviceId names, and to no other', async () => {
+  test('covers only the device that deviceId names', async () => {
     const mqtt = new RecordingChannel<MqttTarget>();
     const caller = await start({ channels: { mqtt } });
     await addDevice();
@@ -198,7 +198,7 @@ suite('The answer', () => {
     });
   }
 
-  test('is 404 for a device of another owner, word for word as for one that never was', async () => {
+  test('is 404 for a device of another owner, byte for byte as for an unknown one', async () => {
     const caller = await start();
     const other = await createOwner(gateway.store, systemEnvironment, {
       name: 'Other',
@@ -224,7 +224,7 @@ suite('The answer', () => {
     assert.equal((await caller.notify({ title: 'x', deviceId: 'dev_x', sendMqtt: false })).status, 404);
   });
 
-  test('takes the account preference for mail unless sendEmail says otherwise', async () => {
+  test('follows the account preference for email unless sendEmail is set', async () => {
     const email = new RecordingChannel<EmailTarget>();
     const caller = await start({ channels: { email } });
     await setEmail('ann@example.com', true);
@@ -244,7 +244,7 @@ suite('The answer', () => {
     );
   });
 
-  test('warns when mail was enabled and not accepted', async () => {
+  test('has a warning if email was enabled and not accepted', async () => {
     const email = new RecordingChannel<EmailTarget>({ kind: 'rejected', reason: 'refused', error: 'no such mailbox' });
     const caller = await start({ channels: { email } });
     await setEmail('ann@example.com', true);
@@ -253,14 +253,14 @@ suite('The answer', () => {
     assert.deepEqual(body.warnings, ['email_send_failed']);
   });
 
-  test('warns when mail was asked for and the owner has no address', async () => {
+  test('has a warning if email was requested and the owner has no address', async () => {
     const caller = await start();
     const { body } = await caller.notify({ title: 'x', sendEmail: true });
     assert.equal(body.emailEnabled, true);
     assert.deepEqual(body.warnings, ['email_send_failed']);
   });
 
-  test('says why no email was attempted, and nothing where one was', async () => {
+  test('has a reason if no email was attempted, and none if one was', async () => {
     const email = new RecordingChannel<EmailTarget>({ kind: 'retry', reason: 'deferred', error: 'mailbox full' });
     const caller = await start({ channels: { email } });
     const reasonFor = async (request: object) => (await caller.notify({ title: 'x', ...request })).body.emailSkipReason;
@@ -284,14 +284,14 @@ suite('The answer', () => {
     assert.ok(!('emailSkipReason' in body), 'an attempt that failed was not skipped');
     await setEmail('ann@example.com', true);
     await eventually(
-      'email is on',
+      'email is enabled',
       5000,
       () => reasonFor({}),
       (reason) => reason === undefined,
     );
   });
 
-  test('says which provider is missing where a channel has targets but nothing to send with', async () => {
+  test('names the missing provider if a channel has targets but none is configured', async () => {
     const caller = await start();
     await addDevice();
     await setEmail('ann@example.com', true);
@@ -304,7 +304,7 @@ suite('The answer', () => {
     assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial', 'email_send_failed']);
   });
 
-  test('publishes once to the topic of a custom broker, whatever devices there are', async () => {
+  test('counts one publish to the topic of a custom broker, however many devices there are', async () => {
     const mqtt = new RecordingChannel<MqttTarget>();
     const caller = await start({ channels: { mqtt } });
     await addDevice();
@@ -321,7 +321,7 @@ suite('The answer', () => {
     ['store_unavailable', new StoreUnavailable('disk full')],
     ['encryption_key_missing', new EncryptionKeyMissing('no data key')],
   ] as const) {
-    test(`says stored false with storeReason ${reason}, and the channels still run`, async () => {
+    test(`has stored false with storeReason ${reason}, and the channels still deliver`, async () => {
       const mqtt = new RecordingChannel<MqttTarget>();
       const caller = await start({
         channels: { mqtt },
@@ -340,13 +340,13 @@ suite('The answer', () => {
     });
   }
 
-  test('stores before it tells anyone', async () => {
+  test('follows the save, and so does every delivery', async () => {
     const order: string[] = [];
     const caller = await start({
       channels: {
         mqtt: {
           send: async (_, targets) => {
-            order.push('told');
+            order.push('delivered');
             return targets.map(() => ({ kind: 'sent' }));
           },
         },
@@ -365,10 +365,10 @@ suite('The answer', () => {
     });
     await addDevice();
     await caller.notify({ title: 'x' });
-    assert.deepEqual(order, ['stored', 'told']);
+    assert.deepEqual(order, ['stored', 'delivered']);
   });
 
-  test('is an opaque 500 for a fault of our own, whose cause is in the log alone', async () => {
+  test('is an opaque 500 for an internal error, whose cause is only in the log', async () => {
     const caller = await start({
       wrapStore: (store) => ({
         ...store,
@@ -383,7 +383,7 @@ suite('The answer', () => {
     assert.match(String(gateway.failures[0]), /a bug/);
   });
 
-  test('gives ids that grow in the order of acceptance', async () => {
+  test('has ids that increase in the order of acceptance', async () => {
     const caller = await start();
     const ids: string[] = [];
     for (let count = 0; count < 20; count += 1)

@@ -127,7 +127,7 @@ runChannelContract<PushTarget>(
 );
 
 const noBroker: MqttPublisher = {
-  publish: () => Promise.reject(new Error('the other broker was asked')),
+  publish: () => Promise.reject(new Error('the other broker was contacted')),
   check: async () => null,
   close: async () => undefined,
 };
@@ -191,7 +191,7 @@ runChannelContract<MqttTarget>('MQTT over the embedded broker', { outcomes: { we
 });
 
 runChannelContract<MqttTarget>(
-  'MQTT over a broker that the request brought along',
+  'MQTT over a broker named in the request',
   { outcomes: { away: 'rejected' } },
   async () => ({
     channel: mqttChannel(noBroker),

@@ -1,4 +1,4 @@
-// What every channel must do, whatever it speaks. Each runs this suite: see channel-contract.test.ts.
+// Requirements on every channel, whatever its protocol. channel-contract.test.ts runs this suite for each of them.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { sampleNotification } from '@tocsin/test-support/push-channel.ts';
@@ -13,15 +13,15 @@ export interface ChannelFixture<Target> {
   channel: Channel<Target>;
   newTarget(): Target;
   options?: Partial<SendOptions>;
-  /** Brings the provider into the situation. */
+  /** Makes the provider behave as in the situation. */
   bring(situation: Situation): void | Promise<void>;
-  /** Texts that no error may hold: passwords, tokens, and what the provider said. */
+  /** Texts that must not appear in an error: passwords, tokens, and responses of the provider. */
   secrets: string[];
 }
 
 export interface ChannelTraits {
   obstacle?: Obstacle;
-  /** What becomes of a message in each situation that this channel knows. */
+  /** Expected outcome of a message in each situation that this channel supports. */
   outcomes: Partial<Record<Situation, Outcome['kind']>>;
 }
 
@@ -45,7 +45,7 @@ export function runChannelContract<Target>(
     }
 
     for (const situation of known) {
-      test(`ends as ${outcomes[situation]} when the provider is ${situation}, with an error that gives nothing away`, async (t) => {
+      test(`ends as ${outcomes[situation]} when the provider is ${situation}, with an error that reveals nothing`, async (t) => {
         if (!canRun(t, obstacle)) return;
         const fixture = await createFixture(t);
         await fixture.bring(situation);
@@ -64,7 +64,7 @@ export function runChannelContract<Target>(
 
     if (!known.includes('well')) return;
 
-    test('gives one outcome per target, in order, and none for none', async (t) => {
+    test('returns one outcome per target, in order, and none without targets', async (t) => {
       if (!canRun(t, obstacle)) return;
       const fixture = await createFixture(t);
       await fixture.bring('well');
@@ -78,7 +78,7 @@ export function runChannelContract<Target>(
 
     if (!known.includes('silent')) return;
 
-    test('settles at once when it is cancelled, and works again afterwards', async (t) => {
+    test('settles at once when it is aborted, and works again afterwards', async (t) => {
       if (!canRun(t, obstacle)) return;
       const fixture = await createFixture(t);
       await fixture.bring('silent');
@@ -94,7 +94,7 @@ export function runChannelContract<Target>(
       assert.equal(outcome?.kind, 'sent', JSON.stringify(outcome));
     });
 
-    test('settles at once when it was cancelled before it began', async (t) => {
+    test('settles at once when it was aborted before it began', async (t) => {
       if (!canRun(t, obstacle)) return;
       const fixture = await createFixture(t);
       await fixture.bring('silent');

@@ -1,4 +1,4 @@
-// Mail against a real SMTP server: what arrives, what a failure is called, and that no server can hold a request up.
+// Email against a real SMTP server: messages that arrive, errors for failures, and that no server can block a request.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -37,7 +37,7 @@ interface Mailbox {
   send(changes?: Partial<Notification>, signal?: AbortSignal): Promise<Outcome>;
 }
 
-/** A channel that is closed after the test. Every error it ever gives is searched for secrets. */
+/** A channel that is closed after the test. Every error it returns is searched for secrets. */
 function openMailbox(
   t: { after(end: () => Promise<void>): void },
   url: string,
@@ -59,7 +59,7 @@ function openMailbox(
 
 function assertDiscreet(text: string): void {
   for (const secret of [user, 'canary', password, encodeURIComponent(password), serverText, '5.1.1']) {
-    assert.ok(!text.includes(secret), `"${text}" gives ${secret} away`);
+    assert.ok(!text.includes(secret), `"${text}" reveals ${secret}`);
   }
 }
 
@@ -68,7 +68,7 @@ async function timed<T>(work: Promise<T>): Promise<{ result: T; tookMs: number }
   return { result: await work, tookMs: performance.now() - start };
 }
 
-suite('Mail', () => {
+suite('Email', () => {
   let server: TestMailServer;
   let url: string;
 
@@ -84,11 +84,11 @@ suite('Mail', () => {
     server.connectionCount = 0;
   });
 
-  test('arrives with its text, its page and its headers', async (t) => {
+  test('arrives with its text, its HTML and its headers', async (t) => {
     assert.deepEqual(await openMailbox(t, url).send(), { kind: 'sent' });
-    const [mail] = server.mails;
-    assert.ok(mail);
-    const { headers, header, text, html } = parseMessage(mail.raw);
+    const [email] = server.mails;
+    assert.ok(email);
+    const { headers, header, text, html } = parseMessage(email.raw);
     assert.deepEqual(headers.map(([name]) => name).sort(), [
       'Auto-Submitted',
       'Content-Type',
@@ -113,7 +113,7 @@ suite('Mail', () => {
     assert.match(html, /<th [^>]*>host<\/th><td [^>]*>db-1<\/td>/);
   });
 
-  test('goes to exactly one recipient, from the address of the configuration', async (t) => {
+  test('goes to exactly one recipient, from the configured address', async (t) => {
     await openMailbox(t, url).send();
     assert.deepEqual(server.transcript.match(/^(MAIL|RCPT|DATA).*$/gim), [
       'MAIL FROM:<tocsin@example.com>',
@@ -143,7 +143,7 @@ suite('Mail', () => {
     assert.equal(server.transcript, '');
   });
 
-  test('goes out as it is addressed, also beyond ASCII', async (t) => {
+  test('keeps the address unchanged, also beyond ASCII', async (t) => {
     assert.equal((await openMailbox(t, url, { to: 'änn@exämple.org' }).send()).kind, 'sent');
     assert.deepEqual(server.mails[0]?.recipients, ['änn@exämple.org']);
   });
@@ -158,19 +158,19 @@ suite('Mail', () => {
       const data = { [hostile]: hostile };
       assert.equal((await mailbox.send({ title: hostile, source: hostile, body: hostile, data })).kind, 'sent');
       assert.equal(server.mails.length, 1);
-      const [mail] = server.mails;
-      const { headers, header } = parseMessage(mail?.raw ?? '');
+      const [email] = server.mails;
+      const { headers, header } = parseMessage(email?.raw ?? '');
       assert.deepEqual(
         headers.map(([name]) => name),
         expected,
         JSON.stringify(lineBreak),
       );
       assert.match(decodeWords(header('Subject') ?? ''), /^\[CRITICAL\] x Bcc: eve@example\.com /);
-      assert.deepEqual(mail?.recipients, ['ann@example.org']);
+      assert.deepEqual(email?.recipients, ['ann@example.org']);
     }
   });
 
-  test('carries letters of any script', async (t) => {
+  test('carries characters of any script', async (t) => {
     await openMailbox(t, url, { from: '"Glocke, München" <tocsin@example.com>' }).send({
       title: 'Größe 😀',
       body: '警告',
@@ -199,7 +199,7 @@ suite('Mail', () => {
     assert.equal(server.connectionCount, 5);
   });
 
-  test('goes over a new connection where the server ended the old one in between', async (t) => {
+  test('uses a new connection if the server closed the old one in between', async (t) => {
     const mailbox = openMailbox(t, url);
     await mailbox.send();
     server.dropConnections();
@@ -208,7 +208,7 @@ suite('Mail', () => {
     assert.equal(server.mails.length, 2);
   });
 
-  test('works again by itself once a server that was killed is back', async (t) => {
+  test('recovers by itself after a killed server has restarted', async (t) => {
     const mailbox = openMailbox(t, url);
     await mailbox.send();
     await server.kill();
@@ -262,7 +262,7 @@ suite('Mail', () => {
       ['data', 554, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the message (554)' }],
     ];
     for (const [step, reply, expected] of rows) {
-      test(`is a case of ${expected.kind} after ${reply} at ${step}, and the next mail goes through`, async (t) => {
+      test(`ends as ${expected.kind} after ${reply} at ${step}, and the next email is accepted`, async (t) => {
         const mailbox = openMailbox(t, url);
         server.faults[step] = reply;
         assert.deepEqual(await mailbox.send(), expected);
@@ -273,10 +273,10 @@ suite('Mail', () => {
     }
   });
 
-  suite('to a server that keeps it waiting', () => {
+  suite('to a server that does not respond', () => {
     const steps = ['greeting', 'mail', 'rcpt', 'data'] as const;
     for (const step of steps) {
-      test(`is given up at the deadline when ${step} stalls, and its connection is closed`, async (t) => {
+      test(`is aborted at the deadline when ${step} stalls, and its connection is closed`, async (t) => {
         const mailbox = openMailbox(t, url, { timeoutMs: 300 });
         server.faults[step] = 'stall';
         const { result, tookMs } = await timed(mailbox.send());
@@ -291,7 +291,7 @@ suite('Mail', () => {
         );
       });
 
-      test(`is broken off at once when the request is over while ${step} stalls`, async (t) => {
+      test(`is aborted at once when the request is over while ${step} stalls`, async (t) => {
         const mailbox = openMailbox(t, url);
         server.faults[step] = 'stall';
         const request = new AbortController();
@@ -311,7 +311,7 @@ suite('Mail', () => {
       });
     }
 
-    test('does not leave the queue later than its caller, so nothing is sent that was called a failure', async (t) => {
+    test('leaves the queue together with its caller, so that nothing is sent after it was reported as failed', async (t) => {
       const mailbox = openMailbox(t, url, { timeoutMs: 400 });
       server.faults.rcpt = 'stall';
       const outcomes = await Promise.all(Array.from({ length: 12 }, () => mailbox.send()));
@@ -337,7 +337,7 @@ suite('Mail', () => {
       assert.equal(server.mails.length, 5);
     });
 
-    test('is not even begun when the request is already over', async (t) => {
+    test('is not started when the request is already over', async (t) => {
       const { result, tookMs } = await timed(openMailbox(t, url).send({}, AbortSignal.abort()));
       assert.equal(result.kind, 'retry');
       assert.equal((result as Retry).reason, 'not_attempted');
@@ -345,7 +345,7 @@ suite('Mail', () => {
       assert.equal(server.connectionCount, 0);
     });
 
-    test('is given up at the deadline also when the server keeps talking', async (t) => {
+    test('is aborted at the deadline also when the server keeps sending', async (t) => {
       const chatter = await startChatter(t);
       const { result, tookMs } = await timed(openMailbox(t, chatter, { timeoutMs: 300 }).send());
       assert.equal((result as Retry).reason, 'unreachable');
@@ -353,7 +353,7 @@ suite('Mail', () => {
     });
   });
 
-  test('is a case of retry when nothing listens', async (t) => {
+  test('ends as retry when nothing listens', async (t) => {
     const { close, url: deserted } = await listen(() => undefined);
     await close();
     const outcome = await openMailbox(t, deserted).send();
@@ -361,7 +361,7 @@ suite('Mail', () => {
     assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error });
   });
 
-  test('is a case of retry when every connection is cut, or something else answers', async (t) => {
+  test('ends as retry when every connection is closed early, or another protocol responds', async (t) => {
     for (const [answer, error] of [
       [null, 'The mail server ended the connection'],
       ['HTTP/1.1 400 Bad Request\r\n\r\n', 'What answers at the address is not a mail server'],
@@ -372,7 +372,7 @@ suite('Mail', () => {
     }
   });
 
-  test('is refused once the channel is closed, while mail on its way still arrives', async (t) => {
+  test('is refused once the channel is closed, while email in flight still arrives', async (t) => {
     const mailbox = openMailbox(t, url);
     server.faults.data = 'stall';
     const onItsWay = mailbox.send();
@@ -416,7 +416,7 @@ suite('Mail', () => {
         assert.equal(await mailbox.channel.check(), null);
       });
 
-      test(`says so when ${method} is refused, without a word of the server`, async (t) => {
+      test(`reports that ${method} was refused, without the text of the server`, async (t) => {
         const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
         t.after(() => guarded.kill());
         const mailbox = openMailbox(
@@ -430,7 +430,7 @@ suite('Mail', () => {
       });
     }
 
-    test('takes a percent sign in a password as it stands', async (t) => {
+    test('keeps a percent sign in a password', async (t) => {
       const guarded = await startMailServer({ users: { ann: '100%' }, disabledCommands: ['STARTTLS'] });
       t.after(() => guarded.kill());
       assert.deepEqual(await openMailbox(t, `smtp://ann:100%@127.0.0.1:${guarded.port}?requireTLS=false`).send(), {
@@ -438,7 +438,7 @@ suite('Mail', () => {
       });
     });
 
-    test('says so when the server wants one and none is configured', async (t) => {
+    test('reports that the server requires one and none is configured', async (t) => {
       const guarded = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
       t.after(() => guarded.kill());
       const outcome = await openMailbox(t, `smtp://127.0.0.1:${guarded.port}`).send();
@@ -485,7 +485,7 @@ suite('Mail', () => {
       assert.equal(await mailbox.channel.check(), null);
     });
 
-    tlsTest('is not sent in the clear where there is a password, unless somebody chose so by name', async (t) => {
+    tlsTest('is not sent in plaintext with a password, unless the operator explicitly allowed it', async (t) => {
       const stripped = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
       t.after(() => stripped.kill());
       const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${stripped.port}`);
@@ -495,7 +495,7 @@ suite('Mail', () => {
       assert.match((await mailbox.channel.check()) ?? '', /\?requireTLS=false/);
     });
 
-    tlsTest('is not sent in the clear when requireTLS is asked for', async (t) => {
+    tlsTest('is not sent in plaintext if requireTLS is set', async (t) => {
       const mailbox = openMailbox(t, `${url}?requireTLS=true`);
       const error = 'The connection to the mail server could not be encrypted';
       assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
@@ -504,7 +504,7 @@ suite('Mail', () => {
       assert.deepEqual(await patient.send(), { kind: 'sent' });
     });
 
-    tlsTest('is not sent to a server whose certificate nobody vouches for', async (t) => {
+    tlsTest('is not sent to a server whose certificate is not trusted', async (t) => {
       const loose = 'tls.rejectUnauthorized=false&ignoreTLS=true';
       for (const address of [
         `smtps://${signIn}localhost:${encrypted.port}?${loose}`,
@@ -523,7 +523,7 @@ suite('Mail', () => {
       assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error });
     });
 
-    tlsTest('says what is wrong when smtps meets a server that speaks plainly', async (t) => {
+    tlsTest('reports the cause when smtps meets a server without TLS', async (t) => {
       const mailbox = openMailbox(t, `smtps://127.0.0.1:${server.port}`, certificates);
       assert.match(
         ((await mailbox.send()) as Retry).error,
@@ -534,7 +534,7 @@ suite('Mail', () => {
   });
 
   suite('checked by its operator', () => {
-    test('is well when the server answers, and sends nothing', async (t) => {
+    test('is available when the server responds, and sends nothing', async (t) => {
       assert.equal(await openMailbox(t, url).channel.check(), null);
       assert.doesNotMatch(server.transcript, /MAIL FROM/);
     });
@@ -549,7 +549,7 @@ suite('Mail', () => {
       );
     });
 
-    test('does not wait for a server that does not answer, or that keeps talking', async (t) => {
+    test('does not wait for a server that does not respond, or that keeps sending', async (t) => {
       server.faults.greeting = 'stall';
       for (const address of [url, await startChatter(t)]) {
         const { result, tookMs } = await timed(openMailbox(t, address, { timeoutMs: 300 }).channel.check());
@@ -560,7 +560,7 @@ suite('Mail', () => {
   });
 });
 
-/** A server that signs nobody in and never stops talking, so no silence of it ever lasts long enough for a timeout. */
+/** A server that authenticates no client and never stops sending, so that no silence is long enough for a timeout. */
 async function startChatter(t: TestContext): Promise<string> {
   const { url, close } = await listen((socket) => {
     const timer = setInterval(() => socket.write('250-please hold the line\r\n'), 20);
@@ -571,7 +571,7 @@ async function startChatter(t: TestContext): Promise<string> {
   return url;
 }
 
-/** Something that listens but is no mail server. */
+/** A server that listens but does not speak SMTP. */
 async function listen(onConnection: (socket: Socket) => void): Promise<{ url: string; close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -1,4 +1,5 @@
-// A caller that is not sure whether a request arrived repeats it under the same Idempotency-Key, and nothing rings twice.
+// A caller that does not know whether a request arrived repeats it with the same Idempotency-Key, and nothing is
+// delivered twice.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
@@ -38,7 +39,7 @@ suite('An Idempotency-Key', () => {
   const countStored = async () =>
     (await gateway.store.notifications.list(gateway.ownerId, { limit: 100 })).notifications.length;
 
-  test('brings the first answer back, word for word, and rings once', async () => {
+  test('returns the first response byte for byte, and delivers once', async () => {
     const first = await caller.notify({ title: 'once' }, withKey('a'));
     assert.equal(first.status, 200);
     assert.equal(first.headers.get('idempotency-replayed'), null);
@@ -50,13 +51,13 @@ suite('An Idempotency-Key', () => {
     assert.notEqual(
       second.headers.get('x-request-id'),
       first.headers.get('x-request-id'),
-      'the header is of this request',
+      'the header belongs to this request',
     );
     assert.equal(mqtt.sent.length, 1);
     assert.equal(await countStored(), 1);
   });
 
-  test('under another key, or none, the same request is another notification', async () => {
+  test('that differs, or is missing, makes the same request another notification', async () => {
     await caller.notify({ title: 'x' }, withKey('a'));
     await caller.notify({ title: 'x' }, withKey('b'));
     await caller.notify({ title: 'x' });
@@ -78,7 +79,7 @@ suite('An Idempotency-Key', () => {
     assert.equal(await countStored(), 1);
   });
 
-  test('belongs to the owner: two keys of one share it, another owner has keys of their own', async () => {
+  test('belongs to the owner: two API keys of one owner share it, other owners have their own', async () => {
     const { store, ownerId } = gateway;
     const second = await createKey(store, systemEnvironment, { ownerId, type: 'internal_service' });
     const other = await createOwner(store, systemEnvironment, { name: 'Bob', email: null, emailAlerts: false });
@@ -91,12 +92,12 @@ suite('An Idempotency-Key', () => {
     assert.notEqual(theirs.body.id, first.body.id);
   });
 
-  test('is refused as in progress while the first request is being answered', async () => {
+  test('is refused as in progress while the first request is running', async () => {
     const entered = Promise.withResolvers<void>();
-    const let_go = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
     mqtt.send = async (_, targets) => {
       entered.resolve();
-      await let_go.promise;
+      await release.promise;
       return targets.map(() => ({ kind: 'sent' as const }));
     };
     const first = caller.notify({ title: 'slow' }, withKey('a'));
@@ -105,13 +106,13 @@ suite('An Idempotency-Key', () => {
     assert.equal(status, 409);
     assert.equal(body.code, 'idempotency_in_progress');
     assert.equal(headers.get('retry-after'), '1');
-    assert.equal((await caller.notify({ title: 'other' }, withKey('a'))).status, 422, 'a mismatch is known already');
-    let_go.resolve();
+    assert.equal((await caller.notify({ title: 'other' }, withKey('a'))).status, 422, 'a mismatch is detected already');
+    release.resolve();
     const answer = await first;
     assert.deepEqual((await caller.notify({ title: 'slow' }, withKey('a'))).body, answer.body);
   });
 
-  test('lets one of many that come at the same moment through', async () => {
+  test('admits one of many requests at the same moment', async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => caller.notify({ title: 'crowd' }, withKey('a'))),
     );
@@ -122,7 +123,7 @@ suite('An Idempotency-Key', () => {
     assert.equal(await countStored(), 1);
   });
 
-  test('is free again after a day', async () => {
+  test('can be reused after a day', async () => {
     const first = await caller.notify({ title: 'x' }, withKey('a'));
     gateway.clock.now += dayMs - 1;
     assert.equal((await caller.notify({ title: 'x' }, withKey('a'))).body.id, first.body.id);
@@ -132,13 +133,13 @@ suite('An Idempotency-Key', () => {
     assert.notEqual(second.body.id, first.body.id);
   });
 
-  test('is not used up by a request that was refused', async () => {
+  test('is not used up by a refused request', async () => {
     assert.equal((await caller.notify({ mqttQos: 7, title: 'x' }, withKey('a'))).status, 400);
     assert.equal((await caller.notify({ title: 'x', deviceId: 'dev_none' }, withKey('a'))).status, 404);
     assert.equal((await caller.notify({ title: 'right' }, withKey('a'))).status, 200);
   });
 
-  test('brings back the answer of a strict request that failed, and one to a device that is gone since', async () => {
+  test('returns the response of a strict request that failed, and of one to a device deleted since', async () => {
     mqtt.send = async (_, targets) =>
       targets.map(() => ({ kind: 'rejected', reason: 'refused' as const, error: 'No' }));
     const failed = await caller.notify({ title: 'x', strictDelivery: true }, withKey('a'));
@@ -147,12 +148,12 @@ suite('An Idempotency-Key', () => {
     assert.equal(again.status, 502);
     assert.deepEqual(again.body, failed.body);
     mqtt.send = async (_, targets) => targets.map(() => ({ kind: 'sent' as const }));
-    const told = await caller.notify({ title: 'y', deviceId }, withKey('b'));
+    const sent = await caller.notify({ title: 'y', deviceId }, withKey('b'));
     await gateway.store.devices.delete(deviceId);
-    assert.deepEqual((await caller.notify({ title: 'y', deviceId }, withKey('b'))).body, told.body);
+    assert.deepEqual((await caller.notify({ title: 'y', deviceId }, withKey('b'))).body, sent.body);
   });
 
-  test('of a wrong shape is refused with what to send instead', async () => {
+  test('with an invalid format is refused with an explanation', async () => {
     for (const value of ['', ' ', 'a b', 'x'.repeat(256), 'ü']) {
       const headers = { 'Idempotency-Key': Buffer.from(value, 'utf8').toString('latin1') };
       const { status, body } = await caller.notify({ title: 'x' }, headers);
@@ -162,7 +163,7 @@ suite('An Idempotency-Key', () => {
     assert.equal((await caller.notify({ title: 'x' }, withKey('x'.repeat(255)))).status, 200);
   });
 
-  test('works for signed requests that are signed anew', async () => {
+  test('works for signed requests that are signed again', async () => {
     const body = JSON.stringify({ title: 'signed' });
     const { now } = gateway.clock;
     const first = await caller.notify(body, { ...withKey('a'), ...signedHeaders(gateway.key, body, now) });
@@ -188,9 +189,9 @@ suite('An Idempotency-Key', () => {
         leaseUntil: clock.now + 20_000,
       },
     );
-    assert.equal((await caller.notify(raw.toString(), withKey('a'))).status, 409, 'its process may live');
+    assert.equal((await caller.notify(raw.toString(), withKey('a'))).status, 409, 'its process may be alive');
     clock.now += 20_000;
-    assert.equal((await caller.notify(raw.toString(), withKey('a'))).status, 409, 'nobody has taken it up yet');
+    assert.equal((await caller.notify(raw.toString(), withKey('a'))).status, 409, 'no process has resumed it yet');
     const redelivery = startRedelivery({
       ...{ store, followUp, now, channels: { mqtt, email: new RecordingChannel(), push: new RecordingChannel() } },
       ...{
@@ -209,11 +210,11 @@ suite('An Idempotency-Key', () => {
     assert.equal(body.id, id);
     assert.equal(body.stored, true);
     assert.equal(body.mqttPublishedCount, 1);
-    assert.deepEqual((await caller.notify(raw.toString(), withKey('a'))).body, body, 'and stays with it');
+    assert.deepEqual((await caller.notify(raw.toString(), withKey('a'))).body, body, 'and stays the same');
     assert.equal(mqtt.sent.length, 1);
   });
 
-  test('does not stop a request while the store is away; the answer says that it was not stored', async () => {
+  test('does not stop a request during an outage of the store; the response reports that it was not stored', async () => {
     const away = await startLocalGateway({
       wrapStore: (store) => {
         const fail = () => Promise.reject(new StoreUnavailable('away'));
@@ -231,14 +232,14 @@ suite('An Idempotency-Key', () => {
   });
 });
 
-test('An Idempotency-Key holds across processes on one store, and across a restart', async (t) => {
+test('An Idempotency-Key works across processes on one store, and across a restart', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
   const first = await installation.serve({ TOCSIN_WORKERS: '2' });
   const { key } = first;
   const answers = await Promise.all(
     Array.from({ length: 20 }, () =>
-      // A connection of its own for each request: they reach either worker.
+      // A separate connection for each request, so that they reach either worker.
       notify({ api: first.api, key }, { title: 'x' }, { ...withKey('a'), connection: 'close' }),
     ),
   );
