@@ -226,7 +226,7 @@ describe('Rotating the master key of a store:', () => {
     assert.equal(await readFile(oldKeyFile, 'utf8'), before);
     assert.equal((await stat(oldKeyFile)).mode & 0o777, 0o600);
     const again = withStore(dataDir, (store) => store.masterKeys.rotate({ oldKeyFile }));
-    await assert.rejects(again, /old\.key: it exists already\. Nothing was changed/);
+    await assert.rejects(again, /old\.key: it already exists\. Nothing was changed/);
     assert.deepEqual(new Set(sealedVersions(dataDir).map(([version]) => version)), new Set([2]));
   });
 
@@ -261,8 +261,8 @@ describe('Rotating the master key of a store:', () => {
       [keyFile, /is the master key file itself/],
       [link, /is the master key file itself/],
       [`${keyFile}.draft`, /is the master key file itself/],
-      [dataDir, /cannot be written to .*: it is a folder/],
-      [join(dataDir, 'nowhere', 'old.key'), /cannot be written to .*: there is no such file or folder/],
+      [dataDir, /cannot be written to .*: it is a directory/],
+      [join(dataDir, 'nowhere', 'old.key'), /cannot be written to .*: no such file or directory/],
     ];
     for (const [oldKeyFile, message] of says) {
       const refused = withStore(dataDir, (store) => store.masterKeys.rotate({ oldKeyFile }));

@@ -105,7 +105,7 @@ test('A missing file is named without a system error code', async (t) => {
   const installation = await install(t);
   await installation.json('owner', 'create', '--name', 'Ann');
   const tls = { TOCSIN_TLS_CERT: '/nowhere/cert.pem', TOCSIN_TLS_KEY: '/nowhere/key.pem' };
-  const missing = 'there is no such file or folder\\.';
+  const missing = 'no such file or directory\\.';
   assertSaid(
     await installation.run(['serve'], tls),
     new RegExp(`TOCSIN_TLS_CERT: /nowhere/cert\\.pem cannot be read: ${missing}`),

@@ -169,7 +169,7 @@ test('A limit on open files that is too low is reported at the start', async (t)
     const result = await serveAndGiveUp(installation, {}, ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh']);
     // Node itself may fail before our program starts.
     if (result.stdout !== '' || result.stderr === '') continue;
-    assertAdvice(result, /may not open any more files\. Raise the limit: LimitNOFILE=/);
+    assertAdvice(result, /Too many open files\. Raise the limit: LimitNOFILE=/);
     named += 1;
   }
   assert.ok(named > 0, 'no limit was too low');

@@ -100,7 +100,7 @@ suite('With a certificate', () => {
     const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
     const toApi = await rawRequest(gateway.api.replace('https:', 'http:'), request);
     assert.equal(toApi.status, 400);
-    assert.deepEqual(toApi.body?.details, [{ field: 'request', problem: 'this port speaks https, not http' }]);
+    assert.deepEqual(toApi.body?.details, [{ field: 'request', problem: 'this port expects https, not http' }]);
     assert.equal((await rawRequest(gateway.line.console.replace('https:', 'http:'), request)).status, 400);
     assert.equal((await callerOf(t).notify(gateway, { title: 'still here' })).status, 200);
   });

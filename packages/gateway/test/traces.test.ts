@@ -211,7 +211,7 @@ suite('With a collector', () => {
     await notify(gateway, { title: 'back' }, traceparent(traceId, '01'));
     await spansOf(collector, traceId, 3);
     assert.match(gateway.log, /"cause":"no connection \(ECONNREFUSED\)","msg":"traces cannot be exported/);
-    assert.match(gateway.log, /"cause":"the collector answered 503"/);
+    assert.match(gateway.log, /"cause":"the collector responded with 503"/);
     await eventually(
       'and the log reports that it is over',
       5000,

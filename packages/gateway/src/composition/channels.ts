@@ -69,7 +69,7 @@ export async function openRedelivery(runtime: Runtime, set: ChannelSet): Promise
     now: Date.now,
     random: Math.random,
     onFailed: log.redeliveryFailed,
-    onGivenUp: log.givenUp,
+    onGivenUp: log.deliveryDead,
   });
   opened.adopt(redelivery, (each) => each.close(), 'redelivery');
 }

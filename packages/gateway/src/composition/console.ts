@@ -99,7 +99,7 @@ export async function addConsoleApi(
     sessionMaxMs: config.sessionMaxDays * dayMs,
     stopping,
     onError: (error, { id }) => log.failed({ requestId: `console-${id}`, error }),
-    onEmailFailed: log.signInMailFailed,
+    onEmailFailed: log.accountEmailFailed,
     onOidcFailed: log.oidcFailed,
   });
 }

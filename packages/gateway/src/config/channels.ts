@@ -3,7 +3,7 @@
 /** Reads one variable; `parse` gives undefined for what it does not understand, which becomes a problem. */
 export interface Reader {
   value<T>(name: string, fallback: T, wanted: string, parse: (text: string) => T | undefined): T;
-  /** As value, and also from the file that the variable's _FILE twin names. */
+  /** Like `value`, and also reads the file in the variable with the suffix _FILE. */
   secret<T>(name: string, wanted: string, parse: (text: string) => T | undefined): T | null;
   problem(text: string): void;
 }
@@ -138,8 +138,7 @@ export function readEmailConfig(read: Reader): EmailConfig | null {
   );
   const timeoutMs = read.value('TOCSIN_EMAIL_TIMEOUT_MS', 8000, timeoutWanted, parseTimeout);
   if (url === null) return null;
-  if (from === null)
-    read.problem('TOCSIN_EMAIL_FROM is needed with TOCSIN_SMTP_URL: the address that mail comes from.');
+  if (from === null) read.problem('TOCSIN_EMAIL_FROM is required with TOCSIN_SMTP_URL: the sender address of emails.');
   return { url, from: from ?? '', timeoutMs };
 }
 

@@ -1,15 +1,15 @@
-// The part of the environment that speaks of where the service is reached, and of signing in with an OpenID provider.
+// Settings for the public addresses of the service, and for sign-in with an OpenID provider.
 import type { Reader } from './channels.ts';
 
-/** Each is null where it follows from where we listen and how the browser came. */
+/** null: derived from the listener and the request. */
 export interface PublicAddresses {
-  /** Of the console, without a path or a slash at the end. */
+  /** URL of the console, without a path or a trailing slash. */
   consoleUrl: string | null;
-  /** More host names that the console answers to; `*`: any; null: not set. */
+  /** Additional host names that the console accepts; `*`: any; null: not set. */
   consoleHosts: string[] | null;
-  /** Of the public API, ending in a slash. */
+  /** URL of the public API, with a trailing slash. */
   apiUrl: string | null;
-  /** What MQTT devices are told to connect to. */
+  /** Broker addresses that are shown for MQTT devices. */
   deviceUrls: string[] | null;
 }
 
@@ -17,10 +17,10 @@ export interface OidcConfig {
   issuer: URL;
   clientId: string;
   clientSecret: string;
-  /** How people know the provider. */
+  /** Display name of the provider. */
   name: string;
   scopes: string;
-  /** Whoever the provider lets in and nobody knows yet becomes an owner. */
+  /** Whether an unknown user whom the provider authenticates becomes an owner. */
   createsOwners: boolean;
 }
 
@@ -60,7 +60,7 @@ export function readPublicAddresses(read: Reader): PublicAddresses {
 
 const defaultSessionDays = 90;
 
-/** However often a session is used, it ends after this many days. */
+/** Maximum lifetime of a session in days, even if it is used. */
 export function readSessionDays(read: Reader): number {
   const parse = (text: string): number | undefined => {
     const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
@@ -69,9 +69,9 @@ export function readSessionDays(read: Reader): number {
   return read.value('TOCSIN_SESSION_MAX_DAYS', defaultSessionDays, 'a number of days from 1 to 3650', parse);
 }
 
-/** null: nobody signs in that way. */
+/** null: sign-in with an OpenID provider is not configured. */
 export function readOidcConfig(read: Reader, parseSwitch: (text: string) => boolean | undefined): OidcConfig | null {
-  const wantedIssuer = 'an https address (http only on this machine), as the provider names itself';
+  const wantedIssuer = 'the https issuer URL of the provider (http only on this machine)';
   let isIssuerGiven = false;
   const issuer = read.value<URL | null>('TOCSIN_OIDC_ISSUER', null, wantedIssuer, (text) => {
     isIssuerGiven = true;

@@ -1,11 +1,11 @@
-// What an operator of an installation from before stricter defaults is told, at start and by doctor.
+// Warnings for installations that are older than a stricter default, logged at start and reported by doctor.
 
 import { smtpTls, smtpTlsWarning } from '../core/smtp-tls.ts';
 import type { Config } from './server.ts';
 
 export function legacyWarnings(config: Pick<Config, 'email' | 'publicAddresses'>, isLegacy: boolean): string[] {
   const { email, publicAddresses } = config;
-  // What the operator chose is told by doctor alone.
+  // Only doctor reports settings that the operator chose.
   const isTlsChosen = email === null || smtpTls(email.url, isLegacy) !== 'optional until set';
   const warnings = [isTlsChosen ? null : smtpTlsWarning(email.url, isLegacy), hostWarning(publicAddresses, isLegacy)];
   return warnings.filter((warning) => warning !== null);
@@ -14,7 +14,7 @@ export function legacyWarnings(config: Pick<Config, 'email' | 'publicAddresses'>
 export function hostWarning({ consoleHosts }: Config['publicAddresses'], isLegacy: boolean): string | null {
   if (!isLegacy || consoleHosts !== null) return null;
   return (
-    'The console answers to any host name, so that a web page can read its metrics by DNS rebinding. Set ' +
+    'The console accepts any host name, so a web page can read its metrics by DNS rebinding. Set ' +
     'TOCSIN_CONSOLE_HOSTS to the names that people and proxies use, separated by commas, or to * to keep it'
   );
 }

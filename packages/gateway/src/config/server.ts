@@ -1,4 +1,4 @@
-// The environment → Config, or every problem at once. Each secret can also be read from the file its _FILE twin names.
+// The environment → Config, or all problems at once. Each secret can also be read from the file in its _FILE variable.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits, parseRate, type Rate } from '@tocsin/contract';
@@ -36,13 +36,13 @@ export interface Config {
   host: string;
   port: number;
   consolePort: number;
-  /** Where people, callers and devices reach us. */
+  /** Public addresses for people, callers and devices. */
   publicAddresses: PublicAddresses;
-  /** null: nobody signs in with an OpenID provider. */
+  /** null: sign-in with an OpenID provider is not configured. */
   oidc: OidcConfig | null;
-  /** However often a session is used, it ends after this many days. */
+  /** Maximum lifetime of a session in days, even if it is used. */
   sessionMaxDays: number;
-  /** null: the listeners speak plain HTTP. */
+  /** null: the listeners use plain HTTP. */
   tls: { certFile: string; keyFile: string } | null;
   dataDir: string;
   /** null: SQLite in the data directory. */
@@ -53,30 +53,30 @@ export interface Config {
   firstKey: string | null;
   maxBodyBytes: number;
   rateLimit: Rate | null;
-  /** What one owner may store in a day; 0: no limit. */
+  /** Daily quota of stored notifications and bytes per owner; 0: no limit. */
   quota: { rows: number; bytes: number };
-  /** Processes that serve the public API; 1: the one that does everything else too. */
+  /** Number of processes that serve the public API; 1: one process does everything. */
   workers: number;
   /** Connections of one address that have not authenticated; 0: no limit. */
   unauthenticatedConnections: number;
   trustedProxies: Network[];
   customBrokerAllow: Network[];
   mqtt: MqttConfig;
-  /** null: no mail server is configured. */
+  /** null: no SMTP server is configured. */
   email: EmailConfig | null;
   push: PushConfig;
-  /** How much of one owner may wait to be tried again. */
+  /** Maximum number of waiting deliveries per owner. */
   maxWaitingPerOwner: number;
-  /** So long a response waits for the channels, all together. */
+  /** Maximum time that a response waits for all channels. */
   responseBudgetMs: number;
   /** 0: notifications are kept for ever. */
   retentionDays: number;
-  /** null: metrics are for this machine alone. */
+  /** null: metrics are served to this machine only. */
   metricsToken: string | null;
-  /** null: nothing is traced. */
+  /** null: tracing is off. */
   traces: TraceConfig | null;
   logLevel: LogLevel;
-  /** Set, and begin with TOCSIN_, but mean nothing here: most likely misspelt. */
+  /** Variables that begin with TOCSIN_ but are unknown, most likely typos. */
   unknownVariables: string[];
 }
 
@@ -86,7 +86,7 @@ export function readConfig(environment: Environment): Config {
   const problems: string[] = [];
   const asked = new Set<string>();
 
-  /** The value of a variable as `parse` understands it; undefined from `parse` is a problem. */
+  /** Parses the value of a variable; if `parse` returns undefined, that is a problem. */
   function read<T>(name: string, fallback: T, wanted: string, parse: (text: string) => T | undefined): T {
     asked.add(name);
     const text = environment[name]?.trim();
@@ -103,7 +103,7 @@ export function readConfig(environment: Environment): Config {
     if (environment[name]) problems.push(`Set ${name} or ${name}_FILE, not both.`);
     try {
       const value = parse(readFileSync(file, 'utf8').trim());
-      if (value === undefined) problems.push(`The file that ${name}_FILE names must hold ${wanted}.`);
+      if (value === undefined) problems.push(`The file in ${name}_FILE must contain ${wanted}.`);
       return value ?? null;
     } catch (error) {
       problems.push(`${name}_FILE: ${file} cannot be read: ${describeFileError(error)}.`);
@@ -183,7 +183,7 @@ export function readConfig(environment: Environment): Config {
   return { ...config, unknownVariables };
 }
 
-/** Paths only: whoever runs a command beside the server need not be allowed to read the key. */
+/** Only paths: a user who runs a command beside the server may lack permission to read the key. */
 function readTls(read: Reader): Config['tls'] {
   const path = (name: string): string | null =>
     read.value<string | null>(name, null, 'the path of a PEM file', (text) => resolve(text));

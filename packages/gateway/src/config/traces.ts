@@ -1,4 +1,4 @@
-// The part of the environment that speaks of traces: the variables that OpenTelemetry has for every service.
+// Settings for traces: the standard environment variables of OpenTelemetry.
 import type { Reader } from './channels.ts';
 
 export interface TraceConfig {
@@ -8,9 +8,9 @@ export interface TraceConfig {
   sampleRatio: number;
 }
 
-/** null: no collector is named, and nothing is traced. */
+/** null: no collector is configured, and tracing is off. */
 export function readTraceConfig(reader: Reader): TraceConfig | null {
-  const wanted = 'an http: or https: address without credentials, which belong into OTEL_EXPORTER_OTLP_HEADERS';
+  const wanted = 'an http: or https: address without credentials, which belong in OTEL_EXPORTER_OTLP_HEADERS';
   const base = reader.value<URL | null>('OTEL_EXPORTER_OTLP_ENDPOINT', null, wanted, parseUrl);
   const whole = reader.value<URL | null>('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', null, wanted, parseUrl);
   const headers = reader.value(
@@ -43,7 +43,7 @@ function parseHeaders(text: string): Record<string, string> | undefined {
     for (const part of text.split(',')) {
       const [, name = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
       const decoded = decodeURIComponent(value);
-      // Headers itself knows best what a header may be.
+      // The Headers class checks names and values.
       new Headers().set(name, decoded);
       headers[name] = decoded;
     }

@@ -1,4 +1,4 @@
-// Which network addresses a caller may make the gateway talk to.
+// Which network addresses a caller may make the gateway connect to.
 import ipaddr from 'ipaddr.js';
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -21,14 +21,14 @@ export function parseNetwork(text: string): Network | undefined {
   }
 }
 
-/** True for a public unicast address, or one in an allowed network. IPv4 inside IPv6 is judged as the IPv4 it is. */
+/** True for a public unicast address, or one in an allowed network. IPv4-mapped IPv6 addresses are checked as IPv4. */
 export function isAddressAllowed(text: string, policy: AddressPolicy): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
   return isPublic(address) || isInNetworks(address, policy.allowed);
 }
 
-/** Of IPv6 only what is given out as global unicast: ::/96 and other leftovers pass for unicast in the library. */
+/** The allocated global unicast range: the library also reports ::/96 and other obsolete ranges as unicast. */
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || isInNetworks(address, globalUnicast));
 }

@@ -1,24 +1,21 @@
-// When something that failed is tried again.
+// Retry schedule of failed deliveries.
+import { dayMs, hourMs, minuteMs, secondMs } from './duration.ts';
 
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
+/** Delay after the first attempt, after the first retry, and so on; the last one repeats until the delivery is dead. */
+const delaysMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, hourMs, 3 * hourMs, 6 * hourMs];
 
-/** After the first attempt, after the first retry, and so on; the last goes on until it is given up. */
-const delaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour, 3 * hour, 6 * hour];
+/** A delivery that failed for this long is dead. */
+export const keepTryingMs = dayMs;
 
-/** Failed for so long, it is given up. */
-export const keepTryingMs = 24 * hour;
-
-/** As many turns as an hour and a quarter brings: no jump of the clock alone makes anything too old. */
+/** The number of attempts in an hour and a quarter, so that a clock jump alone does not make a delivery dead. */
 export const minTurns = 5;
 
-/** No turn is further ahead than this, unless it was set by a clock that ran ahead. */
+/** No attempt is scheduled further ahead than this, unless by a clock that was ahead. */
 export const latestTurnMs = keepTryingMs;
 
 /**
- * Whether it has been tried for long enough, `attempts` including the turn that has just failed. One that expires when it
- * is created has one turn.
+ * Whether retries are exhausted; `attempts` includes the one that has just failed. A delivery that expires when it is
+ * created has one attempt.
  */
 export function isTooOld(
   { attempts, createdAt, expiresAt }: { attempts: number; createdAt: number; expiresAt: number },
@@ -27,19 +24,19 @@ export function isTooOld(
   return now >= expiresAt && (attempts >= minTurns || expiresAt <= createdAt);
 }
 
-/** Spread by a fifth to both sides, so that what failed together does not come back together. */
+/** Adds jitter of ±20 %, so that deliveries that failed together are not retried together. */
 export function spread(delay: number, random: () => number): number {
   return Math.round(delay * (0.8 + 0.4 * random()));
 }
 
-/** The delays after the first retry, the second and so on, spread: for what waits together. */
+/** Delays after the first retry, the second and so on, with jitter; for deliveries that share a schedule. */
 export function laterDelays(random: () => number): number[] {
   return delaysMs.slice(1).map((delay) => spread(delay, random));
 }
 
 /**
- * When it is tried again after so many retries; never before the provider wants it, nor after it would be given up. One
- * that is older than that, and has not had its turns, goes on by the schedule.
+ * Time of the next attempt after `attempts` retries: not before the provider allows it, and not after the expiry. A
+ * delivery that is past its expiry but has not had `minTurns` attempts follows the schedule.
  */
 export function nextTurn(
   { attempts, expiresAt }: { attempts: number; expiresAt: number },

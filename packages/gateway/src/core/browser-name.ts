@@ -15,7 +15,7 @@ const systems: [pattern: RegExp, name: string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** `Firefox on Linux`. Nothing of what the client sent is repeated: it goes into an email that people trust. */
+/** Returns `Firefox on Linux`. Does not repeat any text of the client, because it goes into an email that people trust. */
 export function browserName(userAgent: string): string {
   const find = (list: typeof browsers): string | undefined => list.find(([pattern]) => pattern.test(userAgent))?.[1];
   return `${find(browsers) ?? 'Unknown browser'} on ${find(systems) ?? 'an unknown system'}`;

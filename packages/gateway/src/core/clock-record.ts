@@ -4,20 +4,20 @@ import { dayMs, hourMs } from './duration.ts';
 
 /** A difference of more than this is a jump. Time zones, daylight saving and a short downtime stay below it. */
 export const jumpMs = dayMs;
-/** How long a clock has to run without a jump before it is trusted. */
+/** Time that a clock has to run without a jump before it is trusted. */
 export const holdMs = 6 * hourMs;
 
-/** One clock as it was seen to run. */
+/** Observations of one clock. */
 export interface ClockReading {
   /** The highest time seen. */
   seenAt: number;
-  /** How long it was seen to run, over restarts; no more than `holdMs`. */
+  /** Observed running time, across restarts; at most `holdMs`. */
   heldMs: number;
 }
 
-/** What the store keeps about the clock. */
+/** The stored record of the clock. */
 export interface ClockRecord extends ClockReading {
-  /** A clock that differs from it by more than a jump, until it has held for `holdMs` itself. */
+  /** A clock that differs from the record by more than a jump, until it has run for `holdMs` itself. */
   jumped: ClockReading | null;
 }
 
@@ -34,7 +34,7 @@ export function isClockTrusted({ heldMs, jumped }: ClockRecord): boolean {
   return jumped === null && heldMs >= holdMs;
 }
 
-/** How far this clock is from the one on record, in milliseconds; 0 where that is no jump. */
+/** Difference of this clock to the recorded one in milliseconds; 0 if it is not a jump. */
 export function jumpOf(record: ClockReading | null, now: number): number {
   return record === null || agrees(record, now) ? 0 : now - record.seenAt;
 }
@@ -43,7 +43,7 @@ function agrees({ seenAt }: ClockReading, now: number): boolean {
   return Math.abs(now - seenAt) <= jumpMs;
 }
 
-/** Several nodes observe the same record: the time since the last of them counts, once. */
+/** Several nodes observe the same record, so only the time since the last observation of any node is added. */
 function advance({ seenAt, heldMs }: ClockReading, now: number, elapsedMs: number): ClockReading {
   const held = Math.min(Math.max(now - seenAt, 0), elapsedMs);
   return { seenAt: Math.max(seenAt, now), heldMs: Math.min(heldMs + held, holdMs) };

@@ -1,5 +1,5 @@
-// `mqttConnection` and `mqttConfig`: the broker a request brings along, checked member by member. Problems never
-// repeat a value: it may be a credential.
+// `mqttConnection` and `mqttConfig`: the broker that a request specifies, checked member by member. Problems never
+// quote a value, because it may be a credential.
 import { isIP } from 'node:net';
 import {
   type CustomBroker,
@@ -85,7 +85,7 @@ function readBroker(members: Members, policy: AddressPolicy, problems: ErrorDeta
   };
 }
 
-/** Folds the accepted spellings into one name each; undefined when there is a member that is not known. */
+/** Maps the accepted spellings to one name each; undefined if there is an unknown member. */
 function readMembers(config: JsonObject): Members | undefined {
   const members: Members = new Map();
   for (const [spelling, value] of Object.entries(config)) {
@@ -145,7 +145,7 @@ function isPort(text: string): boolean {
   return port >= 1 && port <= 65_535;
 }
 
-/** Only a bare host may come in, so that a slash, an @ or a port in it cannot move the address elsewhere. */
+/** Accepts only a bare host, so that a slash, an @ or a port in it cannot change the address. */
 function composeUrl(host: string, port: string | null, path: string | null): URL | null {
   const bare = host.trim();
   if (!/^(\[[0-9A-Fa-f:.]+\]|[^\s/\\?#@:[\]]+)$/.test(bare)) return null;

@@ -1,4 +1,4 @@
-/** Those that are heeded. Another would be passed over in silence, and `?sslmod=require` would go without TLS. */
+/** Supported parameters. The driver would ignore any other, so a typo such as `?sslmod=require` would disable TLS. */
 const knownParameters = [
   'sslmode',
   'sslrootcert',
@@ -13,7 +13,7 @@ const knownParameters = [
   'options',
 ];
 
-/** Does not name the parameter that is unknown: it may be the rest of a password that was not escaped. */
+/** Does not name the unknown parameter: it may be the rest of a password that was not escaped. */
 export const databaseUrlWanted =
   'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full ' +
   `(after the question mark only: ${knownParameters.join(', ')})`;

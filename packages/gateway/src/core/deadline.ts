@@ -1,11 +1,11 @@
 export interface Deadline extends Disposable {
   signal: AbortSignal;
-  /** True when time ran out, ours or that of whoever called; false when the wait was called off. */
+  /** True if the time of this deadline or of the outer one is over; false if the wait was cancelled. */
   isOver(): boolean;
 }
 
 /**
- * Aborts after `ms`, or with `outer`. Made for every send of every request: AbortSignal.timeout and AbortSignal.any do
+ * Aborts after `ms`, or with `outer`. Created for every send of every request: AbortSignal.timeout and AbortSignal.any do
  * the same, but leave their timers and links to the garbage collector and cost several times as much.
  */
 export function createDeadline(ms: number, outer?: AbortSignal): Deadline {

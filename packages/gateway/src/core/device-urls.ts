@@ -1,17 +1,17 @@
-/** Where the listeners are; null where it is not known, as for a port that the system chooses. */
+/** URLs of the listeners; null if unknown, as for a port that the system chooses. */
 export interface ListenerUrls {
   console: string | null;
   mqtt: string | null;
 }
 
-/** What of the settings decides where devices go. */
+/** The settings that determine the addresses for devices. */
 export interface DevicePlaces {
   publicAddresses: { deviceUrls: string[] | null; consoleUrl: string | null };
-  /** The operator's broker; null: our own. */
+  /** The operator's broker; null: the embedded broker. */
   mqtt: { platform: { url: URL } | null };
 }
 
-/** The addresses that a device is given: of the operator's broker, without its credentials, or of our own listeners. */
+/** The broker addresses for a device: the operator's broker, without its credentials, or the listeners of this service. */
 export function deviceUrls({ publicAddresses, mqtt }: DevicePlaces, listeners: ListenerUrls): string[] {
   if (publicAddresses.deviceUrls !== null) return publicAddresses.deviceUrls;
   if (mqtt.platform !== null) {
@@ -26,17 +26,17 @@ export function deviceUrls({ publicAddresses, mqtt }: DevicePlaces, listeners: L
 const unspecified = /^([a-z]+:\/\/)(0\.0\.0\.0|\[::\])(?=[:/]|$)/;
 const loopback = /^([a-z]+:\/\/)(127\.0\.0\.1|\[::1\])(?=[:/]|$)/;
 
-/** Nobody can connect to "every address of this machine". */
+/** Replaces the unspecified address, to which no client can connect. */
 function reachable(url: string): string {
   return url.replace(unspecified, '$1localhost');
 }
 
-/** For browsers on this machine: passkeys need a name. */
+/** Replaces a loopback address by `localhost`, because passkeys require a host name. */
 export function byName(url: string): string {
   return reachable(url).replace(loopback, '$1localhost');
 }
 
-/** As the settings say, where nobody has listened yet. TLS is for HTTP alone, and so for MQTT over WebSocket. */
+/** URLs from the settings, without open listeners. TLS applies to HTTP, and so to MQTT over WebSocket. */
 export function configuredListeners(
   { host, consolePort, tls }: { host: string; consolePort: number; tls: object | null },
   mqttPort: number,
@@ -47,7 +47,7 @@ export function configuredListeners(
   };
 }
 
-/** null for a port that the system chooses. */
+/** null if the system chooses the port. */
 export function listenerUrl(scheme: string, host: string, port: number): string | null {
   return port === 0 ? null : `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,4 +1,4 @@
-/** Exactly one plain address: no list, no display name, no comment, no control character. Mail would go to somebody else. */
+/** Exactly one plain address: a list, display name, comment or control character could change the recipient. */
 export function isOneAddress(text: string): boolean {
   return text.length <= 254 && /^[^\s@<>(),;:"\\[\]\p{Cc}]+@[^\s@<>(),;:"\\[\]\p{Cc}]+$/u.test(text);
 }

@@ -1,4 +1,4 @@
-/** What the operating system says about a file, in words that name no system call. */
+/** Describes a file system error without naming the system call. */
 export function describeFileError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (isTooManyFiles(error)) return tooManyFiles.replace('This', 'this').replace(/\.$/, '');
@@ -6,22 +6,22 @@ export function describeFileError(error: unknown): string {
 }
 
 export const tooManyFiles =
-  'This process may not open any more files. Raise the limit: LimitNOFILE= in a systemd unit, ulimit -n in a shell, ' +
+  'Too many open files. Raise the limit: LimitNOFILE= in a systemd unit, ulimit -n in a shell, ' +
   '--ulimit nofile= for a container.';
 
-/** Wherever the limit was met: opening a file or a socket, loading a module, starting a thread. */
+/** Recognizes the limit on file descriptors: when opening a file or socket, loading a module or starting a thread. */
 export function isTooManyFiles(error: unknown): boolean {
   const { code = '', message = '' } = error as NodeJS.ErrnoException;
   return ['EMFILE', 'ENFILE'].includes(code) || /\bE[MN]FILE\b|too many open files/.test(message);
 }
 
 const texts: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'a part of its path is no folder',
-  EACCES: 'this user may not',
-  EPERM: 'this user may not',
-  EISDIR: 'it is a folder',
-  EEXIST: 'it exists already',
+  ENOENT: 'no such file or directory',
+  ENOTDIR: 'a path component is not a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a directory',
+  EEXIST: 'it already exists',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
 };

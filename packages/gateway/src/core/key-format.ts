@@ -7,7 +7,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const generatedShape = new RegExp(`^${keyPrefix}[0-9A-Za-z]{38}$`);
 const checksumLength = 6;
 
-/** An imported key may look different, but it must fit into a header and not be guessable at once. */
+/** An imported key may have another form, but it must fit into a header and not be easy to guess. */
 const importableShape = new RegExp(`^${keyPrefix}[\\x21-\\x2b\\x2d-\\x7e]{16,200}$`);
 
 export function createKey(randomIndex: (below: number) => number): string {
@@ -18,7 +18,7 @@ export function randomBase62(length: number, randomIndex: (below: number) => num
   return Array.from({ length }, () => alphabet[randomIndex(alphabet.length)]).join('');
 }
 
-/** True for a key of our own making with a typo in it: no need to ask the store. */
+/** True for a generated key with a typo: the store need not be queried. */
 export function hasWrongChecksum(key: string): boolean {
   return generatedShape.test(key) && withChecksum(key.slice(0, -checksumLength)) !== key;
 }
@@ -27,7 +27,7 @@ export function isImportable(key: string): boolean {
   return importableShape.test(key);
 }
 
-/** What is stored and looked up instead of the key. */
+/** The digest that is stored and looked up instead of the key. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }

@@ -1,9 +1,9 @@
-// For how long a process alone may act on something; whoever finds that passed knows that the process died.
+// Leases: until its lease ends, only the holder may act on a row. An expired lease means that the holder has crashed.
 
 /** Longer than a request can take, clocks that differ by seconds included. */
 export const leaseMs = 30_000;
 
-/** What is left of a lease must do for one more send, however slow; otherwise it is extended first. */
+/** A lease is extended if the remaining time is shorter than the slowest send. */
 export const leaseReserveMs = 15_000;
 
 /** Clocks of processes on one store may differ by this much. */

@@ -2,14 +2,14 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 
 export const masterKeyLength = 32;
 
-/** Master keys that the operator gave, newest first. */
+/** Master keys that the operator configured, newest first. */
 export interface GivenMasterKeys {
   keys: readonly KeyObject[];
-  /** Where they stand, so that they can be read again; null: in a variable. */
+  /** The file that they were read from, for reading it again; null: an environment variable. */
   file: string | null;
 }
 
-/** One key, or several, newest first, between commas or line breaks; undefined when one of them is no key. */
+/** Parses one or more keys, newest first, separated by commas or line breaks; undefined if one of them is invalid. */
 export function parseMasterKeys(text: string): KeyObject[] | undefined {
   const keys = text
     .split(/[,\s]+/)

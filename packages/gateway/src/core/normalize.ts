@@ -1,4 +1,4 @@
-// Section 2.1 of the contract: what a caller sent → what it means. Pure; every problem found is reported at once.
+// Section 2.1 of the contract: request fields → normalized notification. Pure; reports all problems at once.
 import {
   aliases,
   type Category,
@@ -124,7 +124,7 @@ function readWord(
   }
   const value = [topLevel, payload.members[name], data.members[name]].find((candidate) => !isAbsent(candidate));
   if (value === undefined) return undefined;
-  // An object is present, and means nothing that we know.
+  // An object is present, but has no defined meaning.
   return typeof value === 'object' ? '' : String(value).trim().toLowerCase();
 }
 
@@ -145,7 +145,7 @@ interface Metadata {
   isEmpty: boolean;
 }
 
-/** `payload` or `data`: an object, a text that holds one, or any other value, which is kept under its own name. */
+/** `payload` or `data`: an object, JSON text of one, or any other value, which is kept under its field name. */
 function readMetadata(fields: JsonObject, name: 'payload' | 'data'): Metadata {
   const value = fields[name];
   if (isAbsent(value)) return { members: {}, isEmpty: true };
@@ -162,7 +162,7 @@ function readMetadata(fields: JsonObject, name: 'payload' | 'data'): Metadata {
   return { members: isEmpty ? {} : { [name]: value as JsonValue }, isEmpty };
 }
 
-/** The first of the two objects that has members is extended in place: copying many keys is what a hostile body is for. */
+/** Extends the first object that has members in place: a hostile body could make copying many keys expensive. */
 function mergeData(fields: JsonObject, payload: Metadata, data: Metadata, used: ReadonlySet<string>): JsonObject {
   const merged: JsonObject = Object.setPrototypeOf(data.isEmpty ? payload.members : data.members, null);
   if (!data.isEmpty) Object.assign(merged, payload.members);
@@ -172,7 +172,7 @@ function mergeData(fields: JsonObject, payload: Metadata, data: Metadata, used: 
     const isBlankStandIn = (name === 'message' || Object.hasOwn(aliases, name)) && isAbsent(value);
     if (!isBlankStandIn) merged[name] = value;
   }
-  // It holds credentials, wherever it came from.
+  // It contains credentials, in whichever field it was sent.
   delete merged.mqttConfig;
   return merged;
 }

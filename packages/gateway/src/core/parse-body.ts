@@ -52,7 +52,7 @@ export function emptyPayload(): Refusal {
   return new Refusal('empty_payload', { details: [{ field: 'body', problem }] });
 }
 
-/** The JSON object that the text holds, or undefined when it holds anything else. */
+/** Parses a JSON object; undefined for any other text. */
 export function parseJson(text: string): JsonObject | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   try {

@@ -1,5 +1,5 @@
-// Text that a terminal shows instead of obeying. Names and labels are chosen by owners and by OpenID providers, and are
-// printed by commands that operators run.
+// Escapes control characters for terminals. Names and labels are chosen by owners and OpenID providers, and are printed by
+// commands that operators run.
 import { unprintable } from '@tocsin/contract';
 
 /** One line: every unprintable character becomes U+FFFD. */

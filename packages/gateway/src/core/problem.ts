@@ -1,4 +1,4 @@
-/** An error for the person at the terminal: what is wrong, where, and what to do. It is shown without a stack. */
+/** An error for the operator: what is wrong, where, and what to do. It is printed without a stack trace. */
 export class Problem extends Error {
   override readonly name = 'Problem';
 }

@@ -1,6 +1,7 @@
-// When a channel stays silent. Times are those of the owner's clock on the wall.
+// Quiet hours of a channel, in the local time of the owner.
+import { BoundedMap } from './bounded-map.ts';
 
-/** 'HH:MM' to 'HH:MM', the end not included; over midnight where the end comes first. */
+/** 'HH:MM' to 'HH:MM', end exclusive; spans midnight if the end is before the start. */
 export interface QuietSpan {
   from: string;
   to: string;
@@ -16,32 +17,31 @@ export interface QuietHours {
 
 interface Clock {
   format: Intl.DateTimeFormat;
-  /** The minute that it last showed, counted from 1970, and how it showed it. */
+  /** The last formatted minute since 1970, and its text. */
   minute: number;
   time: string;
 }
 
-/** Making a clock takes a thousand times as long as reading it; null for a zone that this Node does not know. */
-const clocks = new Map<string, Clock | null>();
-const maxClocks = 500;
+/** Cached, because creating a formatter takes a thousand times as long as using it; null: unknown time zone. */
+const clocks = new BoundedMap<string, Clock | null>(500);
 
-/** Summer time is the zone's business: the span is where the hands of the clock are, on a day of 23 hours as well. */
+/** Compares local times, so the span is correct on days with a daylight saving change as well. */
 export function isQuiet(span: QuietSpan | null, timeZone: string, at: number): boolean {
   if (span === null) return false;
   const clock = clockOf(timeZone);
-  // A zone that this Node does not know, as after a move to another machine, silences nobody.
+  // An unknown time zone, for example after a move to another machine, has no quiet hours.
   if (clock === null) return false;
   const time = read(clock, at);
   const { from, to } = span;
   return from < to ? from <= time && time < to : from <= time || time < to;
 }
 
-/** The name as Intl writes it; undefined for a zone that it does not know. */
+/** The canonical name of a time zone; undefined if Intl does not know it. */
 export function parseTimeZone(name: string): string | undefined {
   return createFormat(name)?.resolvedOptions().timeZone;
 }
 
-/** Requests of one minute read the clock once: no zone has been off by parts of a minute since 1972. */
+/** Formats once per minute: no time zone has had an offset with seconds since 1972. */
 function read(clock: Clock, at: number): string {
   const minute = Math.floor(at / 60_000);
   if (minute !== clock.minute) {
@@ -54,7 +54,7 @@ function read(clock: Clock, at: number): string {
 function clockOf(timeZone: string): Clock | null {
   const known = clocks.get(timeZone);
   if (known !== undefined) return known;
-  if (clocks.size >= maxClocks) clocks.delete(clocks.keys().next().value as string);
+
   const format = createFormat(timeZone);
   const clock = format && { format, minute: Number.NaN, time: '' };
   clocks.set(timeZone, clock);

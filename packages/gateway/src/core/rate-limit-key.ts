@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
-/** The unit that limits count: one IPv4 address, or the /64 network that one IPv6 customer gets. */
-export function limitUnit(address: string): string {
+/** The key by which rate limits count: an IPv4 address, or the /64 network of an IPv6 customer. */
+export function rateLimitKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();

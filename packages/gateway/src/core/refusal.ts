@@ -1,6 +1,6 @@
 import { type ChannelReport, type ErrorCode, type ErrorDetail, errors } from '@tocsin/contract';
 
-/** A request that is not served, for a reason the caller is told. `http/errors.ts` alone turns it into an answer. */
+/** A request that is refused with an error code. Only `http/errors.ts` turns it into a response. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[];
@@ -26,7 +26,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The store did not answer. The status is that of a wrong key, so Retry-After tells the two apart for a caller. */
+/** The store did not respond. The status is that of an invalid key; callers recognize this case by Retry-After. */
 export function authenticationUnavailable(): Refusal {
   return new Refusal('authentication_unavailable', { headers: { 'Retry-After': '2' } });
 }

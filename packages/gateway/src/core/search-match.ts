@@ -3,7 +3,7 @@
 import type { JsonValue } from '@tocsin/contract';
 
 export interface SearchTerms {
-  /** Words; without any, everything matches. */
+  /** Search words; an empty list matches every notification. */
   query: string;
   /** `none` stands for notifications without a severity; null: any. */
   severities: readonly string[] | null;
@@ -37,7 +37,7 @@ function createWordMatch(query: string): (content: Searchable) => boolean {
     if (words.length === 0) return true;
     const texts: string[] = [];
     gather([title, body, source, data], texts);
-    // All at once: data can hold tens of thousands of short texts. No word has a line break in it, so none matches across.
+    // Joined, because data can contain tens of thousands of short texts. No word contains a line break, so none matches across.
     const folded = fold(texts.join('\n'));
     return words.every((word) => folded.includes(word));
   };
@@ -66,7 +66,7 @@ function fold(text: string): string {
     .replaceAll(/[ŁØĐĦÆŒ]/g, (letter) => strokes[letter] ?? letter);
 }
 
-/** Again and again, since a pattern without a bound on its repetition runs out of stack on megabytes of marks. */
+/** Repeats a bounded pattern, because an unbounded one exhausts the stack on megabytes of marks. */
 function cutRunsOfMarks(text: string): string {
   const shorter = text.replaceAll(longRunOfMarks, '$1');
   return shorter.length === text.length ? text : cutRunsOfMarks(shorter);

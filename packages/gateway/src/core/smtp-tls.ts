@@ -1,12 +1,12 @@
-// Whether email may go out in the clear where a mail server offers no TLS. Someone between the gateway and the mail server
-// can hide that it does, and then reads the password of the mail account and every sign-in link.
+// Whether email may be sent unencrypted if the SMTP server does not offer TLS. An attacker in the network path can remove
+// the offer (STARTTLS stripping), and then reads the SMTP password and every sign-in link.
 
 export type SmtpTls =
   /** Nothing is sent without TLS. */
   | 'required'
-  /** The operator chose it by name, or it is a mail server on this machine without a password. */
+  /** The operator chose it explicitly, or the SMTP server is on this machine and needs no password. */
   | 'optional'
-  /** As `optional`, but only because the installation is from before TLS was required. */
+  /** Like `optional`, but only because the installation is older than the requirement of TLS. */
   | 'optional until set';
 
 /** `isLegacy`: the installation was made by a version that did not require TLS. */
@@ -18,19 +18,19 @@ export function smtpTls(url: URL, isLegacy: boolean): SmtpTls {
   return isLegacy ? 'optional until set' : 'required';
 }
 
-/** Port 465 is TLS from the first byte, also where somebody wrote smtp: before it. */
+/** Port 465 uses implicit TLS, even if the URL begins with smtp:. */
 export function isEncryptedFromStart({ protocol, port }: URL): boolean {
   return protocol === 'smtps:' || port === '465';
 }
 
-/** What the operator should know about email in the clear; null where there is nothing to say. */
+/** Warning about unencrypted email for the operator; null if there is none. */
 export function smtpTlsWarning(url: URL, isLegacy: boolean): string | null {
   const tls = smtpTls(url, isLegacy);
   if (tls === 'required' || !isExposed(url)) return null;
   const risk = 'Email may be sent without TLS, so that the password and sign-in links can be read on the way';
   return tls === 'optional'
     ? `${risk}: TOCSIN_SMTP_URL has requireTLS=false`
-    : `${risk}. Append ?requireTLS=true to TOCSIN_SMTP_URL, or ?requireTLS=false if the mail server has no TLS`;
+    : `${risk}. Append ?requireTLS=true to TOCSIN_SMTP_URL, or ?requireTLS=false if the SMTP server has no TLS`;
 }
 
 /** With a password, or over a network. */

@@ -1,4 +1,4 @@
-/** A save, or a look-up of a key or of recipients, that the store failed; by id of the owner or digest of the key. */
+/** A save, or a lookup of a key or of recipients, that failed in the store; by owner id or key digest. */
 export interface StoreFailure {
   kind: 'save' | 'key' | 'recipients';
   id: string;

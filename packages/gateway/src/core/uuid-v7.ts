@@ -3,7 +3,7 @@ import { dayMs } from './duration.ts';
 /**
  * Ids that grow with time (RFC 9562, version 7), strictly within one process: rows are appended to the index instead of
  * scattered over it, and the order of ids is the order of acceptance. Node's randomUUIDv7 is random within a millisecond.
- * `after`: an id from before the start; the first is greater, also if the clock was set back meanwhile.
+ * `after`: an id from before the start; the first new id is greater, even if the clock was set back.
  */
 export function createUuidV7Source(now: () => number, randomUuid: () => string, after?: string | null): () => string {
   let lastMs = after == null ? 0 : Number.parseInt(after.slice(0, 8) + after.slice(9, 13), 16) + 1;
@@ -11,7 +11,7 @@ export function createUuidV7Source(now: () => number, randomUuid: () => string, 
   return () => {
     const ms = now();
     const random = randomUuid();
-    // A clock that was a day or more ahead has been set right: its ids are not followed into the future.
+    // A clock that was a day or more ahead has been corrected: new ids do not continue from the future ones.
     if (ms > lastMs || ms < lastMs - dayMs) {
       lastMs = ms;
       sequence = Number.parseInt(random.slice(0, 3), 16) >> 1;

@@ -1,4 +1,5 @@
 // How much of one owner may wait to be delivered again, so that one who is never reached does not fill the disk.
+import { BoundedMap } from '../core/bounded-map.ts';
 import type { DeliveryRepository } from '../usecases/ports/index.ts';
 
 /** A count from the store is believed for this long; what this process adds meanwhile is counted on. */
@@ -17,7 +18,7 @@ export class WaitingRoom {
   readonly #deliveries: Pick<DeliveryRepository, 'countWaiting'>;
   readonly #seats: number;
   readonly #monotonicNow: () => number;
-  readonly #taken = new Map<string, Taken>();
+  readonly #taken = new BoundedMap<string, Taken>(maxOwners);
 
   constructor(deliveries: Pick<DeliveryRepository, 'countWaiting'>, seats: number, monotonicNow: () => number) {
     this.#deliveries = deliveries;
@@ -56,7 +57,6 @@ export class WaitingRoom {
   #of(ownerId: string): Taken {
     let taken = this.#taken.get(ownerId);
     if (taken === undefined) {
-      if (this.#taken.size >= maxOwners) this.#taken.delete(this.#taken.keys().next().value as string);
       taken = { count: 0, since: Number.NEGATIVE_INFINITY, asking: null, added: 0 };
       this.#taken.set(ownerId, taken);
     }

@@ -1,4 +1,4 @@
-// A host that a caller wrote → the addresses that may be dialled for it.
+// A host from a caller → the addresses to which a connection is allowed.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -19,7 +19,7 @@ export interface Host {
   isLiteral: boolean;
 }
 
-/** Only a bare host: a slash, an @ or a port in it would move the address elsewhere. */
+/** Accepts only a bare host: a slash, an @ or a port in it would change the address. */
 export function parseHost(text: string): Host {
   const bracketed = isIP(text) === 6 ? `[${text}]` : text;
   if (!/^(\[[0-9A-Fa-f:.]+\]|[^\s/\\?#@:[\]%]+)$/.test(bracketed)) throw new EgressRefused();
@@ -30,7 +30,7 @@ export function parseHost(text: string): Host {
   return { name, isLiteral: isIP(name) !== 0 };
 }
 
-/** One address that may not be dialled refuses them all: else a second answer could undo the check of the first. */
+/** One forbidden address refuses all: otherwise a second DNS response could bypass the check of the first. */
 export async function findAddresses(
   host: Host,
   policy: AddressPolicy,
@@ -59,18 +59,18 @@ function checkAddress(text: string, policy: AddressPolicy): Address {
 
 /** Lookups of the system that may run at once. */
 const maxLookups = 2;
-/** Names that may wait for their turn: twice what may be dialled at once. */
+/** Maximum number of queued lookups: twice the number of concurrent connections. */
 const maxWaiting = 400;
 
 const askSystem = (name: string) => lookup(name, { all: true });
 
 /**
- * Asks the system. getaddrinfo blocks one of the four threads of Node's pool for as long as a name server likes, and
- * callers choose the names: so there are always threads left for everybody else. An owner has one lookup at a time, and
- * owners take turns, or the slow name server of one would hold up the names of all.
+ * Resolves with getaddrinfo, which blocks one of the four threads of Node's pool until the name server responds. Callers
+ * choose the names, so the limit keeps threads free for other work. An owner has one lookup at a time, and owners take
+ * turns, so that a slow name server of one owner does not delay the lookups of all.
  */
 export function createSystemResolver(askFor: Resolve = askSystem): Resolve {
-  /** By owner; the first has waited longest for its turn. */
+  /** By owner; the first has waited longest. */
   const waiting = new Map<string, (() => void)[]>();
   const busy = new Set<string>();
   let waitingCount = 0;
@@ -88,7 +88,7 @@ export function createSystemResolver(askFor: Resolve = askSystem): Resolve {
 
   const start = (owner: string): void => {
     running += 1;
-    if (owner !== nobody) busy.add(owner);
+    if (owner !== noOwner) busy.add(owner);
   };
 
   const end = (owner: string): void => {
@@ -105,7 +105,7 @@ export function createSystemResolver(askFor: Resolve = askSystem): Resolve {
     proceed();
   };
 
-  return async (name, owner = nobody) => {
+  return async (name, owner = noOwner) => {
     if (running >= maxLookups || busy.has(owner)) await wait(owner);
     else start(owner);
     try {
@@ -117,4 +117,4 @@ export function createSystemResolver(askFor: Resolve = askSystem): Resolve {
 }
 
 /** Names that no owner chose. */
-const nobody = '';
+const noOwner = '';

@@ -12,9 +12,9 @@ export async function withDeadline<T>(
   if (signal.aborted) abort();
   try {
     const aborted = new Promise<never>((_, reject) => {
-      const giveUp = (): void => reject(late());
-      if (controller.signal.aborted) giveUp();
-      else controller.signal.addEventListener('abort', giveUp, { once: true });
+      const rejectLate = (): void => reject(late());
+      if (controller.signal.aborted) rejectLate();
+      else controller.signal.addEventListener('abort', rejectLate, { once: true });
     });
     return await Promise.race([aborted, work(controller.signal)]);
   } finally {

@@ -14,7 +14,7 @@ export interface DialOptions {
   timeoutMs: number;
 }
 
-/** Gives a connection whose certificate fits the host; rejects with EgressFailed or EgressRefused, and nothing else. */
+/** Opens a connection whose certificate matches the host; rejects only with EgressFailed or EgressRefused. */
 export async function dial(
   hostText: string,
   port: number,
@@ -41,7 +41,7 @@ export async function dial(
   );
 }
 
-/** Node tries the checked addresses in turn; it has no others, and asks nobody for more. */
+/** Node tries the checked addresses in turn, and does not resolve the name again. */
 function openTcp(addresses: readonly Address[], port: number): Socket {
   return connectTcp({
     host: 'checked.invalid',
@@ -65,7 +65,7 @@ function secured(tls: TLSSocket, tcp: Socket): Promise<TLSSocket> {
     tls.once('secureConnect', () => {
       if (!tls.authorized) return fail();
       tls.off('close', fail);
-      // From here on errors belong to whoever uses the connection; without a listener one would end the process.
+      // From here on the caller handles errors; without a listener an error would end the process.
       tls.on('error', () => destroy(tls, tcp));
       resolve(tls);
     });

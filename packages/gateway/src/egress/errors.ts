@@ -1,6 +1,6 @@
 /**
- * A connection to an address that a caller chose did not come about. Every cause reads the same, so that nobody can
- * use the gateway to find out what listens where.
+ * A connection to an address that a caller chose failed. The message is the same for every cause, so that the gateway
+ * cannot be used to scan networks.
  */
 export class EgressFailed extends Error {
   override readonly name: string = 'EgressFailed';
@@ -10,7 +10,7 @@ export class EgressFailed extends Error {
   }
 }
 
-/** The address is one that must never be dialled, so nothing was sent there and another try will not help. */
+/** The address is forbidden: nothing was sent, and a retry does not help. */
 export class EgressRefused extends EgressFailed {
   override readonly name = 'EgressRefused';
 }

@@ -1,29 +1,29 @@
-// The guarded way out: whatever a caller may make the gateway talk to is reached through here, and through nothing else.
+// Guarded egress: all connections to addresses that callers choose go through here.
 import type { TLSSocket } from 'node:tls';
 import type { AddressPolicy } from '../core/address-policy.ts';
 import { createSystemResolver, type Resolve } from './addresses.ts';
 import { dial } from './dial.ts';
-import { GuardedAgent, type PostAnswer, type PostRequest, post } from './post.ts';
+import { GuardedAgent, type PostRequest, type PostResponse, post } from './post.ts';
 
 export type { Resolve } from './addresses.ts';
 export { EgressFailed, EgressRefused } from './errors.ts';
-export type { PostAnswer, PostRequest } from './post.ts';
+export type { PostRequest, PostResponse } from './post.ts';
 
 export interface EgressOptions {
   resolve?: Resolve;
   /** Certificate authorities in PEM form, in place of those that Node knows. */
   ca?: string[];
-  /** For a connection to come about, and for the whole of a POST. */
+  /** Timeout for connecting, and for a whole POST. */
   timeoutMs?: number;
 }
 
 /** Both reject with EgressFailed; with EgressRefused where the address may never be dialled. */
 export interface Egress {
-  /** `owner` is on whose behalf: lookups of names are shared out among owners. */
+  /** `owner`: the owner on whose behalf it connects; name lookups are shared fairly among owners. */
   connect(host: string, port: number, signal: AbortSignal, owner?: string): Promise<TLSSocket>;
   /** https only. Redirects are not followed. */
-  post(url: URL, request: PostRequest, signal: AbortSignal): Promise<PostAnswer>;
-  /** Ends connections that were kept for further posts. */
+  post(url: URL, request: PostRequest, signal: AbortSignal): Promise<PostResponse>;
+  /** Closes idle connections. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-// POST to an https address that a caller chose. Redirects are answers, and what the server says is thrown away.
+// POST to an https address that a caller chose. Redirects are not followed, and the response body is discarded.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, type AgentOptions, request } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -11,14 +11,14 @@ export interface PostRequest {
   body: Uint8Array | string;
 }
 
-export interface PostAnswer {
+export interface PostResponse {
   status: number;
   headers: IncomingHttpHeaders;
 }
 
 type Dial = (host: string, port: number) => Promise<TLSSocket>;
 
-/** An answer with a longer body costs the server its connection. */
+/** The connection is closed if the response body is longer. */
 const maxBodyBytes = 64 * 1024;
 const idleMs = 30_000;
 
@@ -47,7 +47,7 @@ export async function post(
   agent: Agent,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<PostAnswer> {
+): Promise<PostResponse> {
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') throw new EgressRefused();
   return withDeadline(
     signal,

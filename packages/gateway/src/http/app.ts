@@ -1,10 +1,10 @@
-// The public API: one resource, /. It answers requests and never listens; `main.ts` puts it on a socket.
+// The public API: one resource, /. It handles requests and does not listen; `main.ts` opens the listener.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type ErrorCode, openApiDocument } from '@tocsin/contract';
 import type { AddressPolicy } from '../core/address-policy.ts';
 import { normalize } from '../core/normalize.ts';
 import { bodyFormat, parseBody } from '../core/parse-body.ts';
-import { limitUnit } from '../core/rate-limit-key.ts';
+import { rateLimitKey } from '../core/rate-limit-key.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Accepted, AcceptRequest } from '../usecases/accept.ts';
 import { type Authenticator, type Credentials, checkSigned, type Identified, identify } from './authenticate.ts';
@@ -17,17 +17,17 @@ import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
 import type { OwnerQuota } from './owner-quota.ts';
 import { type Answer, acceptedAnswer, refusalAnswer, toText } from './response.ts';
-import { type AnswerOnceParts, answerOnce } from './with-idempotency.ts';
+import { type IdempotencyDeps, withIdempotency } from './with-idempotency.ts';
 
-export interface AppParts extends AnswerOnceParts {
+export interface AppParts extends IdempotencyDeps {
   authenticator: Authenticator;
-  /** Absent: owners store as much as they like. */
+  /** Absent: no limit. */
   quota?: OwnerQuota;
   addressPolicy: AddressPolicy;
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
-  /** What TLS adds to every response. */
+  /** Headers that TLS adds to every response. */
   transportHeaders?: Record<string, string>;
   newRequestId: () => string;
   log: RequestLog;
@@ -40,13 +40,13 @@ export interface RequestLog {
     status: number;
     code?: ErrorCode;
     ms: number;
-    /** Of the client, where it was refused. */
+    /** Address of the client, for refused requests. */
     address?: string;
   }): void;
   failed(line: { requestId: string; error: unknown }): void;
 }
 
-/** What is known of a request before it is answered; the headers go onto any answer. */
+/** State of a request before its response; the headers are added to every response. */
 interface Context {
   requestId: string;
   headers: Record<string, string>;
@@ -64,7 +64,7 @@ export function createApp(parts: AppParts): RequestListener {
     checkHost(request);
     const { path, query } = splitTarget(request.url ?? '/');
     if (path !== '/')
-      throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the one resource here is /' }] });
+      throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the only resource is /' }] });
     switch (request.method) {
       case 'POST':
         return notify(request, response, context);
@@ -82,11 +82,11 @@ export function createApp(parts: AppParts): RequestListener {
   async function notify(request: IncomingMessage, response: ServerResponse, context: Context): Promise<Answer> {
     const { headers } = request;
     checkDeclaredLength(request, parts.maxBodyBytes);
-    const credentials = { headers, limitUnit: () => limitUnit(clientAddress(request, parts.trustedProxies)) };
+    const credentials = { headers, rateLimitKey: () => rateLimitKey(clientAddress(request, parts.trustedProxies)) };
     const identified = await identifyFirst(request, credentials);
     const { key } = identified;
     markAuthenticated(request);
-    // A client that asks first is told to go ahead only with a body that may be accepted.
+    // 100 Continue is sent only if the body may be accepted.
     if (expectsContinue(request)) response.writeContinue();
     const rawBody = await readBody(request, parts.maxBodyBytes);
     await checkSigned(parts.authenticator, credentials, identified, rawBody);
@@ -99,17 +99,17 @@ export function createApp(parts: AppParts): RequestListener {
       idempotency: readIdempotencyKey(headers, { format, raw: rawBody }, parts.now()),
     };
     const accept = parts.quota?.around(parts.accept, rawBody.length) ?? parts.accept;
-    if (accepting.idempotency !== null) return answerOnce({ ...parts, accept }, accepting, accepting.idempotency);
+    if (accepting.idempotency !== null) return withIdempotency({ ...parts, accept }, accepting, accepting.idempotency);
     // Without an idempotency key there are no duplicates.
     return acceptedAnswer(accepting, (await accept(accepting)) as Accepted, parts.now());
   }
 
-  /** Nothing is kept of a body that comes without a valid key. */
+  /** The body of a request without a valid key is not buffered. */
   async function identifyFirst(request: IncomingMessage, credentials: Credentials): Promise<Identified> {
     try {
       return await identify(parts.authenticator, credentials);
     } catch (error) {
-      // Without a Content-Length only its end shows that it is not too large, and that refusal goes first.
+      // Without a Content-Length the size is known only at the end, and body_too_large takes precedence.
       const isUnmeasured = request.headers['transfer-encoding'] !== undefined && !expectsContinue(request);
       if (isUnmeasured) await dropBody(request, parts.maxBodyBytes);
       throw error;
@@ -139,7 +139,7 @@ export function createApp(parts: AppParts): RequestListener {
 }
 
 function expectsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
-  // As Node asks before it leaves the matter to the app.
+  // The same check as in Node.
   return httpVersion === '1.1' && expect !== undefined && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
 }
 
@@ -151,14 +151,14 @@ function checkHost({ httpVersion, headers: { host } }: IncomingMessage): void {
   throw new Refusal('invalid_body', { details: [{ field: 'Host', problem }] });
 }
 
-/** The path as it was sent, not tidied up: /. and // are other resources than /. A proxy may send the whole address. */
+/** The path as sent, not normalized: /. and // are other resources than /. A proxy may send the absolute form. */
 function splitTarget(target: string): { path: string; query: URLSearchParams } {
   if (target === '/') return { path: '/', query: noQuery };
   const [, path = '', query = ''] = /^(?:https?:\/\/[^/?]*)?([^?]*)\??(.*)$/is.exec(target) ?? [];
   return { path: path || '/', query: new URLSearchParams(query) };
 }
 
-/** One flat list: merging header objects for every answer would cost more than authenticating the request. */
+/** One flat list: merging header objects for every response would cost more than authenticating the request. */
 function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -170,7 +170,7 @@ function send(
     list.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)));
   for (const name in more) list.push(name, more[name] as string);
   for (const name in headers) list.push(name, headers[name] as string);
-  // What is left of a body that nobody will read is not waited for.
+  // The rest of a body that will not be read is not waited for.
   if ((status === 404 || status === 405) && !request.complete) response.shouldKeepAlive = false;
   response.writeHead(status, list);
   response.end(request.method === 'HEAD' ? undefined : body);

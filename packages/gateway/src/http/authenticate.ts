@@ -12,14 +12,14 @@ export interface Authenticator {
   directory: Directory;
   signatures: SignatureRepository;
   limits: Limits;
-  /** The wall clock: expiry and signatures are judged by it. */
+  /** The wall clock, for expiry and signatures. */
   now: () => number;
 }
 
 export interface Credentials {
   headers: IncomingHttpHeaders;
-  /** Asked for only when an authentication fails or the store has to be consulted. */
-  limitUnit: () => string;
+  /** Called only if authentication fails or the store has to be queried. */
+  rateLimitKey: () => string;
 }
 
 export interface Identified {
@@ -28,7 +28,7 @@ export interface Identified {
   value: string;
 }
 
-/** By the headers alone, so that the body of a request without a valid key need not be kept. */
+/** Uses only the headers, so that the body of a request without a valid key need not be buffered. */
 export function identify(parts: Authenticator, credentials: Credentials): Promise<Identified> {
   return countingFailures(parts, credentials, async () => {
     const value = suppliedKey(credentials.headers);
@@ -40,7 +40,7 @@ export function identify(parts: Authenticator, credentials: Credentials): Promis
   });
 }
 
-/** What only the body can show. */
+/** Checks the signature, which covers the body. */
 export async function checkSigned(
   parts: Authenticator,
   credentials: Credentials,
@@ -53,14 +53,14 @@ export async function checkSigned(
 
 async function countingFailures<T>(
   { limits }: Authenticator,
-  { limitUnit }: Credentials,
+  { rateLimitKey }: Credentials,
   check: () => Promise<T>,
 ): Promise<T> {
   try {
     return await check();
   } catch (error) {
     const isFailure = error instanceof Refusal && error.code !== 'authentication_unavailable';
-    if (isFailure && error.code !== 'rate_limited') await limits.countFailure(limitUnit());
+    if (isFailure && error.code !== 'rate_limited') await limits.countFailure(rateLimitKey());
     throw error;
   }
 }
@@ -94,8 +94,8 @@ function split(header: string | string[] | undefined): string[] {
 }
 
 /**
- * An address that failed too often is not worth a look into the store, but keys that were accepted lately keep working:
- * one broken client behind a shared address must not silence the others.
+ * For an address with too many failures the store is not queried, but recently accepted keys keep working: one broken
+ * client behind a shared address must not block the others.
  */
 async function findKey(
   { directory, limits }: Authenticator,
@@ -103,7 +103,7 @@ async function findKey(
   digest: string,
   credentials: Credentials,
 ): Promise<ApiKey> {
-  if (!limits.wasAcceptedLately(digest)) await limits.checkFailures(credentials.limitUnit());
+  if (!limits.wasAcceptedLately(digest)) await limits.checkFailures(credentials.rateLimitKey());
   const isTypo = hasWrongChecksum(value) && !(await directory.hasIrregularKeys());
   const key = isTypo ? null : await directory.findKey(digest);
   if (key === null) throw new Refusal('invalid_api_key');
@@ -134,7 +134,7 @@ async function checkSignature(
   const timestamp = headers['x-timestamp'];
   const signature = headers['x-signature'];
   if (typeof timestamp !== 'string' || typeof signature !== 'string') {
-    throw badSignature('X-Timestamp and X-Signature are both needed');
+    throw badSignature('X-Timestamp and X-Signature are both required');
   }
   if (!isSignatureValid({ apiKey, timestamp, rawBody, signature }, now())) {
     throw badSignature('does not match, or X-Timestamp is not the time in milliseconds within five minutes');
@@ -147,7 +147,7 @@ function badSignature(problem: string): Refusal {
   return new Refusal('invalid_signature', { details: [{ field: 'X-Signature', problem }] });
 }
 
-/** Whether it was used before cannot be told while the store is away, so the request is not let in on trust. */
+/** While the store is down it is unknown whether the signature was used before, so the request is refused. */
 async function claim(
   signatures: SignatureRepository,
   ownerId: string,

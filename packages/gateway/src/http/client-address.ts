@@ -5,8 +5,8 @@ import { isInNetworks, type parseNetwork } from '../core/address-policy.ts';
 export type Networks = NonNullable<ReturnType<typeof parseNetwork>>[];
 
 /**
- * Who is calling: the peer, or, where the peer is a trusted proxy, the last address in X-Forwarded-For that is not one.
- * Anything further left was written by the client and proves nothing.
+ * Address of the caller: the peer or, if the peer is a trusted proxy, the last address in X-Forwarded-For that is not one.
+ * Addresses further left come from the client and cannot be trusted.
  */
 export function clientAddress(request: IncomingMessage, trustedProxies: Networks): string {
   const peer = request.socket.remoteAddress ?? '';

@@ -1,8 +1,9 @@
-// Bounds what one connection and one address can cost, on every HTTP listener:
-// - Of the requests that a client sends ahead on one connection a few are handled at once, and none while it does not read.
-// - Before it has authenticated it is one at a time, and such connections take turns, so that those with a key go first.
+// Limits the cost of one connection and of one address, on every HTTP listener:
+// - A few pipelined requests of one connection are handled concurrently, and none while the client does not read.
+// - Before authentication it is one at a time, and such connections take turns, so that those with a key go first.
 // - A client that does not read its responses is disconnected.
-// - An address has a limited number of connections that have not authenticated: those that had time to do so are closed.
+// - An address may have a limited number of unauthenticated connections; beyond it, those that had time to authenticate are
+//   closed.
 import {
   createServer as createPlainServer,
   type IncomingMessage,
@@ -14,7 +15,7 @@ import {
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { plainSocketOf } from '../core/plain-socket.ts';
-import { limitUnit } from '../core/rate-limit-key.ts';
+import { rateLimitKey } from '../core/rate-limit-key.ts';
 import { isTrusted, type Networks } from './client-address.ts';
 
 export type ServerMaker = (options: NodeServerOptions, listener: RequestListener) => Server;
@@ -145,18 +146,18 @@ class ConnectionGuard {
   }
 
   #joinCrowd(connection: Connection, limit: number): void {
-    const unit = limitUnit(connection.address);
+    const unit = rateLimitKey(connection.address);
     const crowd = this.#crowds.get(unit) ?? new Set();
     this.#crowds.set(unit, crowd.add(connection));
     connection.crowd = crowd;
     if (crowd.size <= limit * newcomersFactor) return;
-    // Whoever has a key has used it before that many others came: so nobody is kept out by a neighbour.
+    // A client with a key has authenticated before this many others connect, so neighbours cannot lock it out.
     const [oldest] = crowd as Set<Connection>;
     const makesRoom = crowd.values().find(isIdle) ?? oldest;
     if (makesRoom !== undefined) this.#disconnect(makesRoom, 'too_many_connections');
   }
 
-  /** Down to the limit, the oldest first. Many clients that connect at once, each with its key, are not cut off. */
+  /** Closes connections down to the limit, oldest first. Many clients that connect at once, each with a key, stay connected. */
   #thinOut(crowd: ReadonlySet<Connection>): void {
     let surplus = crowd.size - this.#options.unauthenticatedPerAddress;
     for (const connection of crowd) {
@@ -170,7 +171,7 @@ class ConnectionGuard {
   #leaveCrowd(connection: Connection): void {
     connection.crowd?.delete(connection);
     connection.crowd = null;
-    const unit = limitUnit(connection.address);
+    const unit = rateLimitKey(connection.address);
     if (this.#crowds.get(unit)?.size === 0) this.#crowds.delete(unit);
   }
 

@@ -1,4 +1,4 @@
-// Any page may call the gateway: the key, not the origin, is what lets it in. No cookies are involved, so `*` is safe.
+// Any page may call the gateway: the key authenticates it, not the origin. No cookies are involved, so `*` is safe.
 export const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotency-Replayed',
@@ -11,5 +11,5 @@ export const preflightHeaders = {
   'Access-Control-Max-Age': '86400',
 } as const;
 
-/** On every response, the refusals included. */
+/** Sent with every response, including errors. */
 export const responseHeaders = { ...corsHeaders, 'X-Content-Type-Options': 'nosniff' } as const;

@@ -1,8 +1,8 @@
-// The one place that turns a refusal into an answer.
+// The one place that turns a refusal into a response.
 import { type ErrorResponse, errors } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
 
-/** Anything that is not a refusal is our fault; the caller learns no more than that. */
+/** Anything that is not a refusal is a bug; the caller gets an opaque internal error. */
 export function toRefusal(error: unknown): Refusal {
   return error instanceof Refusal ? error : new Refusal('internal');
 }

@@ -11,7 +11,7 @@ const keptMs = dayMs;
 const maxLength = 255;
 const visible = /^[\x21-\x7e]+$/;
 
-/** null where the caller sent none. Neither the key nor anything of the body is kept, only digests. */
+/** null: the caller sent none. Only digests of the key and the body are stored. */
 export function readIdempotencyKey(
   headers: IncomingHttpHeaders,
   body: { format: BodyFormat; raw: Buffer },
@@ -25,7 +25,7 @@ export function readIdempotencyKey(
   }
   return {
     keyDigest: createHash('sha256').update(key).digest('base64url'),
-    // Keyed by what is not stored: whoever reads the database cannot try out bodies against it.
+    // The HMAC key is not stored, so an attacker with the database cannot guess bodies.
     fingerprint: createHmac('sha256', key).update(body.format).update('\n').update(body.raw).digest('base64url'),
     expiresAt: now + keptMs,
   };

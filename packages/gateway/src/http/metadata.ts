@@ -1,6 +1,6 @@
 import { contentTypes, keyHeaders, limits, notifyKeyTypes, signatureHeaders } from '@tocsin/contract';
 
-/** What GET / says: what a caller needs to know, no credential and no host. */
+/** Response to GET /: information for callers, without credentials or host names. */
 export function endpointMetadata(version: string, maxBodyBytes: number) {
   return {
     ok: true,

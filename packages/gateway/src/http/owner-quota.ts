@@ -1,6 +1,6 @@
-// How much one owner may store in a day. It is counted in memory, and added up in the store once a second, so that only the
-// first request of an owner waits for it: processes on the same store can together exceed a quota by what they accept in about a second.
-
+// Daily storage quota of an owner. It is counted in memory and added to the store once a second, so that only the first
+// request of an owner waits for the store. Processes on the same store can together exceed a quota by what they accept in
+// about a second.
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../core/duration.ts';
 import { Refusal } from '../core/refusal.ts';
@@ -14,17 +14,17 @@ export interface QuotaLimits {
   bytes: number;
 }
 
-export interface OwnerQuotaParts {
+export interface OwnerQuotaDeps {
   limits: QuotaLimits;
   counts: Pick<LimitRepository, 'count'>;
   onFailed(error: unknown): void;
 }
 
 const windowMs = dayMs;
-const addUpEveryMs = 1000;
-/** How long a request waits to hear what was counted before. */
-const openWithinMs = 1000;
-/** Of owners in one transaction. */
+const syncIntervalMs = 1000;
+/** Time that a request waits for the previous count. */
+const openTimeoutMs = 1000;
+/** Owners per transaction. */
 const batchSize = 200;
 
 interface Use {
@@ -33,28 +33,28 @@ interface Use {
 }
 
 interface Account {
-  /** By all processes, as of the last time it was added up. */
+  /** Use by all processes at the last synchronization. */
   known: Use;
-  /** When the day of `known` is over, by the monotonic clock; null before the store was asked. */
+  /** End of the day of `known`, by the monotonic clock; null before the first synchronization. */
   resetsAt: number | null;
-  /** By this process since then. */
+  /** Use by this process since then. */
   pending: Use;
-  /** While the store is asked for the first time. */
+  /** Pending first synchronization. */
   opening: Promise<void> | null;
 }
 
 export class OwnerQuota {
-  readonly #parts: OwnerQuotaParts;
+  readonly #deps: OwnerQuotaDeps;
   readonly #accounts = new Map<string, Account>();
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
-  #adding: Promise<void> = Promise.resolve();
+  #syncing: Promise<void> = Promise.resolve();
 
-  constructor(parts: OwnerQuotaParts) {
-    this.#parts = parts;
+  constructor(deps: OwnerQuotaDeps) {
+    this.#deps = deps;
   }
 
-  /** Counts what is stored for the first time; a request that is over the quota is refused. */
+  /** Counts notifications that are stored; refuses requests over the quota. */
   around(accept: Accept, bytes: number): Accept {
     return async (accepting) => {
       await this.#open(accepting.ownerId);
@@ -70,23 +70,23 @@ export class OwnerQuota {
     };
   }
 
-  /** Adds up what is not in the store yet. */
+  /** Writes pending counts to the store. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#adding;
-    await this.#addUp();
+    await this.#syncing;
+    await this.#sync();
   }
 
-  /** What was counted before a restart, or by others. Where the store does not say, the request goes on without. */
+  /** Reads the count from before a restart and of other processes. If the store does not respond, requests proceed without. */
   async #open(ownerId: string): Promise<void> {
-    const { limits } = this.#parts;
+    const { limits } = this.#deps;
     const account = this.#accountOf(ownerId);
     if (account.resetsAt !== null || (limits.rows === 0 && limits.bytes === 0)) return;
     this.#changed.add(ownerId);
     if (account.opening === null) {
-      this.#adding = this.#adding.then(() => this.#addUp());
-      const late = delay(openWithinMs, undefined, { ref: false });
-      account.opening = Promise.race([this.#adding, late]).finally(() => {
+      this.#syncing = this.#syncing.then(() => this.#sync());
+      const late = delay(openTimeoutMs, undefined, { ref: false });
+      account.opening = Promise.race([this.#syncing, late]).finally(() => {
         account.opening = null;
       });
     }
@@ -95,7 +95,7 @@ export class OwnerQuota {
 
   #reserve(ownerId: string, bytes: number): () => void {
     const account = this.#accountOf(ownerId);
-    const { limits } = this.#parts;
+    const { limits } = this.#deps;
     const isOver = (used: number, more: number, limit: number): boolean => limit > 0 && used + more > limit;
     if (
       isOver(account.known.rows + account.pending.rows, 1, limits.rows) ||
@@ -106,7 +106,7 @@ export class OwnerQuota {
       account.pending.rows += sign;
       account.pending.bytes += sign * bytes;
       this.#changed.add(ownerId);
-      this.#schedule(addUpEveryMs);
+      this.#schedule(syncIntervalMs);
     };
     add(1);
     return () => add(-1);
@@ -128,29 +128,29 @@ export class OwnerQuota {
   #schedule(ms: number): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
-      this.#adding = this.#adding.then(() => this.#addUp());
+      this.#syncing = this.#syncing.then(() => this.#sync());
     }, ms).unref();
   }
 
-  async #addUp(): Promise<void> {
+  async #sync(): Promise<void> {
     const owners = [...this.#changed];
     this.#changed.clear();
     for (let start = 0; start < owners.length; start += batchSize) {
       const batch = owners.slice(start, start + batchSize);
       try {
-        await this.#addUpBatch(batch);
+        await this.#syncBatch(batch);
       } catch (error) {
-        // It stays pending, and is added with what comes next.
+        // The counts stay pending, and are written with the next synchronization.
         for (const ownerId of batch) this.#changed.add(ownerId);
-        this.#parts.onFailed(error);
-        this.#schedule(addUpEveryMs);
+        this.#deps.onFailed(error);
+        this.#schedule(syncIntervalMs);
       }
     }
   }
 
-  async #addUpBatch(owners: string[]): Promise<void> {
+  async #syncBatch(owners: string[]): Promise<void> {
     const sent = owners.map((ownerId) => ({ ...this.#accountOf(ownerId).pending }));
-    const standings = await this.#parts.counts.count(
+    const states = await this.#deps.counts.count(
       owners.flatMap((ownerId, index) => {
         const { rows, bytes } = sent[index] as Use;
         return [
@@ -162,7 +162,7 @@ export class OwnerQuota {
     const now = performance.now();
     for (const [index, ownerId] of owners.entries()) {
       const account = this.#accountOf(ownerId);
-      const [rows, bytes] = standings.slice(2 * index, 2 * index + 2) as [RateLimitState, RateLimitState];
+      const [rows, bytes] = states.slice(2 * index, 2 * index + 2) as [RateLimitState, RateLimitState];
       account.known = { rows: rows.used, bytes: bytes.used };
       account.resetsAt = now + Math.max(rows.msLeft, bytes.msLeft);
       account.pending.rows -= (sent[index] as Use).rows;

@@ -1,6 +1,8 @@
 // Rate limits: per key where one is set, and failed authentications per client address.
+
 import { formatRate, type Rate } from '@tocsin/contract';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import { BoundedMap } from '../core/bounded-map.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 import { SharedCounts } from './shared-counts.ts';
@@ -9,27 +11,27 @@ const failuresPerMinute = 1000;
 const maxAccepted = 10_000;
 
 export interface Limits {
-  /** Counts one request of the key; the headers tell the caller where it stands. Refuses when the limit is reached. */
+  /** Counts one request of the key and returns the RateLimit headers. Refuses when the limit is exceeded. */
   countRequest(key: ApiKey): Record<string, string> | Promise<Record<string, string>>;
   /** Counts a failed authentication; refuses when there were too many. */
   countFailure(address: string): Promise<void>;
-  /** Keys that were accepted lately are let past the limit on failures. */
+  /** Recently accepted keys are exempt from the limit on failures. */
   noteAccepted(digest: string): void;
   wasAcceptedLately(digest: string): boolean;
-  /** Refuses an address that failed too often, without counting. */
+  /** Refuses an address with too many failures, without counting. */
   checkFailures(address: string): Promise<void>;
 }
 
 export interface SharedLimits {
-  /** Counts for all processes; failed authentications are still counted by each for itself. */
+  /** Counts for all processes; failed authentications are still counted per process. */
   counts: Pick<LimitRepository, 'count'>;
   onChange(isShared: boolean, cause?: string): void;
 }
 
-/** Without `shared` this process counts for itself. */
+/** Without `shared` the limits are counted per process. */
 export function createLimits(defaultRate: Rate | null, shared: SharedLimits | null = null): Limits {
   const byRate = new Map<string, RateLimiterMemory>();
-  const accepted = new Set<string>();
+  const accepted = new BoundedMap<string, true>(maxAccepted);
   const failures = new RateLimiterMemory({ keyPrefix: 'failures', points: failuresPerMinute, duration: 60 });
 
   function limiterOf(rate: Rate): RateLimiterMemory {
@@ -46,14 +48,14 @@ export function createLimits(defaultRate: Rate | null, shared: SharedLimits | nu
   const counts = shared && new SharedCounts({ ...shared, fallback: countHere });
 
   async function count(key: ApiKey, rate: Rate): Promise<Record<string, string>> {
-    const standing = await (counts === null ? countHere(key, rate) : counts.count(key, rate));
-    const { used, msLeft } = standing;
+    const state = await (counts === null ? countHere(key, rate) : counts.count(key, rate));
+    const { used, msLeft } = state;
     // draft-ietf-httpapi-ratelimit-headers: q = quota, w = window, r = remaining, t = seconds to the reset
     const headers = {
       'RateLimit-Policy': `"key";q=${rate.requests};w=${rate.seconds}`,
       RateLimit: `"key";r=${Math.max(0, rate.requests - used)};t=${secondsOf(msLeft)}`,
     };
-    if (used > rate.requests) throw tooMany(standing, headers);
+    if (used > rate.requests) throw tooMany(state, headers);
     return headers;
   }
 
@@ -64,23 +66,21 @@ export function createLimits(defaultRate: Rate | null, shared: SharedLimits | nu
     },
 
     async countFailure(address) {
-      const standing = await consume(failures, address);
-      if (standing.used > failuresPerMinute) throw tooMany(standing, failureHeaders(standing));
+      const state = await consume(failures, address);
+      if (state.used > failuresPerMinute) throw tooMany(state, failureHeaders(state));
     },
 
     noteAccepted(digest) {
-      accepted.delete(digest);
-      accepted.add(digest);
-      if (accepted.size > maxAccepted) accepted.delete(accepted.keys().next().value as string);
+      accepted.renew(digest, true);
     },
 
     wasAcceptedLately: (digest) => accepted.has(digest),
 
     async checkFailures(address) {
-      const state = await failures.get(address);
-      if (state === null || state.consumedPoints <= failuresPerMinute) return;
-      const standing = standingOf(state);
-      throw tooMany(standing, failureHeaders(standing));
+      const counted = await failures.get(address);
+      if (counted === null || counted.consumedPoints <= failuresPerMinute) return;
+      const state = stateOf(counted);
+      throw tooMany(state, failureHeaders(state));
     },
   };
 }
@@ -92,17 +92,17 @@ function failureHeaders({ msLeft }: RateLimitState): Record<string, string> {
   };
 }
 
-/** The library rejects with the state where the limit is reached; here that is an answer like any other. */
+/** The library rejects with the state if the limit is exceeded; here that is a normal result. */
 async function consume(limiter: RateLimiterMemory, id: string): Promise<RateLimitState> {
   try {
-    return standingOf(await limiter.consume(id));
+    return stateOf(await limiter.consume(id));
   } catch (error) {
     if (error instanceof Error) throw error;
-    return standingOf(error as RateLimiterRes);
+    return stateOf(error as RateLimiterRes);
   }
 }
 
-function standingOf({ consumedPoints, msBeforeNext }: RateLimiterRes): RateLimitState {
+function stateOf({ consumedPoints, msBeforeNext }: RateLimiterRes): RateLimitState {
   return { used: consumedPoints, msLeft: msBeforeNext };
 }
 

@@ -7,11 +7,11 @@ export interface Answer {
   status: number;
   headers?: Record<string, string>;
   body?: string;
-  /** Of a refusal, for the log. */
+  /** Error code of a refusal, for the log. */
   code?: ErrorCode;
 }
 
-/** With a line break at the end: most answers are read in a terminal. */
+/** With a trailing line break, because most responses are read in a terminal. */
 export function toText(body: object): string {
   return `${JSON.stringify(body)}\n`;
 }
@@ -21,7 +21,7 @@ export function refusalAnswer(refusal: Refusal, requestId: string, now: number):
   return { status, headers: refusal.headers, body: toText(body), code: refusal.code };
 }
 
-/** What an accepted request hears. strictDelivery turns a failed publish into a 502; the notification stays stored. */
+/** Response to an accepted request. strictDelivery turns a failed publish into a 502; the notification stays stored. */
 export function acceptedAnswer({ request, requestId }: AcceptRequest, accepted: Accepted, now: number): Answer {
   if (request.strictDelivery && accepted.mqttFailedCount > 0) {
     return refusalAnswer(new Refusal('mqtt_publish_failed', { report: accepted }), requestId, now);

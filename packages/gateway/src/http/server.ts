@@ -1,4 +1,4 @@
-// The socket side of the public API: what happens to clients that are slow, or do not speak HTTP.
+// The server of the public API: limits for slow clients, and errors for malformed requests.
 import {
   createServer as createPlainServer,
   type RequestListener,
@@ -18,9 +18,9 @@ export interface ServerOptions {
   app: RequestListener;
   newRequestId: () => string;
   timeouts?: ServerTimeouts;
-  /** Told of what was refused before the app saw it. */
+  /** Called for requests that are refused before the app handles them. */
   onRefused?: OnRefused;
-  /** Another than Node's plain one, for TLS. */
+  /** Replaces Node's plain HTTP server, for TLS. */
   createServer?: ServerMaker;
 }
 
@@ -45,25 +45,25 @@ export function createApiServer({
     {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
-      // Often, so that a crowd of slow clients is not dropped in one long turn of the event loop.
+      // Frequent, so that many slow clients are not closed in one long iteration of the event loop.
       connectionsCheckingInterval: Math.min(250, headersMs),
-      // Longer than the idle time-out of common load balancers, which otherwise race our close with a request.
+      // Longer than the idle timeout of common load balancers, which otherwise race the close with a request.
       keepAliveTimeout: 75_000,
-      // Two Authorization headers become visible as two, instead of the first winning silently.
+      // Duplicate Authorization headers are joined, instead of the first being used silently.
       joinDuplicateHeaders: true,
-      // The app refuses a request without a host itself, as it answers everything else.
+      // The app refuses requests without a host itself, with its own error body.
       requireHostHeader: false,
     },
     app,
   );
-  // A client may close its side once it has sent all; the answer still goes out.
+  // A client may half-close after its request; the response is still sent.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-  // An expectation that nobody knows is no reason to refuse.
+  // Unknown expectations are ignored instead of refused.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   const latest = new WeakMap<Duplex, ServerResponse>();
   server.prependListener('request', ({ socket }, response) => latest.set(socket, response));
   const refuseOn = (socket: Duplex, refusal: Refusal): void => {
-    // What fails is the rest of a request that has been answered: a second response would belong to nothing.
+    // The error concerns the rest of a request that already has a response; a second one would be invalid.
     if (isAnsweredEarly(latest.get(socket))) {
       socket.destroy();
       return;
@@ -74,7 +74,7 @@ export function createApiServer({
     if (refuse(socket, refusal, requestId)) onRefused?.({ requestId, status: errors[code].status, code, address });
   };
   server.on('connect', (_request, socket) => refuseOn(socket, new Refusal('method_not_allowed')));
-  // The app tells a client to go ahead once it knows that the body may be accepted.
+  // The app sends 100 Continue once it knows that the body may be accepted.
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseOn(socket, refusalFor(error)));
   return server;
@@ -92,14 +92,14 @@ function isTimeout({ code }: NodeJS.ErrnoException): boolean {
 
 const problems: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the headers are too large',
-  ERR_SSL_HTTP_REQUEST: 'this port speaks https, not http',
+  ERR_SSL_HTTP_REQUEST: 'this port expects https, not http',
 };
 
-/** The request never became one that the app sees, so the answer is written by hand; says whether it was. */
+/** The request never reached the app, so the response is written to the socket; returns whether it was. */
 function refuse(socket: Duplex, refusal: Refusal, requestId: string): boolean {
   const underWay = responseUnderWay(socket);
   if (underWay !== null) {
-    // What came before was a good request: its answer goes out first, and nothing after it.
+    // A valid request came before: its response is sent, and nothing after it.
     underWay.once('finish', () => socket.destroy());
     return false;
   }
@@ -127,7 +127,7 @@ function isAnsweredEarly(response: ServerResponse | undefined): boolean {
   return response?.writableFinished === true && !response.req.complete;
 }
 
-/** Node keeps it on the socket; a second answer into its middle would only confuse the client. */
+/** Node stores the current response on the socket; a second one must not be written into it. */
 function responseUnderWay(socket: Duplex): ServerResponse | null {
   const response = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage ?? null;
   return response === null || response.writableFinished || !response.req.complete ? null : response;

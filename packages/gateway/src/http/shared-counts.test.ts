@@ -15,7 +15,7 @@ const keyNamed = (id: string): ApiKey => ({ id, ownerId: 'own_1' }) as ApiKey;
 const key = keyNamed('key_1');
 const local: RateLimitState = { used: 1, msLeft: 1 };
 
-/** A store whose answers the test gives, one question after the other. */
+/** A store whose results the test controls, one query after the other. */
 class ScriptedStore implements Pick<LimitRepository, 'count'> {
   readonly questions: { requests: readonly RequestCount[]; answer: PromiseWithResolvers<RateLimitState[]> }[] = [];
   #asked = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ function countsOn(store: Pick<LimitRepository, 'count'>) {
 }
 
 suite('Shared counts', () => {
-  test('what comes while the store is asked is asked for together, and each is told its own place', async () => {
+  test('requests that arrive during a query are counted in one query, and each gets its own position', async () => {
     const store = new ScriptedStore();
     const { counts } = countsOn(store);
     const early = counts.count(key, rate);
@@ -72,7 +72,7 @@ suite('Shared counts', () => {
     );
   });
 
-  test('a limit that is used up is remembered, so that refusals cost no question; a raised one counts at once', async () => {
+  test('a limit that is reached is cached, so that refusals need no query; a raised limit takes effect at once', async () => {
     const store = new ScriptedStore();
     const { counts } = countsOn(store);
     const third = counts.count(key, rate);
@@ -86,7 +86,7 @@ suite('Shared counts', () => {
     assert.equal((await raised).used, 4);
   });
 
-  test('a store that fails, or does not answer within half a second, is done without until it answers', async () => {
+  test('while the store fails, or does not respond within half a second, counts fall back to this process', async () => {
     const store = new ScriptedStore();
     const { counts, changes } = countsOn(store);
     const failing = counts.count(key, rate);
@@ -101,7 +101,7 @@ suite('Shared counts', () => {
     assert.ok(waited > 400 && waited < 2000, `${waited} ms`);
     const immediately = performance.now();
     assert.deepEqual(await counts.count(key, rate), local);
-    assert.ok(performance.now() - immediately < 200, 'nobody else waits for a store that hangs');
+    assert.ok(performance.now() - immediately < 200, 'no other request waits for a store that hangs');
     assert.equal(store.questions.length, 2);
 
     hanging.answer.resolve([{ used: 1, msLeft: 60_000 }]);

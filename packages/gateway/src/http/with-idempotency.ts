@@ -1,4 +1,4 @@
-// With an Idempotency-Key a request is done once, however often it comes; whoever comes again hears the first answer.
+// With an Idempotency-Key a request is processed once; repeating it returns the stored response.
 import type { ErrorCode } from '@tocsin/contract';
 import { Refusal } from '../core/refusal.ts';
 import type { Accept, AcceptRequest } from '../usecases/accept.ts';
@@ -6,7 +6,7 @@ import type { Idempotency } from '../usecases/idempotency.ts';
 import type { IdempotencyClaim, StoredResponse } from '../usecases/ports/index.ts';
 import { type Answer, acceptedAnswer } from './response.ts';
 
-export interface AnswerOnceParts {
+export interface IdempotencyDeps {
   accept: Accept;
   idempotency: Idempotency;
   now: () => number;
@@ -14,25 +14,26 @@ export interface AnswerOnceParts {
 
 const replayed = { 'Idempotency-Replayed': 'true' };
 
-export async function answerOnce(
-  parts: AnswerOnceParts,
+export async function withIdempotency(
+  deps: IdempotencyDeps,
   accepting: AcceptRequest,
   claim: IdempotencyClaim,
 ): Promise<Answer> {
-  const accepted = await parts.accept(accepting).catch((error: unknown) => error as Error);
+  const accepted = await deps.accept(accepting).catch((error: unknown) => error as Error);
   if (accepted === 'duplicate') {
-    const first = await recall(parts, accepting, claim);
-    if (first !== null) return first;
+    const stored = await replay(deps, accepting, claim);
+    if (stored !== null) return stored;
     throw new Refusal('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
   }
   if (accepted instanceof Error) {
-    // What was accepted once is answered as then, even where its device is gone or paused since, or the quota used up.
-    const first = concernsOnlyNew(accepted) ? await recall(parts, accepting, claim) : null;
-    if (first !== null) return first;
+    // A request that was accepted before gets the stored response, even if its device was deleted or paused since, or
+    // the quota is exceeded.
+    const stored = concernsOnlyNew(accepted) ? await replay(deps, accepting, claim) : null;
+    if (stored !== null) return stored;
     throw accepted;
   }
-  const answer = acceptedAnswer(accepting, accepted, parts.now());
-  if (accepted.stored) await parts.idempotency.remember(accepting.ownerId, claim, toFirst(answer));
+  const answer = acceptedAnswer(accepting, accepted, deps.now());
+  if (accepted.stored) await deps.idempotency.remember(accepting.ownerId, claim, toStoredResponse(answer));
   return answer;
 }
 
@@ -42,8 +43,8 @@ function concernsOnlyNew(error: Error): boolean {
 
 const newRequestsOnly = new Set<ErrorCode>(['device_not_found', 'device_not_publishable', 'quota_exceeded']);
 
-async function recall(
-  { idempotency, now }: AnswerOnceParts,
+async function replay(
+  { idempotency, now }: IdempotencyDeps,
   accepting: AcceptRequest,
   claim: IdempotencyClaim,
 ): Promise<Answer | null> {
@@ -51,10 +52,10 @@ async function recall(
   if (recalled === null) return null;
   if ('answer' in recalled) return { ...recalled.answer, headers: replayed };
   const answer = acceptedAnswer(accepting, recalled.interrupted, now());
-  await idempotency.remember(accepting.ownerId, claim, toFirst(answer));
+  await idempotency.remember(accepting.ownerId, claim, toStoredResponse(answer));
   return { ...answer, headers: replayed };
 }
 
-function toFirst({ status, body = '' }: Answer): StoredResponse {
+function toStoredResponse({ status, body = '' }: Answer): StoredResponse {
   return { status, body };
 }

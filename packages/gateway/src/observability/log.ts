@@ -39,7 +39,7 @@ export interface Log extends RequestLog, WorkerPoolLog {
   diskFull(): void;
   rowRefused(message: string): void;
   redeliveryFailed(error: unknown): void;
-  givenUp(delivery: Delivery): void;
+  deliveryDead(delivery: Delivery): void;
   certificateLoaded(certificate: { names: string; validTo: Date }): void;
   certificateKept(problem: string): void;
   stopLate(part: string): void;
@@ -48,7 +48,7 @@ export interface Log extends RequestLog, WorkerPoolLog {
   /** null: the clock is trusted again. */
   clockDoubted(doubt: string | null): void;
   purgeFailed(error: unknown): void;
-  signInMailFailed(cause: string): void;
+  accountEmailFailed(cause: string): void;
   oidcFailed(cause: string): void;
   legacyWarning(warning: string): void;
   unknownHost(name: string): void;
@@ -214,7 +214,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
         logger.warn({ cause: error.message }, 'redelivery waits for the store');
       }
     },
-    givenUp: ({ notificationId, channel, target, attempts, error }) =>
+    deliveryDead: ({ notificationId, channel, target, attempts, error }) =>
       logger.warn(
         { notificationId, channel, target, attempts, cause: error },
         'delivery dead: retries exhausted or rejected',
@@ -235,7 +235,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       else logger.warn({ cause: doubt }, 'the clock jumped; nothing is deleted by age');
     },
     purgeFailed: (error) => logger.error({ stack: stackOf(error) }, 'deleting old notifications failed'),
-    signInMailFailed: (cause) => logger.warn({ cause }, 'a sign-in or security email could not be sent'),
+    accountEmailFailed: (cause) => logger.warn({ cause }, 'a sign-in or security email could not be sent'),
     oidcFailed: (cause) => logger.warn({ cause }, 'signing in with the OpenID provider failed'),
     legacyWarning: (warning) => logger.warn(warning),
     unknownHost: (name) =>

@@ -60,7 +60,7 @@ suite('The directory', () => {
     assert.equal(store.reads, 2);
   });
 
-  test('notices a change within a second, whoever made it', async () => {
+  test('notices a change by any process within a second', async () => {
     const { store, clock, directory } = create();
     store.known.set('d', key('k'));
     await directory.findKey('d');
@@ -126,7 +126,7 @@ suite('The directory', () => {
     assert.equal((await directory.findKey('d'))?.id, 'k');
   });
 
-  test('asks again at once when it is told of a change, and takes no answer that was under way before', async () => {
+  test('reads again at once after an invalidation, and ignores a read that started before it', async () => {
     const { store, clock, directory } = create();
     store.known.set('d', key('k'));
     await directory.findKey('d');

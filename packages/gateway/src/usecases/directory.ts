@@ -1,41 +1,42 @@
-// Keys and recipients, remembered between requests, yet never older than a change made anywhere.
+// Cache of keys and recipients. Changes by any process take effect within a second.
+import { BoundedMap } from '../core/bounded-map.ts';
 import type { Recipients } from '../core/plan.ts';
 import { authenticationUnavailable } from '../core/refusal.ts';
 import { type ApiKey, type DirectorySource, StoreUnavailable } from './ports/index.ts';
 
-/** After this long the store is asked, on the side, whether anything changed. */
+/** After this time the generation is refreshed in the background. */
 const refreshAfterMs = 200;
-/** What was confirmed longer ago is not trusted: a revocation has to take hold within a second. */
+/** After this time requests wait for the refresh: a revocation has to take effect within a second. */
 const trustedForMs = 800;
 const maxEntries = 10_000;
 
-/** What is remembered and fresh is there at once, without a promise: this is the hot path. */
-type Now<T> = T | Promise<T>;
+/** Fresh cache entries are returned without a promise, because this is the hot path. */
+type MaybePromise<T> = T | Promise<T>;
 
 export interface Directory {
-  findKey(digest: string): Now<ApiKey | null>;
-  /** The key only if it is remembered and still trusted; the store is not asked. */
+  findKey(digest: string): MaybePromise<ApiKey | null>;
+  /** The key if it is cached and still trusted; does not query the store. */
   recallKey(digest: string): ApiKey | undefined;
-  recipientsOf(ownerId: string): Now<Recipients>;
-  /** Whether imported keys exist that look like mistyped ones. */
+  recipientsOf(ownerId: string): MaybePromise<Recipients>;
+  /** Whether there are imported keys that look like generated keys with a typo. */
   hasIrregularKeys(): Promise<boolean>;
-  /** Something may have changed: nothing that is remembered is trusted before the store was asked again. */
+  /** Something may have changed: cached entries are not trusted before the next refresh. */
   changed(): void;
 }
 
 /** `monotonicNow` must not jump with the wall clock. */
 export function createDirectory(store: DirectorySource, monotonicNow: () => number): Directory {
-  const keys = new Map<string, ApiKey>();
-  const recipients = new Map<string, Recipients>();
+  const keys = new BoundedMap<string, ApiKey>(maxEntries);
+  const recipients = new BoundedMap<string, Recipients>(maxEntries);
   let generation = -1;
   let hasIrregularKeys = true;
   let confirmedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | null = null;
-  let timesTold = 0;
+  let invalidations = 0;
 
-  async function askForChanges(): Promise<void> {
-    const askedAt = monotonicNow();
-    const toldBefore = timesTold;
+  async function readChanges(): Promise<void> {
+    const startedAt = monotonicNow();
+    const invalidationsBefore = invalidations;
     const changes = await store.changes.read();
     if (changes.generation !== generation) {
       keys.clear();
@@ -43,17 +44,17 @@ export function createDirectory(store: DirectorySource, monotonicNow: () => numb
     }
     generation = changes.generation;
     hasIrregularKeys = changes.hasIrregularKeys;
-    // An answer from before the news confirms nothing.
-    if (timesTold === toldBefore) confirmedAt = askedAt;
+    // A read that started before an invalidation confirms nothing.
+    if (invalidations === invalidationsBefore) confirmedAt = startedAt;
   }
 
   function refresh(): Promise<void> {
     if (refreshing !== null) return refreshing;
-    const asking = askForChanges().finally(() => {
-      if (refreshing === asking) refreshing = null;
+    const reading = readChanges().finally(() => {
+      if (refreshing === reading) refreshing = null;
     });
-    refreshing = asking;
-    return asking;
+    refreshing = reading;
+    return reading;
   }
 
   async function makeFresh(): Promise<void> {
@@ -61,27 +62,27 @@ export function createDirectory(store: DirectorySource, monotonicNow: () => numb
     if (age < refreshAfterMs) return;
     const done = refresh();
     if (age < trustedForMs) {
-      // Whoever comes after the trusted time waits for the answer and learns of the failure then.
+      // A request after the trusted time waits for the refresh, and gets its failure.
       done.catch(() => undefined);
       return;
     }
     await done;
   }
 
-  function recall<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): Now<T | null> {
+  function find<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): MaybePromise<T | null> {
     const remembered = monotonicNow() - confirmedAt < refreshAfterMs ? known.get(id) : undefined;
-    return remembered ?? ask(known, id, load);
+    return remembered ?? findFresh(known, id, load);
   }
 
-  async function ask<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): Promise<T | null> {
+  async function findFresh<T>(known: Map<string, T>, id: string, load: () => Promise<T | null>): Promise<T | null> {
     try {
       await makeFresh();
       const remembered = known.get(id);
       if (remembered !== undefined) return remembered;
       const generationBefore = generation;
       const loaded = await load();
-      // A change that was noticed meanwhile may not be in what was read.
-      if (loaded !== null && generation === generationBefore) remember(known, id, loaded);
+      // A change that was noticed in the meantime may be missing in the loaded value.
+      if (loaded !== null && generation === generationBefore) known.set(id, loaded);
       return loaded;
     } catch (error) {
       if (error instanceof StoreUnavailable) throw authenticationUnavailable();
@@ -90,22 +91,18 @@ export function createDirectory(store: DirectorySource, monotonicNow: () => numb
   }
 
   return {
-    findKey: (digest) => recall(keys, digest, () => store.keys.find(digest)),
+    findKey: (digest) => find(keys, digest, () => store.keys.find(digest)),
     recallKey: (digest) => (monotonicNow() - confirmedAt < trustedForMs ? keys.get(digest) : undefined),
-    recipientsOf: (ownerId) => recall(recipients, ownerId, () => store.owners.recipientsOf(ownerId)) as Now<Recipients>,
+    recipientsOf: (ownerId) =>
+      find(recipients, ownerId, () => store.owners.recipientsOf(ownerId)) as MaybePromise<Recipients>,
     hasIrregularKeys: async () => {
-      await recall(new Map(), '', async () => null);
+      await find(new Map(), '', async () => null);
       return hasIrregularKeys;
     },
     changed: () => {
-      timesTold += 1;
+      invalidations += 1;
       confirmedAt = Number.NEGATIVE_INFINITY;
       refreshing = null;
     },
   };
-}
-
-function remember<T>(known: Map<string, T>, id: string, value: T): void {
-  if (known.size >= maxEntries) known.delete(known.keys().next().value as string);
-  known.set(id, value);
 }

@@ -1,7 +1,7 @@
-// An empty store gets its first owner, key and device, so that a fresh clone rings with one pasted line.
+// Creates the first owner, key and device in an empty store, so that a fresh clone can send a notification at once.
 //
-// What is shown once is kept, encrypted with the master key, until it has been shown: a start that is killed in between is
-// finished by the next one, with the same key and password.
+// The values that are shown once are stored, encrypted with the master key, until they have been shown: if a start is
+// killed before that, the next one shows the same key and password.
 import { createKey as createKeyValue, randomBase62 } from '../core/key-format.ts';
 import { linkLifetimes, type MadeLink, makeLink } from './one-time-links.ts';
 import { KeyExists, type Store, StoreUnavailable } from './ports/index.ts';
@@ -20,7 +20,7 @@ export interface FirstRun {
   ownerId: string;
   key: Pick<CreatedKey, 'value'>;
   device: CreatedDevice;
-  /** Opens the inbox, once. */
+  /** One-time link to the inbox. */
   signIn: MadeLink;
 }
 
@@ -31,7 +31,7 @@ interface FirstRunOptions {
   consoleUrl: string;
 }
 
-/** What a first run that was cut short needs to be finished. */
+/** Values for resuming an interrupted first run. */
 interface Pending {
   ownerId: string;
   key: string;
@@ -41,7 +41,7 @@ interface Pending {
 
 const secretName = 'first_run';
 
-/** null when there are owners already. Gives the same again until `endFirstRun` was called. */
+/** null if there are owners already. Returns the same values until `endFirstRun` is called. */
 export async function prepareFirstRun(
   store: Store,
   environment: Environment,
@@ -58,7 +58,7 @@ export async function prepareFirstRun(
   const { ownerId } = pending;
   await createFirstOwner(store, environment, { id: ownerId, name: 'First owner', email: null, emailAlerts: false });
   if ((await store.owners.find(ownerId)) === null) {
-    // Another process made the first owner meanwhile.
+    // Another process has created the first owner in the meantime.
     await store.secrets.delete(secretName);
     return null;
   }
@@ -68,12 +68,12 @@ export async function prepareFirstRun(
   return { ownerId, key, device, signIn: await makeLink(store, link, options.consoleUrl) };
 }
 
-/** To be called once it was shown. */
+/** Must be called after the values were shown. */
 export async function endFirstRun(store: Pick<Store, 'secrets'>): Promise<void> {
   try {
     await store.secrets.delete(secretName);
   } catch (error) {
-    // The next start then shows it once more.
+    // The next start then shows the values again.
     if (!(error instanceof StoreUnavailable)) throw error;
   }
 }
@@ -108,7 +108,7 @@ async function ensureDevice(
   try {
     return await createDevice(store, environment, { ownerId, name: 'First device', ...where, id, password });
   } catch (error) {
-    // Another node on the same database finishes the same first run.
+    // Another node on the same database may have created the device.
     const made = await find();
     if (made === undefined) throw error;
     return made;

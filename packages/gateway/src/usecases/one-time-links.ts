@@ -1,5 +1,5 @@
-// Links that work once: from the first run, the command line, the console, and mails. Only the digest of what is in
-// them is stored, and it stands behind the #, which browsers do not send and proxies do not log.
+// One-time links: from the first run, the command line, the console, and emails. Only the digest of the token is stored. The
+// token is in the fragment of the URL, which browsers do not send and proxies do not log.
 
 import { randomBytes } from 'node:crypto';
 import { dayMs, minuteMs } from '../core/duration.ts';
@@ -11,7 +11,7 @@ export const linkLifetimes = {
   commandLine: 15 * minuteMs,
   phone: 5 * minuteMs,
   mail: 15 * minuteMs,
-  /** To somebody who does not wait for it. */
+  /** Longer, because the recipient does not expect it. */
   invitation: dayMs,
   confirmation: dayMs,
 } as const;
@@ -21,7 +21,7 @@ export interface MadeLink {
   expiresAt: number;
 }
 
-/** `consoleUrl` is without a path. */
+/** `consoleUrl` has no path. */
 export async function makeLink(
   store: Pick<Store, 'oneTimeLinks'>,
   wanted: Pick<OneTimeLink, 'ownerId' | 'method'> & { confirms?: string; lifetimeMs: number; now: number },

@@ -1,4 +1,4 @@
-// Owners, keys and devices come into being here, whoever asks: the command line, the first run, the console.
+// Creates owners, keys and devices for the command line, the first run and the console.
 import { randomInt } from 'node:crypto';
 import type { KeyType, Rate } from '@tocsin/contract';
 import { deviceTopic } from '../core/device-topics.ts';
@@ -20,7 +20,7 @@ export interface CreatedKey {
 
 export interface CreatedDevice {
   device: StoredDevice;
-  /** What the device signs in with; the password is shown once. */
+  /** Credentials of the device; the password is shown once. */
   mqtt: { username: string; password: string; topic: string; urls: string[] };
 }
 
@@ -32,7 +32,7 @@ export async function createOwner(store: Store, environment: Environment, profil
   return owner;
 }
 
-/** The first is an operator: somebody has to be. null when there are owners already. */
+/** The first owner is an operator. null if there are owners already. */
 export async function createFirstOwner(
   store: Store,
   environment: Environment,
@@ -95,7 +95,7 @@ export async function createDevice(
   return { device, mqtt: mqttSettings(device, password, wanted) };
 }
 
-/** Whoever uses the one before is refused from now on. null when the device is gone. */
+/** Replaces the password; the previous one is refused from now on. null if the device was deleted. */
 export async function renewDevicePassword(
   store: Store,
   environment: Environment,

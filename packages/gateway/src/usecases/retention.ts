@@ -4,10 +4,10 @@ import type { Store } from './ports/index.ts';
 
 const intervalMs = 10 * 60 * 1000;
 const holdHours = holdMs / hourMs;
-/** So long what an owner deleted can be restored at least. */
+/** Minimum time in which an owner can restore a deleted notification. */
 const restorableMs = 60 * 1000;
 
-export interface RetentionParts {
+export interface RetentionDeps {
   store: Pick<Store, 'maintenance' | 'inbox' | 'owners' | 'clock'>;
   retentionDays: number;
   now: () => number;
@@ -20,20 +20,20 @@ export interface RetentionParts {
 }
 
 /**
- * Deletes for good what is older than the retention, that of all or that of its owner, and what owners deleted, now and
- * every ten minutes. Returns the function that ends it.
+ * Purges notifications that are older than the retention of the service or of their owner, and those that owners deleted,
+ * now and every ten minutes. Returns the function that stops it.
  */
-export function startRetention(parts: RetentionParts): () => Promise<void> {
+export function startRetention(deps: RetentionDeps): () => Promise<void> {
   const stop = new AbortController();
-  const clock = createTrustedClock(parts);
+  const clock = createTrustedClock(deps);
   let running = Promise.resolve();
   const purge = async (): Promise<void> => {
-    await parts.store.maintenance.adoptRows().catch(parts.onFailed);
+    await deps.store.maintenance.adoptRows().catch(deps.onFailed);
     try {
-      const count = await purgeAll(parts, await clock(), stop.signal);
-      if (count > 0) parts.onPurged(count);
+      const count = await purgeAll(deps, await clock(), stop.signal);
+      if (count > 0) deps.onPurged(count);
     } catch (error) {
-      parts.onFailed(error);
+      deps.onFailed(error);
     }
   };
   const run = (): void => {
@@ -48,19 +48,19 @@ export function startRetention(parts: RetentionParts): () => Promise<void> {
   };
 }
 
-/** `trustedNow` is null while nothing may be deleted by age. */
+/** `trustedNow`: null while nothing may be deleted by age. */
 async function purgeAll(
-  { store, retentionDays, now }: RetentionParts,
+  { store, retentionDays, now }: RetentionDeps,
   trustedNow: number | null,
   signal: AbortSignal,
 ): Promise<number> {
-  // 0 keeps notifications for ever; used signatures still expire. What belongs to nobody goes at any time.
+  // 0 keeps notifications forever; used signatures still expire. Orphaned rows are deleted at any time.
   const before = retentionDays === 0 || trustedNow === null ? 0 : trustedNow - retentionDays * dayMs;
   let count = await store.maintenance.purge(before, trustedNow ?? 0, signal);
-  // An owner asked for this; a wrong clock shortens the time to restore it, and nothing else.
+  // Requested by the owner, so it does not depend on the trusted clock: a wrong clock only shortens the time to restore.
   count += await store.inbox.purgeDeleted(now() - restorableMs, signal);
   if (trustedNow === null) return count;
-  // Of an owner whose row does not open nobody knows what they chose; everybody's retention holds.
+  // Owners whose rows cannot be decrypted are omitted: the retention of the service applies to them.
   const owners = await store.owners.list(() => undefined);
   for (const { id, retentionDays: own } of owners) {
     if (own !== null && !signal.aborted) count += await store.inbox.purge(id, trustedNow - own * dayMs, signal);
@@ -69,7 +69,7 @@ async function purgeAll(
 }
 
 /** Observes the clock on every call; resolves with the time, or with null while the clock is not to be trusted. */
-function createTrustedClock({ store, now, monotonicNow, onClockDoubt }: RetentionParts): () => Promise<number | null> {
+function createTrustedClock({ store, now, monotonicNow, onClockDoubt }: RetentionDeps): () => Promise<number | null> {
   let observedAt: number | null = null;
   let doubt: string | null = null;
   const report = (next: string | null): void => {

@@ -1,5 +1,5 @@
-// What callers last met at the store. A damaged database may pass every check of its own and still store nothing or let
-// nobody in, so readiness also looks at the last save and the last look-up of a key, of this process and its workers.
+// Last results of saves and key lookups in the store. A damaged database may pass every check of its own and still fail for
+// callers, so readiness also depends on the last save and the last key lookup of this process and its workers.
 import type { StoreFailure } from '../core/store-failure.ts';
 import {
   DecryptionFailed,

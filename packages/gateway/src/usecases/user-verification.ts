@@ -1,12 +1,12 @@
-// Whether a passkey is enough. Whoever finds a security key that asks for nothing has all that it opens, so operators need
-// one that verifies its user: by a PIN, a fingerprint or a face.
+// User verification of passkeys. A lost security key without verification gives full access, so operators need a passkey
+// that verifies its user by a PIN or biometrics.
 
 import type { Owner } from './ports/index.ts';
 import type { Passkey } from './ports/sign-in.ts';
 
 /**
- * Nobody is locked out by an upgrade: a passkey from before this was asked for goes on working without verification until
- * its operator has one that verifies.
+ * An upgrade locks no operator out: a passkey that was created before the requirement works without verification until
+ * its operator has a verified one.
  */
 export function mayUseUnverified(owner: Owner, passkey: Passkey, passkeys: readonly Passkey[]): boolean {
   if (owner.role !== 'operator') return true;

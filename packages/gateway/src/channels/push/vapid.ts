@@ -1,6 +1,7 @@
 // Voluntary Application Server Identification, RFC 8292: who we are, for push services.
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { hourMs } from '../../core/duration.ts';
 import { Problem } from '../../core/problem.ts';
 import { signJwt } from './jwt.ts';
@@ -40,15 +41,14 @@ export function createVapidAuthorization(
   subject: string,
   now: () => number,
 ): (audience: string) => string {
-  const cache = new Map<string, { value: string; expiresAt: number }>();
+  const cache = new BoundedMap<string, { value: string; expiresAt: number }>(maxAudiences);
   return (audience) => {
     const cached = cache.get(audience);
     if (cached !== undefined && cached.expiresAt - renewBeforeMs > now()) return cached.value;
     const expiresAt = now() + lifetimeMs;
     const claims = { aud: audience, exp: Math.floor(expiresAt / 1000), sub: subject };
     const value = `vapid t=${signJwt('ES256', privateKey, claims)}, k=${publicKey}`;
-    const [oldest] = cache.keys();
-    if (cache.size >= maxAudiences && oldest !== undefined) cache.delete(oldest);
+
     cache.set(audience, { value, expiresAt });
     return value;
   };

@@ -2,7 +2,7 @@
 import { signInRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { limitUnit } from '../../core/rate-limit-key.ts';
+import { rateLimitKey } from '../../core/rate-limit-key.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { type ConsoleApiDeps, EmailNotSent } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
@@ -22,7 +22,7 @@ export function addEmailLinkRoute(api: FastifyInstance, deps: ConsoleApiDeps): v
   }
 
   addRoute(api, signInRoutes.requestLink, async (request, reply) => {
-    if (!(await isWithin(requests, limitUnit(deps.clientAddress(request)))))
+    if (!(await isWithin(requests, rateLimitKey(deps.clientAddress(request)))))
       throw new ConsoleRefusal('rate_limited', 'Too many requests. Try again in a minute.');
     // Runs after the response: its duration would reveal whether the address is known.
     if (deps.mailer !== null)

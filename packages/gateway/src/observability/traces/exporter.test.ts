@@ -36,7 +36,7 @@ function exporterTo(url: URL, options: Partial<ExporterOptions> = {}) {
   return { exporter, counts };
 }
 
-test('Spans go out in batches, every one of them once', async (t) => {
+test('Spans are exported in batches, each span once', async (t) => {
   const sizes: number[] = [];
   const ids = new Set<string>();
   const url = await collect(t, async (request, response) => {
@@ -56,21 +56,21 @@ test('Spans go out in batches, every one of them once', async (t) => {
   assert.deepEqual(counts, { exported: 1500, dropped: 0 });
 });
 
-test('A collector that takes requests and never answers holds a bounded number of spans, and no stop', async (t) => {
+test('With a collector that never responds, a bounded number of spans is pending, and close does not wait', async (t) => {
   let requests = 0;
   const url = await collect(t, () => {
     requests += 1;
   });
   const { exporter, counts } = exporterTo(url);
   for (let index = 0; index < 10_000; index += 1) exporter.add(newSpan());
-  assert.equal(counts.dropped, 10_000 - 512 - 4096, 'one batch is under way, and 4096 spans wait');
+  assert.equal(counts.dropped, 10_000 - 512 - 4096, 'one batch is in flight, and 4096 spans are pending');
   const since = performance.now();
   await exporter.close();
   assert.ok(performance.now() - since < 2000, 'the stop went on');
-  assert.equal(requests, 1, 'a slow collector is not given a second batch');
+  assert.equal(requests, 1, 'a slow collector gets no second batch');
 });
 
-test('A collector that sends us elsewhere is not followed: the headers are for it alone', async (t) => {
+test('A redirect of the collector is not followed, because the headers are for the collector only', async (t) => {
   let strangers = 0;
   const elsewhere = await collect(t, (_request, response) => {
     strangers += 1;

@@ -1,4 +1,5 @@
-// Takes finished spans to a collector, as OTLP over HTTP with JSON. A collector that is away costs spans, never requests.
+// Exports finished spans to a collector, as OTLP over HTTP with JSON. If the collector is down, spans are dropped; requests
+// are not affected.
 import type { OtlpSpan } from './span.ts';
 
 export interface ExporterOptions {
@@ -7,7 +8,7 @@ export interface ExporterOptions {
   serviceName: string;
   version: string;
   onBatch?: OnSpans;
-  /** Told of changes only; without a reason the collector takes spans again. */
+  /** Called on changes only; null: the collector accepts spans again. */
   onStateChange?: (reason: string | null) => void;
 }
 
@@ -17,7 +18,7 @@ const maxWaiting = 4096;
 const maxBatch = 512;
 const gatherMs = 1000;
 const timeoutMs = 10_000;
-/** How long a stop waits for the last spans. */
+/** Time that a shutdown waits for the last spans. */
 const flushMs = 1000;
 
 export class Exporter {
@@ -41,7 +42,7 @@ export class Exporter {
     else this.#timer ??= setTimeout(() => this.#send(), gatherMs).unref();
   }
 
-  /** Sends what waits; whatever is not taken within a moment is lost. */
+  /** Sends pending spans; those that are not accepted within the timeout are lost. */
   async close(): Promise<void> {
     const over = AbortSignal.timeout(flushMs);
     const late = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve(), { once: true }));
@@ -55,7 +56,7 @@ export class Exporter {
     clearTimeout(this.#timer);
   }
 
-  /** One batch at a time: a slow collector is not given more than it takes. */
+  /** One batch at a time, so that a slow collector is not overloaded. */
   #send(): void {
     if (this.#underWay !== null) return;
     clearTimeout(this.#timer);
@@ -72,7 +73,7 @@ export class Exporter {
     });
   }
 
-  /** null when the collector took it; otherwise what went wrong, without what the collector said. */
+  /** null: accepted; otherwise the error, without text from the collector. */
   async #post(spans: OtlpSpan[]): Promise<string | null> {
     const { url, headers } = this.#options;
     try {
@@ -80,16 +81,16 @@ export class Exporter {
         method: 'POST',
         headers: { ...headers, 'Content-Type': 'application/json' },
         body: JSON.stringify(this.#envelope(spans)),
-        // The headers may hold a token for this collector and for nobody else.
+        // No redirects: the headers may contain a token for this collector only.
         redirect: 'error',
         signal: AbortSignal.timeout(timeoutMs),
       });
       await response.body?.cancel();
-      return response.ok ? null : `the collector answered ${response.status}`;
+      return response.ok ? null : `the collector responded with ${response.status}`;
     } catch (error) {
       const { name, cause } = error as Error & { cause?: { code?: string } };
       return name === 'TimeoutError'
-        ? 'the collector did not answer in time'
+        ? 'the collector did not respond in time'
         : `no connection (${cause?.code ?? name})`;
     }
   }

@@ -1,5 +1,5 @@
-// Optional traces: a span for each request, for its save and for each channel it is sent over. Made only where they are
-// switched on; otherwise nothing here runs.
+// Optional traces: a span for each request, for its save and for each channel. Nothing here runs unless traces are
+// configured.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
 import { isAccepted, type Outcome } from '../../core/outcome.ts';
@@ -11,13 +11,13 @@ import { newSpanClock, newTraceId, Span } from './span.ts';
 import { parseTraceParent } from './traceparent.ts';
 
 export interface Traces extends DeliveryObserver, Pick<RequestLog, 'answered'> {
-  /** Around the API: its requests become spans, and what they do belongs to them. */
+  /** Wraps the API: each request becomes the parent span of its save and sends. */
   aroundRequests(app: RequestListener): RequestListener;
   close(): Promise<void>;
 }
 
 export interface TraceOptions extends ExporterOptions {
-  /** Which part of the traces that begin here is kept, from 0 to 1; callers decide for those that began with them. */
+  /** Sampling ratio from 0 to 1 for traces that start here; for others the caller decides. */
   sampleRatio: number;
 }
 
@@ -29,7 +29,7 @@ export function createTraces(options: TraceOptions): Traces {
   const isSampled = createSampler(options.sampleRatio);
   const end = (span: Span): void => exporter.add(span.end());
 
-  /** null where no trace is kept. */
+  /** null: the trace is not sampled. */
   function startRoot(name: string, kind: 'server' | 'client', header?: string | string[]): Span | null {
     const parent = parseTraceParent(header);
     const traceId = parent?.traceId ?? newTraceId();
@@ -66,7 +66,7 @@ export function createTraces(options: TraceOptions): Traces {
       return (result) => {
         if (span === null) return;
         const isDuplicate = result === 'duplicate';
-        // The id of a repeated request is never used; its first answer has another.
+        // A replayed request does not use its new id: the stored response has the original one.
         for (const each of isDuplicate ? [] : [span, request]) each?.set('tocsin.notification_id', id);
         span.hasFailed = result !== 'stored' && !isDuplicate;
         end(span.set('tocsin.outcome', result));
@@ -74,7 +74,7 @@ export function createTraces(options: TraceOptions): Traces {
     },
 
     sending(channel, attempt, { id }) {
-      // A redelivery may happen to be woken by a request that it has nothing to do with.
+      // A redelivery may run in the async context of an unrelated request that woke it.
       const name = `${channel}.send`;
       const span = attempt === 'first' ? startChild(name, 'client') : startRoot(name, 'client');
       span?.set('tocsin.channel', channel).set('tocsin.notification_id', id);

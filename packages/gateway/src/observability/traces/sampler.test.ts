@@ -6,14 +6,14 @@ import { newTraceId } from './span.ts';
 const traceIds = Array.from({ length: 4000 }, newTraceId);
 const keptOf = (ratio: number): string[] => traceIds.filter(createSampler(ratio));
 
-test('All, none, or the given part of the traces is kept', () => {
+test('All, none, or the given ratio of the traces is sampled', () => {
   assert.equal(keptOf(1).length, 4000);
   assert.equal(keptOf(0).length, 0);
   // Ten standard deviations to either side.
   assert.ok(Math.abs(keptOf(0.25).length - 1000) < 274, `${keptOf(0.25).length} of 4000`);
 });
 
-test('Whoever keeps more keeps what others keep, too', () => {
+test('A higher ratio samples all traces that a lower one samples', () => {
   const more = new Set(keptOf(0.5));
   assert.ok(keptOf(0.1).every((traceId) => more.has(traceId)));
 });

@@ -1,8 +1,8 @@
-// One step of a trace, and how OTLP writes it as JSON.
+// One span of a trace, and its OTLP JSON encoding.
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../../core/outcome.ts';
 
-/** The whole list: nothing that a caller wrote gets into a trace. */
+/** All attributes: no text from callers gets into a trace. */
 export type Attribute =
   | 'http.request.method'
   | 'http.response.status_code'
@@ -17,11 +17,11 @@ export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
 export interface SpanStart {
   traceId: string;
-  /** null: the first of its trace. */
+  /** null: the root span. */
   parentId: string | null;
   name: string;
   kind: keyof typeof spanKinds;
-  /** What times are counted from; one for a whole request, so that its steps keep their order to the microsecond. */
+  /** Reference time; one per request, so that its spans are ordered to the microsecond. */
   clock: SpanClock;
 }
 
@@ -75,7 +75,7 @@ export class Span {
     return this;
   }
 
-  /** As it is now, ending now. */
+  /** Encodes the span, with the current time as its end. */
   end(): OtlpSpan {
     const { traceId, parentId, name, kind } = this.#start;
     return {
@@ -95,7 +95,7 @@ export class Span {
     };
   }
 
-  /** Two parts, since a double does not hold today's nanoseconds. */
+  /** In two parts, because a double cannot represent current times in nanoseconds. */
   #nanos(atMs: number): string {
     const micros = Math.round((atMs - this.clock.atMs) * 1000);
     return String((BigInt(this.clock.wallMs) * 1000n + BigInt(micros)) * 1000n);

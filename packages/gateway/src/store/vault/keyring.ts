@@ -1,6 +1,8 @@
 // Envelope encryption: every owner has a data key, which is stored wrapped (encrypted) by the master key. Losing a data key
 // loses the rows of one owner; rotating the master key rewraps the data keys without changing rows.
+
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 import type { Database, EncryptionKey } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
@@ -13,7 +15,7 @@ export class Keyring {
   /** For rows that must be readable even if the data key of their owner is lost, such as API keys. */
   readonly master: MasterKeyring;
   readonly #database: Database;
-  readonly #cache = new Map<string, EncryptionKey[]>();
+  readonly #cache = new BoundedMap<string, EncryptionKey[]>(maxCached);
   /** Reads in progress, so that concurrent requests for one owner share one read. */
   readonly #loading = new Map<string, Promise<EncryptionKey[]>>();
 
@@ -80,9 +82,7 @@ export class Keyring {
       rows.map(async ({ version, wrapped }) => ({ version, key: await this.#unwrap(ownerId, version, wrapped) })),
     );
     if (keys.length === 0) return missing(ownerId);
-    if (this.#cache.size >= maxCached) {
-      this.#cache.delete(this.#cache.keys().next().value as string);
-    }
+
     this.#cache.set(ownerId, keys);
     return keys;
   }

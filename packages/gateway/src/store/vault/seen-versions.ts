@@ -1,12 +1,13 @@
 // The newest versions that this process has seen: a database that goes back to an earlier state as a whole is consistent in
 // itself, so only a process that remembers newer versions can detect it.
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { VersionNode } from './version-tree.ts';
 
 const maxOwners = 10_000;
 
 export class SeenVersions {
   /** The newest node of each owner, and the count of observations when it was first seen. */
-  readonly #newest = new Map<string, { node: VersionNode; observation: number }>();
+  readonly #newest = new BoundedMap<string, { node: VersionNode; observation: number }>(maxOwners);
   #observations = 0;
   #head = 0;
 
@@ -32,10 +33,8 @@ export class SeenVersions {
     if (known !== undefined && known.node.version >= node.version) {
       return known.observation <= observationsBefore ? known.node : node;
     }
-    this.#newest.delete(ownerId);
-    if (this.#newest.size >= maxOwners) this.#newest.delete(this.#newest.keys().next().value as string);
     this.#observations += 1;
-    this.#newest.set(ownerId, { node, observation: this.#observations });
+    this.#newest.renew(ownerId, { node, observation: this.#observations });
     return node;
   }
 

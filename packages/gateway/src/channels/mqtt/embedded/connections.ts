@@ -1,7 +1,7 @@
 // Who is connected, and as what.
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
-import { limitUnit } from '../../../core/rate-limit-key.ts';
+import { rateLimitKey } from '../../../core/rate-limit-key.ts';
 import type { MqttSessionName, MqttSubscription } from '../../../usecases/ports/index.ts';
 import type { PacketGauge } from './guarded-stream.ts';
 import { limits } from './limits.ts';
@@ -75,7 +75,7 @@ export class Connections {
    * not even sent CONNECT makes room: whoever only holds connections open must not keep devices out.
    */
   makeRoom(address: string): boolean {
-    const { total, idle } = this.#strangers.get(limitUnit(address)) ?? noStrangers;
+    const { total, idle } = this.#strangers.get(rateLimitKey(address)) ?? noStrangers;
     const isAddressFull = total >= limits.strangersPerAddress;
     if (!isAddressFull && this.#all.size < limits.connections) return true;
     const [oldest] = isAddressFull ? idle : this.#idle;
@@ -88,7 +88,7 @@ export class Connections {
   add(connection: Connection): void {
     this.#all.add(connection);
     this.#byClient.set(connection.client, connection);
-    const unit = limitUnit(connection.address);
+    const unit = rateLimitKey(connection.address);
     const strangers = this.#strangers.get(unit) ?? { total: 0, idle: new Set() };
     this.#strangers.set(unit, strangers);
     strangers.total += 1;
@@ -99,7 +99,7 @@ export class Connections {
   /** CONNECT has come, and its credentials are about to be checked. */
   beginSignIn(connection: Connection): void {
     this.#idle.delete(connection);
-    this.#strangers.get(limitUnit(connection.address))?.idle.delete(connection);
+    this.#strangers.get(rateLimitKey(connection.address))?.idle.delete(connection);
   }
 
   identify(connection: Connection, identity: Identity): void {
@@ -135,7 +135,7 @@ export class Connections {
 
   #forgetStranger(connection: Connection): void {
     this.beginSignIn(connection);
-    const unit = limitUnit(connection.address);
+    const unit = rateLimitKey(connection.address);
     const strangers = this.#strangers.get(unit);
     if (strangers === undefined) return;
     strangers.total -= 1;

@@ -1,6 +1,7 @@
 // Failed sign-ins. Device passwords are random, so the limits are there against load rather than lucky guesses: an
 // attempt costs one SHA-256 of at most a packet and one indexed read of the store.
-import { limitUnit } from '../../../core/rate-limit-key.ts';
+import { BoundedMap } from '../../../core/bounded-map.ts';
+import { rateLimitKey } from '../../../core/rate-limit-key.ts';
 import { limits } from './limits.ts';
 
 export interface SignInAttempt {
@@ -13,7 +14,7 @@ export class Attempts {
   readonly #byDevice = new WindowCounter(60_000);
   readonly #byAddress = new WindowCounter(1000);
   /** Digests of the passwords that devices signed in with, most recent last. */
-  readonly #accepted = new Map<string, string>();
+  readonly #accepted = new BoundedMap<string, string>(limits.rememberedSignIns);
 
   /**
    * Whether the store is asked at all. A device with the password that it signed in with before always is: neither a
@@ -22,21 +23,19 @@ export class Attempts {
   isAllowed(attempt: SignInAttempt): boolean {
     if (this.#wasAccepted(attempt)) return true;
     return (
-      this.#byAddress.count(limitUnit(attempt.address)) < limits.failuresPerAddressAndSecond &&
+      this.#byAddress.count(rateLimitKey(attempt.address)) < limits.failuresPerAddressAndSecond &&
       this.#byDevice.count(deviceKey(attempt)) < limits.failuresPerDeviceAndMinute
     );
   }
 
   countFailure(attempt: SignInAttempt): void {
     if (this.#wasAccepted(attempt)) this.#accepted.delete(attempt.username);
-    this.#byAddress.add(limitUnit(attempt.address));
+    this.#byAddress.add(rateLimitKey(attempt.address));
     this.#byDevice.add(deviceKey(attempt));
   }
 
   noteAccepted({ username, passwordDigest }: SignInAttempt): void {
-    this.#accepted.delete(username);
-    this.#accepted.set(username, passwordDigest);
-    dropOldest(this.#accepted, limits.rememberedSignIns);
+    this.#accepted.renew(username, passwordDigest);
   }
 
   #wasAccepted({ username, passwordDigest }: SignInAttempt): boolean {
@@ -45,13 +44,13 @@ export class Attempts {
 }
 
 function deviceKey({ address, username }: SignInAttempt): string {
-  return `${limitUnit(address)} ${username}`;
+  return `${rateLimitKey(address)} ${username}`;
 }
 
 /** Counts per key in windows of fixed length. The number of keys is bounded; the oldest are forgotten first. */
 class WindowCounter {
   readonly #windowMs: number;
-  readonly #windows = new Map<string, { count: number; endsAt: number }>();
+  readonly #windows = new BoundedMap<string, { count: number; endsAt: number }>(limits.countedFailures);
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
@@ -68,12 +67,6 @@ class WindowCounter {
       (this.#windows.get(key) as { count: number }).count = count + 1;
       return;
     }
-    this.#windows.delete(key);
-    this.#windows.set(key, { count: 1, endsAt: performance.now() + this.#windowMs });
-    dropOldest(this.#windows, limits.countedFailures);
+    this.#windows.renew(key, { count: 1, endsAt: performance.now() + this.#windowMs });
   }
-}
-
-function dropOldest(map: Map<string, unknown>, most: number): void {
-  if (map.size > most) map.delete(map.keys().next().value as string);
 }

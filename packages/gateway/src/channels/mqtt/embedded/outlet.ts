@@ -1,6 +1,8 @@
 // The socket of one client, as queues see it: bytes go in, and a client that stops reading is dropped.
+
 import type { Duplex } from 'node:stream';
 import type { Qos } from '@tocsin/contract';
+import { BoundedMap } from '../../../core/bounded-map.ts';
 import { limits } from './limits.ts';
 import { encodePublish } from './publish-packet.ts';
 
@@ -29,7 +31,7 @@ export class Outlet {
   #isBlocked = false;
   #stall: NodeJS.Timeout | undefined;
   #lastCopyId = lastCopyId;
-  readonly #copies = new Map<number, { notificationId: string; qos: Qos }>();
+  readonly #copies = new BoundedMap<number, { notificationId: string; qos: Qos }>(maxCopies);
 
   constructor(parts: OutletParts) {
     this.#parts = parts;
@@ -72,8 +74,7 @@ export class Outlet {
     const qos = Math.min(published, granted) as Qos;
     const messageId = this.#nextCopyId();
     if (qos !== 0) this.#copies.set(messageId, { notificationId, qos });
-    const [oldest] = this.#copies.keys();
-    if (this.#copies.size > maxCopies && oldest !== undefined) this.#copies.delete(oldest);
+
     const packet = encodePublish({ topic, payload, qos, messageId, dup: false });
     this.write([packet], () => undefined, qos === 0 ? onWritten : undefined);
   }
