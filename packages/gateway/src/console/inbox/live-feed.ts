@@ -3,23 +3,21 @@
 //
 // States of the feed:
 //
-//              first watch()                      timer
-//   ┌──────┐ ──────────────▶ ┌───────────────┐ ───────────▶ ┌─────────┐
-//   │ idle │                 │ scheduled     │              │ polling │
-//   └──────┘ ◀────────────── │ 400 ms, after │ ◀─────────── └─────────┘
-//              last stop()   │ failures up   │  done or failed
-//                            │ to 2 s        │
-//                            └───────────────┘
+//             first watch(): 0 ms                  timer
+//   ┌──────┐ ────────────────────▶ ┌───────────┐ ─────────▶ ┌─────────┐
+//   │ idle │                       │ scheduled │            │ polling │
+//   └──────┘ ◀──────────────────── └───────────┘ ◀───────── └─────────┘
+//             last stop()                         400 ms after success, up to 2 s after failures,
+//                                                 0 ms while an inbox is new
 //
-// States of one inbox (`Inbox`), for each owner with a listener:
+// States of one inbox, from the first listener of its owner to the last:
 //
-//   watch()                      first poll complete: `ready`; earlier notifications are in the list of the page
-//   ───────▶ new ─────────────────────────────────────────────▶ current ──────▶ removed with its last listener
-//             │                                                  │    ▲
-//             │ poll failed: `ready`, so that the page loads     │    │ rest read
-//             ▼                                                  ▼    │
-//            failed ── next poll succeeds: `changed` ──▶ current partial: a response was full (`readTo`), continue there
-//
+//                  first poll: `ready`, nothing to report
+//          ┌─────┐ ─────────────────────────────────────▶ ┌─────────┐   a read was full   ┌─────────┐
+//   ─────▶ │ new │                                        │ current │ ──────────────────▶ │ partial │
+//          └─────┘ ──────────▶ ┌─────────┐ ─────────────▶ └─────────┘ ◀────────────────── └─────────┘
+//                  poll failed:│ delayed │ next poll:      reports `arrived`  the rest was read, from `readTo` on
+//                  `ready`     └─────────┘ `changed`       and `changed`
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import type { InboxNews, Store } from '../../usecases/ports/index.ts';
