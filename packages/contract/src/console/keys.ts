@@ -33,7 +33,8 @@ const newKey = object({
   /** The types that send notifications; the others are created on the command line. */
   type: oneOf(notifyKeyTypes),
   label: optionalLine(keyLimits.labelCharacters),
-  allowedDomains: withDefault(array(text({ check: 'allowedDomain' }), { maxItems: keyLimits.domains }), []),
+  /** Empty or null: all domains. */
+  allowedDomains: withDefault(nullable(array(text({ check: 'allowedDomain' }), { maxItems: keyLimits.domains })), []),
   requireSignature: flag(),
   rateLimit: optionalLine(keyLimits.rateLimitCharacters, { check: 'rateLimit' }),
   expiresAt: withDefault(nullable(integer({ check: 'expiry' })), null),

@@ -2,7 +2,7 @@
 import { keyFieldProblem, lineProblem } from '@tocsin/contract';
 import type { FieldProblem } from '@tocsin/contract/console';
 import type { CheckName, Schema } from '@tocsin/contract/console/schema';
-import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
+import { Ajv, type AnySchemaObject, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { isOneAddress } from '../core/email-address.ts';
 import { parseTimeZone } from '../core/quiet-hours.ts';
@@ -36,17 +36,23 @@ function createAjv(now: () => number, coerceTypes: boolean): Ajv {
   ajv.addKeyword({
     keyword: 'check',
     schemaType: 'string',
-    validate: withMessage((name: CheckName, value) => checks[name](value)),
+    // Ajv runs this keyword before `line`.
+    validate: withMessage((name: CheckName, value, schema) => (isBlank(value, schema) ? null : checks[name](value))),
   });
   return ajv;
 }
 
-const trimLine = withMessage((maxLength: number, value, parentSchema, context) => {
-  const line = String(value).trim();
-  const isNull = line === '' && [parentSchema?.type].flat().includes('null');
-  if (context !== undefined) context.parentData[context.parentDataProperty] = isNull ? null : line;
-  return isNull ? null : lineProblem(line, maxLength);
+const trimLine = withMessage((maxLength: number, value, schema, context) => {
+  const line = isBlank(value, schema) ? null : String(value).trim();
+  if (context !== undefined) context.parentData[context.parentDataProperty] = line;
+  return line === null ? null : lineProblem(line, maxLength);
 });
+
+/** Blank text in a line that may be null means null. */
+function isBlank(value: unknown, schema: AnySchemaObject = {}): boolean {
+  const isNullable = schema.line !== undefined && [schema.type].flat().includes('null');
+  return isNullable && typeof value === 'string' && value.trim() === '';
+}
 
 type Rule<Setting> = (
   setting: Setting,

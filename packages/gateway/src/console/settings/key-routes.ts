@@ -26,7 +26,7 @@ export function addKeyRoutes(app: FastifyInstance, { store, environment, now, on
       ownerId,
       type,
       label,
-      allowedDomains: canonicalDomains(allowedDomains),
+      allowedDomains: canonicalDomains(allowedDomains ?? []),
       requireSignature,
       rateLimit: rateLimit === null ? null : (parseRate(rateLimit) ?? null),
       expiresAt,

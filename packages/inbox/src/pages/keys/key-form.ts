@@ -33,7 +33,7 @@ export const emptyKeyForm: KeyForm = {
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-export function readKeyForm(form: KeyForm, now: number): NewKey {
+export function readKeyForm(form: KeyForm, now: number): NewKey & { allowedDomains: string[] } {
   const { label, type, domains, requireSignature, rateCount, rateUnit } = form;
   return {
     type,
