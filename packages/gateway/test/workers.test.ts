@@ -126,26 +126,31 @@ test('New connections are distributed among the workers', async (t) => {
 test('If the primary is killed while its workers start, they exit as well', async (t) => {
   const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
   t.after(() => installation.remove());
-  const gateway = installation.beginToServe();
-  gateway.ready().catch(() => undefined);
-  const primary = gateway.child.pid as number;
   const database = join(installation.dataDir, databaseFileName);
-  const workers = await eventually(
-    'a worker has opened the store, and does not listen yet',
-    15_000,
-    () => childrenOf(primary),
-    (pids) => pids.length === 2 && pids.some((pid) => hasOpen(pid, database)),
-  );
-  t.after(() => workers.filter(isAlive).forEach((pid) => void process.kill(pid, 'SIGKILL')));
-  assert.equal(workersOf(gateway).size, 0);
-  await gateway.kill();
-  await eventually(
-    'the workers have exited',
-    5000,
-    () => workers.filter(isAlive),
-    ({ length }) => length === 0,
-  );
-  assert.doesNotMatch(gateway.log, /EPIPE|Unhandled/);
+  let isInTime = false;
+  // On a busy machine the workers may listen before the poll sees them; then the start is repeated.
+  for (let start = 0; start < 10 && !isInTime; start += 1) {
+    const gateway = installation.beginToServe();
+    gateway.ready().catch(() => undefined);
+    const primary = gateway.child.pid as number;
+    const workers = await eventually(
+      'a worker has opened the store',
+      15_000,
+      () => childrenOf(primary),
+      (pids) => pids.length === 2 && pids.some((pid) => hasOpen(pid, database)),
+    );
+    t.after(() => workers.filter(isAlive).forEach((pid) => void process.kill(pid, 'SIGKILL')));
+    isInTime = workersOf(gateway).size === 0;
+    await gateway.kill();
+    await eventually(
+      'the workers have exited',
+      5000,
+      () => workers.filter(isAlive),
+      ({ length }) => length === 0,
+    );
+    assert.doesNotMatch(gateway.log, /EPIPE|Unhandled/);
+  }
+  assert.ok(isInTime, 'the primary was killed before a worker listened');
 });
 
 test('Ctrl-C during the start, which all processes get, lets the start finish and then shuts them down cleanly', async (t) => {

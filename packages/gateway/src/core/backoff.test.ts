@@ -30,7 +30,7 @@ suite('The back-off', () => {
     assert.equal(nextTurn({ attempts: 0, expiresAt }, 0, middle, 2 * keepTryingMs), keepTryingMs);
   });
 
-  test('gives up by age only what has had its turns, and what has not goes on by the schedule', () => {
+  test('makes a delivery dead by age only after the minimum number of attempts; before that the schedule goes on', () => {
     const old = { createdAt: 0, expiresAt };
     assert.equal(isTooOld({ ...old, attempts: minTurns }, expiresAt), true);
     assert.equal(isTooOld({ ...old, attempts: minTurns }, expiresAt - 1), false);

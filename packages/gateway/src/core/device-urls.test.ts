@@ -2,28 +2,26 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { byName, deviceUrls } from './device-urls.ts';
 
-const nothingSaid = { publicAddresses: { deviceUrls: null, consoleUrl: null }, mqtt: { platform: null } };
+const defaults = { publicAddresses: { deviceUrls: null, consoleUrl: null }, mqtt: { platform: null } };
 
-suite('A device is told to connect', () => {
-  test('to where we listen, and never to "every address of this machine"', () => {
+suite('The broker addresses for a device', () => {
+  test('are those of the listeners, without unspecified addresses', () => {
     const listeners = { console: 'http://0.0.0.0:8081/', mqtt: 'mqtt://[::]:1883' };
     const urls = ['mqtt://localhost:1883', 'ws://localhost:8081/mqtt'];
-    assert.deepEqual(deviceUrls(nothingSaid, listeners), urls);
+    assert.deepEqual(deviceUrls(defaults, listeners), urls);
     const loopback = { console: 'https://127.0.0.1:8081', mqtt: null };
-    assert.deepEqual(deviceUrls(nothingSaid, loopback), ['wss://127.0.0.1:8081/mqtt']);
+    assert.deepEqual(deviceUrls(defaults, loopback), ['wss://127.0.0.1:8081/mqtt']);
   });
 
-  test('to what the operator said first, then to the broker of the operator, without its password', () => {
+  test('are the configured ones, or the broker of the operator without its password', () => {
     const listeners = { console: 'http://127.0.0.1:8081', mqtt: 'mqtt://127.0.0.1:1883' };
     const platform = { url: new URL('mqtts://user:secret@broker.example.com:8883/') };
-    assert.deepEqual(deviceUrls({ ...nothingSaid, mqtt: { platform } }, listeners), [
-      'mqtts://broker.example.com:8883',
-    ]);
-    const told = ['mqtts://mqtt.example.com'];
-    const publicAddresses = { deviceUrls: told, consoleUrl: null };
-    assert.deepEqual(deviceUrls({ publicAddresses, mqtt: { platform } }, listeners), told);
+    assert.deepEqual(deviceUrls({ ...defaults, mqtt: { platform } }, listeners), ['mqtts://broker.example.com:8883']);
+    const configured = ['mqtts://mqtt.example.com'];
+    const publicAddresses = { deviceUrls: configured, consoleUrl: null };
+    assert.deepEqual(deviceUrls({ publicAddresses, mqtt: { platform } }, listeners), configured);
     const consoleUrl = 'https://inbox.example.com';
-    assert.deepEqual(deviceUrls({ ...nothingSaid, publicAddresses: { deviceUrls: null, consoleUrl } }, listeners), [
+    assert.deepEqual(deviceUrls({ ...defaults, publicAddresses: { deviceUrls: null, consoleUrl } }, listeners), [
       'mqtt://127.0.0.1:1883',
       'wss://inbox.example.com/mqtt',
     ]);

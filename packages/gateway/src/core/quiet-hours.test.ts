@@ -42,7 +42,7 @@ suite('Quiet hours', () => {
     assert.deepEqual(quietAt(span, 'Europe/Berlin', autumn), [true, false, true, false]);
   });
 
-  test('silence nobody without a span or in a zone that is not known', () => {
+  test('do not apply without a span or in an unknown time zone', () => {
     assert.equal(isQuiet(null, 'UTC', 0), false);
     assert.equal(isQuiet(night, 'Atlantis/Main', Date.parse('2026-11-15T23:00:00Z')), false);
   });

@@ -63,7 +63,7 @@ function fold(text: string): string {
     .replaceAll(/\p{Mn}/gu, '')
     .normalize('NFC')
     .toUpperCase()
-    .replaceAll(/[ŁØĐĦÆŒ]/g, (letter) => strokes[letter] ?? letter);
+    .replaceAll(/[ŁØĐĦÆŒ]/g, (character) => strokes[character] ?? character);
 }
 
 /** Repeats a bounded pattern, because an unbounded one exhausts the stack on megabytes of marks. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LogRepeats, type Suppressed } from './log-repeats.ts';
 
-test('The first lines of a kind in a minute are due, the others are counted and reported once', (t) => {
+test('The first lines of a kind in a minute are written, the others are counted and reported once', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const reported: Suppressed[] = [];
   const repeats = new LogRepeats(3, (suppressed) => reported.push(suppressed));
@@ -18,7 +18,7 @@ test('The first lines of a kind in a minute are due, the others are counted and 
   assert.equal(reported.length, 1);
 });
 
-test('What was counted is reported when the log ends', () => {
+test('Counts are reported when the log ends', () => {
   const reported: Suppressed[] = [];
   const repeats = new LogRepeats(1, (suppressed) => reported.push(suppressed));
   for (let count = 0; count < 4; count += 1) repeats.isDue('a');

@@ -1,5 +1,5 @@
-// Lines that a client can cause as often as it likes. The first few of a kind in a minute are written; the others are
-// counted, and one line says how many there were.
+// Limits lines that a client can cause at any rate. The first few of a kind in a minute are written; the others are counted
+// and reported in one line.
 
 const windowMs = 60_000;
 
@@ -18,7 +18,7 @@ export class LogRepeats {
     this.#onSuppressed = onSuppressed;
   }
 
-  /** Whether this line is to be written. */
+  /** Returns whether to write this line; otherwise counts it. */
   isDue(kind: string): boolean {
     const count = (this.#counts.get(kind) ?? 0) + 1;
     this.#counts.set(kind, count);
@@ -26,7 +26,7 @@ export class LogRepeats {
     return count <= this.#linesPerWindow;
   }
 
-  /** Reports what was counted so far, as at the end of the process. */
+  /** Reports the counts so far, for the end of the process. */
   flush(): void {
     for (const kind of [...this.#counts.keys()]) this.#end(kind);
   }

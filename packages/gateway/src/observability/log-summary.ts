@@ -1,11 +1,11 @@
-// Lines that an attack, or a store that is away, would repeat with every request: the first is logged at once, and the
+// Limits lines that an attack, or a store that is down, would repeat with every request: the first is logged at once, the
 // others as a count per interval.
 
-const everyMs = 60_000;
-/** Kinds and addresses that are told apart; beyond that, addresses are counted together. */
+const intervalMs = 60_000;
+/** Maximum number of pairs of kind and address; beyond it, addresses are counted together. */
 const maxEntries = 200;
 
-/** Writes the line for that many more. */
+/** Writes the line with the number of suppressed lines. */
 type Report = (count: number, address: string) => void;
 
 interface Entry {
@@ -18,7 +18,7 @@ export class LogSummary {
   readonly #entries = new Map<string, Entry>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** Says whether this is the first of its kind from this address; if not, it is counted. */
+  /** Returns whether this is the first line of its kind from this address; otherwise counts it. */
   isFirst(kind: string, address: string, report: Report): boolean {
     const isFull = this.#entries.size >= maxEntries && !this.#entries.has(keyOf(kind, address));
     const counted = isFull ? 'other addresses' : address;
@@ -28,11 +28,11 @@ export class LogSummary {
       return false;
     }
     this.#entries.set(keyOf(kind, counted), { address: counted, count: isFull ? 1 : 0, report });
-    this.#timer ??= setInterval(() => this.flush(), everyMs).unref();
+    this.#timer ??= setInterval(() => this.flush(), intervalMs).unref();
     return !isFull;
   }
 
-  /** Reports what was counted since the last time, and forgets what did not come again. */
+  /** Reports the counts since the last flush, and removes entries that did not recur. */
   flush(): void {
     for (const [key, entry] of this.#entries) {
       if (entry.count === 0) this.#entries.delete(key);

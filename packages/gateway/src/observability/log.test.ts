@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What a process logs that runs this body with `log` and `StoreUnavailable` at hand. */
+/** The log of a process that runs this body with `log` and `StoreUnavailable` in scope. */
 async function logOf(body: string): Promise<{ level: number; msg: string; cause?: string; channel?: string }[]> {
   const script = `
     const { createLog } = await import(${JSON.stringify(new URL('./log.ts', import.meta.url).href)});
@@ -18,7 +18,7 @@ async function logOf(body: string): Promise<{ level: number; msg: string; cause?
   return lines.map((line) => JSON.parse(line) as { level: number; msg: string });
 }
 
-test('A store that stays away is one line, and every fault is one of its own', async () => {
+test('A store that stays unavailable is logged once, and every other error each time', async () => {
   const lines = await logOf(`
     for (let count = 0; count < 5; count += 1) log.redeliveryFailed(new StoreUnavailable('disk full'));
     for (let count = 0; count < 2; count += 1) log.redeliveryFailed(new Error('a fault'));`);
@@ -29,11 +29,11 @@ test('A store that stays away is one line, and every fault is one of its own', a
   assert.equal(lines[0]?.cause, 'disk full');
 });
 
-test('A channel that goes and comes back is one line each, however often it is tried in between', async () => {
+test('A channel that goes down or recovers is logged once, however often it is probed in between', async () => {
   const lines = await logOf(`
     log.guardState('mqtt', 'closed', '');
     for (const state of ['open', 'half_open', 'open', 'half_open', 'closed', 'closed', 'open'])
-      log.guardState('email', state, 'The mail server cannot be reached (ECONNREFUSED)');`);
+      log.guardState('email', state, 'The SMTP server cannot be reached (ECONNREFUSED)');`);
   assert.deepEqual(
     lines.map(({ level, msg, channel }) => [level, msg, channel]),
     [
@@ -42,10 +42,10 @@ test('A channel that goes and comes back is one line each, however often it is t
       [40, 'email channel down; deliveries are queued for retry', 'email'],
     ],
   );
-  assert.equal(lines[0]?.cause, 'The mail server cannot be reached (ECONNREFUSED)');
+  assert.equal(lines[0]?.cause, 'The SMTP server cannot be reached (ECONNREFUSED)');
 });
 
-test('A log line for people is one line that a terminal does not obey, whatever it tells of', async () => {
+test('A text log line is one line without control characters', async () => {
   const script = `
     const { createLog } = await import(${JSON.stringify(new URL('./log.ts', import.meta.url).href)});
     for (const isForPeople of [true, false]) {
@@ -61,7 +61,7 @@ test('A log line for people is one line that a terminal does not obey, whatever 
   assert.equal((JSON.parse(json) as { cause: string }).cause, 'a\u001b[2J\nb\u009b2J\u202ec');
 });
 
-test('A store that takes nothing is one line, and a count of what it did not take', async () => {
+test('A store that fails all saves is one line, and a count of notifications that were not stored', async () => {
   const lines = await logOf(`
     for (let count = 0; count < 500; count += 1)
       log.storeFailed({ requestId: 'req_' + count, reason: 'store_unavailable', error: new StoreUnavailable('disk full') });

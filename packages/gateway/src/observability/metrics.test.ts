@@ -15,7 +15,7 @@ test('Our histograms read as those of prom-client do', async () => {
     distribution.observe(value);
     histogram.observe({ method: 'POST' }, value);
   }
-  // The order of labels within a line is nobody's business.
+  // The order of labels within a line does not matter.
   const lines = (text: string): string[] => text.split('\n').map((line) => line.split(/[{},]/).sort().join());
   assert.deepEqual(lines(await ours.metrics()), lines(await theirs.metrics()));
 });
