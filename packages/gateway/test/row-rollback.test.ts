@@ -654,7 +654,7 @@ for (const [name, create] of Object.entries(backends)) {
       assert.equal(list.exitCode, 1);
       assert.match(list.stdout, new RegExp(`^${first} `, 'm'));
       assert.match(list.stdout, new RegExp(`^${refused} +REFUSED`, 'm'));
-      const words = new RegExp(`rows of 1 owner, .*${refused}.*tocsin doctor`);
+      const words = new RegExp(`rows of 1 owner are refused, .*${refused}.*tocsin doctor`);
       assert.match(list.stderr, words);
       const json = await installation.run(['owner', 'list', '--json']);
       assert.equal(json.exitCode, 1);
