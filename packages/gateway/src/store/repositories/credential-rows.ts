@@ -11,13 +11,13 @@ import type { RowVersions } from '../vault/row-versions.ts';
 import { childName, keyOf, type NodesAbove, nodesAbove, type Versioned } from '../vault/version-tree.ts';
 import { lockOwner } from './lock-owner.ts';
 
-type OwnedTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';
+type CredentialTable = 'sessions' | 'one_time_links' | 'passkeys' | 'oidc_identities';
 /** The columns that are not encrypted. */
-type PlainColumns<T extends OwnedTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
+type PlainColumns<T extends CredentialTable> = Omit<Tables[T], 'owner_id' | 'sealed'>;
 
-export interface OwnedRows {
+export interface CredentialRows {
   /** Rejects with AlreadyTaken if the digest is registered, and with EncryptionKeyMissing if the owner was deleted. */
-  insert<T extends OwnedTable>(
+  insert<T extends CredentialTable>(
     table: T,
     ownerId: string,
     id: string,
@@ -28,24 +28,24 @@ export interface OwnedRows {
    * null also if the row was rolled back, and if `toValue` finds that its plaintext columns were altered. Rejects with
    * EncryptionKeyMissing if the data key is missing: the session is not reported as ended, since the key may be restored.
    */
-  find<T extends OwnedTable, Sealed, Value>(
+  find<T extends CredentialTable, Sealed, Value>(
     table: T,
     where: RawBuilder<unknown>,
     toValue: (row: Tables[T], sealed: Sealed) => Value | null,
   ): Promise<Value | null>;
   /** Leaves out rows that `find` would not find. */
-  list<T extends OwnedTable, Sealed, Value>(
+  list<T extends CredentialTable, Sealed, Value>(
     table: T,
     where: RawBuilder<unknown>,
     toValue: (row: Tables[T], sealed: Sealed) => Value | null,
   ): Promise<Value[]>;
-  remove(table: OwnedTable, ownerId: string, id: string): Promise<boolean>;
+  remove(table: CredentialTable, ownerId: string, id: string): Promise<boolean>;
 }
 
-export function createOwnedRows(database: Database, keyring: Keyring, versions: RowVersions): OwnedRows {
+export function createCredentialRows(database: Database, keyring: Keyring, versions: RowVersions): CredentialRows {
   const { build, dialect } = database;
 
-  function list<T extends OwnedTable, Sealed, Value>(
+  function list<T extends CredentialTable, Sealed, Value>(
     table: T,
     where: RawBuilder<unknown>,
     toValue: (row: Tables[T], sealed: Sealed) => Value | null,

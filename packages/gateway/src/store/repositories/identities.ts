@@ -5,7 +5,7 @@ import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
-import { createOwnedRows } from './owned-rows.ts';
+import { createCredentialRows } from './credential-rows.ts';
 
 type EncryptedIdentity = Pick<OidcIdentity, 'subjectDigest' | 'issuer' | 'subject'>;
 
@@ -14,7 +14,7 @@ export function createIdentityRepository(
   keyring: Keyring,
   versions: RowVersions,
 ): IdentityRepository {
-  const rows = createOwnedRows(database, keyring, versions);
+  const rows = createCredentialRows(database, keyring, versions);
 
   const toIdentity = (row: Tables['oidc_identities'], sealed: EncryptedIdentity): OidcIdentity | null =>
     sealed.subjectDigest === row.subject_digest

@@ -7,7 +7,7 @@ import type { Tables } from '../schema/tables.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
 import { childName } from '../vault/version-tree.ts';
-import { createOwnedRows } from './owned-rows.ts';
+import { createCredentialRows } from './credential-rows.ts';
 
 type EncryptedLink = Pick<OneTimeLink, 'tokenDigest' | 'purpose' | 'method' | 'email' | 'expiresAt'>;
 
@@ -17,7 +17,7 @@ export function createOneTimeLinkRepository(
   versions: RowVersions,
 ): OneTimeLinkRepository {
   const { build } = database;
-  const rows = createOwnedRows(database, keyring, versions);
+  const rows = createCredentialRows(database, keyring, versions);
 
   const toLink = (row: Tables['one_time_links'], sealed: EncryptedLink): OneTimeLink | null =>
     sealed.expiresAt === row.expires_at ? { ownerId: row.owner_id, createdAt: row.created_at, ...sealed } : null;

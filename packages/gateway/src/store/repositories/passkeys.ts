@@ -6,7 +6,7 @@ import { encryptVersioned } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
 import { childName } from '../vault/version-tree.ts';
-import { createOwnedRows } from './owned-rows.ts';
+import { createCredentialRows } from './credential-rows.ts';
 
 type EncryptedPasskey = Pick<Passkey, 'credentialDigest' | 'credentialId' | 'publicKey' | 'transports' | 'name'> & {
   /** Missing in rows of earlier releases. */
@@ -18,7 +18,7 @@ export function createPasskeyRepository(
   versions: RowVersions,
 ): PasskeyRepository {
   const { build } = database;
-  const rows = createOwnedRows(database, keyring, versions);
+  const rows = createCredentialRows(database, keyring, versions);
 
   const toPasskey = (row: Tables['passkeys'], sealed: EncryptedPasskey): Passkey | null =>
     sealed.credentialDigest === row.credential_digest

@@ -7,7 +7,7 @@ import type { Tables } from '../schema/tables.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import type { RowVersions } from '../vault/row-versions.ts';
 import { childName } from '../vault/version-tree.ts';
-import { createOwnedRows } from './owned-rows.ts';
+import { createCredentialRows } from './credential-rows.ts';
 
 type EncryptedSession = Pick<Session, 'tokenDigest' | 'method' | 'userAgent' | 'address'>;
 
@@ -17,7 +17,7 @@ export function createSessionRepository(
   versions: RowVersions,
 ): SessionRepository {
   const { build } = database;
-  const rows = createOwnedRows(database, keyring, versions);
+  const rows = createCredentialRows(database, keyring, versions);
 
   const toSession = (row: Tables['sessions'], sealed: EncryptedSession): Session | null =>
     sealed.tokenDigest === row.token_digest
