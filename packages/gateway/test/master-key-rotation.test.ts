@@ -454,7 +454,7 @@ describe('On PostgreSQL:', () => {
     assert.equal(
       versions[0]?.values,
       values,
-      'every data key, API key and node of the version is counted, and nothing else',
+      'every data key, API key and row-version node is counted, and nothing else',
     );
     const fresh = await openNode([newKey]);
     for (const id of [before.id, ...made]) {
@@ -621,7 +621,7 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
     await Promise.all(Array.from({ length: Math.min(together, count - from) }, (_, index) => one(from + index)));
   }
   await store.secrets.obtain('test_secret', () => 'of the service');
-  // For a test that deletes one while its owner stays.
+  // A spare key for a test that revokes one.
   const [spare] = await store.owners.list();
   const extra =
     count > 20 ? await createKey(store, environment, { ownerId: spare?.id as string, type: 'public_client' }) : null;
@@ -732,20 +732,20 @@ async function killRotation(installation: Installation, line: RegExp, afterMs: n
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = once(child, 'exit');
-  let said = '';
+  let output = '';
   const hasSaid = new Promise<void>((resolve) => {
     child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (line.test(said)) resolve();
+      output += chunk.toString();
+      if (line.test(output)) resolve();
     });
   });
   const [exitCode] = (await Promise.race([hasSaid, ended])) ?? [];
-  if (exitCode === 0 && !line.test(said)) {
+  if (exitCode === 0 && !line.test(output)) {
     // The previous run was killed at its very end; only the old key was left to drop.
-    assert.match(said, /the old key is retired/);
+    assert.match(output, /the old key is retired/);
     return killRotation(installation, line, afterMs);
   }
-  assert.match(said, line);
+  assert.match(output, line);
   if (afterMs > 0) await delay(afterMs);
   child.kill('SIGKILL');
   await ended;

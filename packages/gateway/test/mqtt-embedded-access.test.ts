@@ -132,22 +132,22 @@ test('The number of subscriptions of a client is limited', async (t) => {
 
 test('A publish of a client is acknowledged and reaches no client, now or later', async (t) => {
   const { fixture, attacker, victims } = await gather(await BrokerFixture.start(t));
-  const everybody = [attacker, ...victims];
+  const devices = [attacker, ...victims];
   const listeners = await Promise.all(
-    everybody.map(async (device) => {
+    devices.map(async (device) => {
       const listener = await RawClient.signIn(fixture.port, device, { clientId: 'listener' });
       await listener.subscribe([device.topic.replace(/notifications$/, '#')], 2);
       return listener;
     }),
   );
   const topics = [
-    ...everybody.map(({ topic }) => topic),
+    ...devices.map(({ topic }) => topic),
     ...victims.map(({ ackTopic }) => ackTopic),
     `${attacker.ackTopic}/more`,
     `$share/g/${attacker.ackTopic}`,
     'elsewhere',
     'ignored',
-    // A topic that aedes itself subscribes to: another broker announces that it has this client now.
+    // Topics that aedes itself subscribes to: another broker announces that it has this client now.
     ...['new/clients', 'heartbeat', 'birth', 'disconnect/clients'].map((topic) => `$SYS/another/${topic}`),
   ];
   const payloads = [
@@ -163,7 +163,7 @@ test('A publish of a client is acknowledged and reaches no client, now or later'
   await publishAll(client, attacker.ackTopic, 'x'.repeat(limits.acknowledgementBytes + 1), false);
   await publishAll(client, attacker.topic, 'x'.repeat(20 * limits.packetBytes), true);
   assert.deepEqual(client.packets, []);
-  for (const [index, device] of everybody.entries()) {
+  for (const [index, device] of devices.entries()) {
     const listener = listeners[index] as RawClient;
     await fixture.notify(device, 'genuine', 0);
     assert.equal(titleOf(readPublish(await listener.next('publish')).payload), 'genuine');

@@ -142,14 +142,14 @@ test('A device acknowledges over its ack topic, which no other client receives',
     const sent = ['-t', device.ackTopic, '-m', `seen ${qos}`, '-q', qos, '-r'];
     assert.equal(await mosquittoPub(fixture, device, ...sent), 0);
   }
-  const heard = await eventually(
+  const received = await eventually(
     'both acknowledgements were received',
     5000,
     () => fixture.events.filter(({ kind }) => kind === 'acknowledged'),
     ({ length }) => length === 2,
   );
   assert.deepEqual(
-    heard.map((event) => event.kind === 'acknowledged' && [event.ownerId, event.deviceId, event.payload.toString()]),
+    received.map((event) => event.kind === 'acknowledged' && [event.ownerId, event.deviceId, event.payload.toString()]),
     ['seen 0', 'seen 1'].map((payload) => [device.ownerId, device.id, payload]),
   );
   await listener.ping();

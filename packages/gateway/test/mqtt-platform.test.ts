@@ -299,9 +299,9 @@ suite('The connection to the platform broker', () => {
       () => states.seen.map(([state]) => state),
       (seen) => seen.includes('disconnected'),
     );
-    const [, said = ''] = states.seen.find(([state]) => state === 'disconnected') ?? [];
-    assert.match(said, /closed the connection: messages were being published to it\. .*'tocsin doctor' tries it/);
-    assert.doesNotMatch(said, /cannot be reached|port and protocol/);
+    const [, reason = ''] = states.seen.find(([state]) => state === 'disconnected') ?? [];
+    assert.match(reason, /closed the connection: messages were being published to it\. .*'tocsin doctor' tries it/);
+    assert.doesNotMatch(reason, /cannot be reached|port and protocol/);
   });
 
   test('reports what is wrong with a closed port and with a host that does not exist', async (t) => {
@@ -368,7 +368,7 @@ suite('The connection to the platform broker', () => {
     );
   });
 
-  test('detects with a ping that the broker hangs, long before the keep-alive would', async (t) => {
+  test('detects with a check that the broker hangs, long before the keep-alive would', async (t) => {
     if (!canRun(t, obstacle)) return;
     const mosquitto = await startMosquitto(t);
     const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`, {}, { keepaliveSeconds: 600 });

@@ -42,7 +42,7 @@ async function sendEmail(installation: Installation, gateway: GatewayProcess, ke
 }
 
 test('An installation of version 0.1 starts with all its data', async (t) => {
-  // Sets the time, since the stored notification gets older every day.
+  // Disables retention, since the stored notification gets older every day.
   const installation = await createOlderInstallation({ TOCSIN_RETENTION_DAYS: '0' });
   t.after(() => installation.remove());
   const gateway = await installation.serve();

@@ -119,7 +119,10 @@ test('While broker and SMTP server are down everything is accepted, and arrives 
   assert.deepEqual(onPhone, wanted, 'once each, in the order of acceptance');
   assert.deepEqual(inMailbox, wanted, 'the emails too');
   const after = await send(gateway, 'after', 5);
-  assert.deepEqual(await settled('what came after', () => titlesAt(phone), after), [...wanted, ...after]);
+  assert.deepEqual(await settled('the notifications after the outage', () => titlesAt(phone), after), [
+    ...wanted,
+    ...after,
+  ]);
 
   for (const channel of ['email', 'MQTT']) {
     assert.equal(linesWith(gateway, `${channel} channel down; `), 1, gateway.log);

@@ -71,7 +71,7 @@ suite('APNs', () => {
     });
   });
 
-  test('advertising has low priority and no sound', async () => {
+  test('advertising has low priority and does not interrupt', async () => {
     await push.send([phone], { notification: { category: 'promo', severity: null } });
     assert.equal(apns.accepted[0]?.headers['apns-priority'], '5');
     assert.equal(apns.accepted[0]?.payload.aps['interruption-level'], 'passive');

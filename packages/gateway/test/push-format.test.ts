@@ -122,7 +122,7 @@ suite('The payloads of a push notification', () => {
     assert.equal(truncated, undefined, 'a payload that fits is not marked as truncated');
   });
 
-  test('errors are urgent, advertising has low priority, and everything else is normal', () => {
+  test('errors have high urgency, advertising has low urgency, and everything else is normal', () => {
     const urgencies = severities.map((severity) => urgencyOf({ severity, category: 'info' }));
     assert.deepEqual(urgencies, ['normal', 'normal', 'high', 'high']);
     assert.equal(urgencyOf({ severity: null, category: 'task' }), 'normal');

@@ -90,7 +90,7 @@ suite('Redelivery', () => {
 
   const deliveries = () => gateway.store.deliveries.list({ ownerId: gateway.ownerId, limit: 100 });
 
-  test('retries what failed temporarily, and reports it in the response', async () => {
+  test('retries temporary failures, and reports it in the response', async () => {
     mqtt.outcome = () => unreachable;
     const answer = await post('later');
     assert.equal(answer.mqttFailedCount, 1);
@@ -441,7 +441,7 @@ suite('Redelivery', () => {
     );
   });
 
-  test('does not retry over MQTT what a strict caller got as an error, but retries the other channels', async () => {
+  test('does not retry an MQTT failure that was reported to a strict caller, but retries the other channels', async () => {
     mqtt.outcome = () => unreachable;
     email.outcome = () => unreachable;
     const { status, body } = await notify(gateway, { title: 'strict', strictDelivery: true, sendPush: false });

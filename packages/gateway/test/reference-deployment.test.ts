@@ -184,7 +184,7 @@ suite('The reference deployment', () => {
     t.diagnostic(`${lost.length} of ${answers.length} requests were interrupted when the node was killed`);
     assert.ok(lost.length <= callers, `${lost.length} failed`);
     for (const { status, body, isRepeatable } of lost) {
-      // The dead node had started this request: a repetition gets its delivery status.
+      // The dead node had started this request, so its repetition is reported as in progress.
       if (isRepeatable) assert.equal(body?.code, 'idempotency_in_progress');
       else assert.equal(status, 502);
     }

@@ -59,7 +59,7 @@ const withdrawals: Record<string, Withdrawal> = {
     withdraw: (store) => store.oneTimeLinks.consume('token of link', Date.now()),
     isHonoured: usesUp,
   },
-  'a role that was taken': {
+  'a role that was revoked': {
     withdraw: (store) => store.owners.change(ann, (owner) => ({ ...owner, role: 'owner' })),
     isHonoured: async (store) => (await store.owners.find(ann))?.role === 'operator',
   },
@@ -145,7 +145,7 @@ async function makeOlder({ database: open, masterKeyFile }: Place, tables?: read
   await database.close();
 }
 
-/** Starts to migrate rows, and is killed after its first transaction. */
+/** Starts to adopt rows, and is killed after its first transaction. */
 async function startTakeOver({ database: open, masterKeyFile }: Place): Promise<void> {
   const database = await open();
   let writes = 0;
@@ -349,7 +349,7 @@ for (const [name, create] of Object.entries(backends)) {
       isHonoured: async (store) => (await store.oneTimeLinks.find('token of link', Date.now())) !== null,
     };
 
-    test('no row is migrated as if it were of the previous version, if all versions are removed', async (t) => {
+    test('no row is adopted as if it were of the previous version, if all versions are removed', async (t) => {
       if (!isThere(t)) return;
       const { from, to } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
       await raw.putBack(from, [`api_keys ${ann} key_1`]);
@@ -461,7 +461,7 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    test('rows of the previous version are migrated, and protected from then on', async (t) => {
+    test('rows of the previous version are adopted, and protected from then on', async (t) => {
       if (!isThere(t)) return;
       await raw.close();
       await backend.makeOlder();
@@ -480,14 +480,14 @@ for (const [name, create] of Object.entries(backends)) {
         assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
         assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
-      // The next start migrates those, too.
+      // The next start adopts those, too.
       await withStore(async (store, refused) => {
         assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
         assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
     });
 
-    test('after a day, rows without a version are valid only if they were migrated', async (t) => {
+    test('after a day, rows without a version are valid only if they were adopted', async (t) => {
       if (!isThere(t)) return;
       await raw.close();
       await backend.makeOlder();
@@ -548,7 +548,7 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
-    test('a migration that was interrupted is continued at any later time', async (t) => {
+    test('an adoption that was interrupted is continued at any later time', async (t) => {
       if (!isThere(t)) return;
       const ids = Array.from({ length: 130 }, (_, index) => `own_${String(index).padStart(13, '0')}`);
       await withStore(async (store) => {

@@ -368,7 +368,7 @@ describe('A damaged row affects nothing else:', () => {
       });
     }));
 
-  test('the list of encrypted columns holds every column of type BLOB', () => {
+  test('the list of encrypted columns holds every binary column', () => {
     const inSchema = transferTables().flatMap(({ name, columns }) =>
       columns.filter(({ kind }) => kind === 'bytes').map((column) => `${name}.${column.name}`),
     );

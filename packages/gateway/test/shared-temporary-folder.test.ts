@@ -96,11 +96,11 @@ const plants: Record<string, (folders: { home: string; cache: string; elsewhere:
     mkdirSync(cache, { recursive: true });
     chownSync(cache, otherUid, otherUid);
   },
-  'can be written by everybody': ({ cache }) => {
+  'is writable by all users': ({ cache }) => {
     mkdirSync(cache, { recursive: true });
     chmodSync(cache, 0o777);
   },
-  'can be written by a group': ({ cache }) => {
+  'is writable by a group': ({ cache }) => {
     mkdirSync(cache, { recursive: true });
     chmodSync(cache, 0o770);
   },

@@ -128,7 +128,7 @@ for (const ending of ['stop', 'kill'] as const) {
   });
 }
 
-test('A first start on a full disk is refused with what to do', async (t) => {
+test('A first start on a full disk is refused, and the message says what to do', async (t) => {
   const installation = await installOnSmallDisk(t);
   if (installation === null) return;
   const ballast = fillDisk(installation);

@@ -120,7 +120,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(
         await store.dispatches.claim(time + lease - 1, time + 2 * lease, 10),
         [],
-        'its process may live',
+        'its process may be alive',
       );
       const others = await Promise.all([openAnother(), openAnother()]);
       const claims = await Promise.all(
@@ -130,14 +130,14 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       assert.deepEqual(
         claimed.map(({ notificationId }) => notificationId).sort(),
         [first.id, second.id],
-        'each by one alone',
+        'each by one process',
       );
       assert.deepEqual(claimed[0], { ownerId, notificationId: claimed[0]?.notificationId, dispatch });
       assert.deepEqual(await store.dispatches.claim(time + 2 * lease - 1, time + 3 * lease, 10), [], 'held again');
       assert.equal(
         (await store.dispatches.claim(time + 2 * lease, time + 3 * lease, 1)).length,
         1,
-        'and taken over again',
+        'claimed again after the lease expired',
       );
     });
 
@@ -151,9 +151,9 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
         claimed.map(({ notificationId }) => notificationId),
         [id],
       );
-      assert.deepEqual(await store.dispatches.claim(dayBefore, dayBefore + lease, 10), [], 'and held again');
+      assert.deepEqual(await store.dispatches.claim(dayBefore, dayBefore + lease, 10), [], 'held again');
       assert.equal((await store.targetQueues.claim(dayBefore, dayBefore + lease, 10)).length, 1);
-      assert.deepEqual(await store.targetQueues.claim(dayBefore, dayBefore + lease, 10), [], 'and held again');
+      assert.deepEqual(await store.targetQueues.claim(dayBefore, dayBefore + lease, 10), [], 'held again');
     });
 
     test('respects a lease within the clock skew', async () => {
@@ -192,7 +192,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const now = time - dayMs;
       assert.deepEqual(await store.targetQueues.list(now), []);
       await store.targetQueues.resetTimesAhead(time);
-      assert.deepEqual(await store.targetQueues.list(now), [], 'by a clock that agrees nothing is ahead');
+      assert.deepEqual(await store.targetQueues.list(now), [], 'nothing is ahead of a clock that agrees');
       await store.targetQueues.resetTimesAhead(now);
       assert.equal((await store.targetQueues.list(now)).length, 1);
       const lane = await claimOne(now);
@@ -242,7 +242,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
     test('appends a delivery to the queue of its target, only if a delivery waits there', async () => {
       const newcomer = waiting((await saveDispatched()).id);
       assert.equal(await store.targetQueues.join(newcomer, time, false), 'none');
-      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), [], 'no lane is begun');
+      assert.deepEqual(await store.deliveries.list({ ownerId, limit: 10 }), [], 'no queue is created');
       const [first] = await fail({});
       const { channel, target } = newcomer;
       assert.deepEqual(await store.targetQueues.list(time), [{ ownerId, channel, target }]);
@@ -294,7 +294,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
           store.targetQueues.release(lane, { ifNothingSince: time }),
           other.targetQueues.join(newcomer, time, false),
         ]);
-        assert.deepEqual([isReleased, joined], [true, 'none'], 'nothing waits any more, so nothing is joined');
+        assert.deepEqual([isReleased, joined], [true, 'none'], 'the queue is empty, so it is not joined');
       }
     });
 
@@ -364,7 +364,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const targets = claims.flat().map(({ target }) => target);
       assert.equal(new Set(targets).size, targets.length, 'none twice');
       const rest = await store.targetQueues.claim(time + 5000, time + lease, 30);
-      assert.equal(targets.length + rest.length, 30, 'and none forgotten');
+      assert.equal(targets.length + rest.length, 30, 'and none is missed');
     });
 
     test('lists waiting deliveries of a queue in the order of acceptance, regardless of their next attempt', async () => {
@@ -460,7 +460,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const turns = (await store.deliveries.listWaiting(lane, { now: time + dayMs, limit: 10 })).map(
         ({ nextAt }) => (nextAt as number) - time,
       );
-      assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 12_000, 610_000], 'but not beyond the end');
+      assert.deepEqual(turns, [300_000, 300_000, 610_000, 300_000, 12_000, 610_000], 'but not beyond the expiry');
     });
 
     test('leaves out deliveries that may not be attempted yet, even if their queue is due', async () => {

@@ -188,7 +188,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await listed(ann, true), [last]);
       await assertUnchanged(ann, () => store.inbox.markAllRead(bob, last));
       await store.inbox.markAllRead(ann, newId());
-      assert.deepEqual(await listed(ann, true), [last], 'what is not there is passed over');
+      assert.deepEqual(await listed(ann, true), [last], 'an unknown id is ignored');
       const [late] = await fill(ann, 1);
       assert.deepEqual(await listed(ann, true), [late, last]);
     });
@@ -250,7 +250,7 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       await store.inbox.markRead(ann, [at(0)], true);
       await store.inbox.markAllRead(ann, at(5));
       assert.equal(await store.inbox.undoMarkAllRead(ann, at(5)), true);
-      assert.deepEqual(await listed(ann, true), before.slice(0, -1), 'what was read since then stays read');
+      assert.deepEqual(await listed(ann, true), before.slice(0, -1), 'notifications read since then stay read');
       await store.inbox.markAllRead(ann, at(5));
       await store.inbox.markRead(ann, [at(2)], false);
       await store.inbox.markAllRead(ann, at(5));
@@ -264,7 +264,11 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];
       await store.inbox.markRead(ann, [second], true);
       assert.equal(await store.inbox.delete(ann, [second, third, newId()], time), 2);
-      assert.equal(await store.inbox.delete(ann, [third, fourth], time + 1), 1, 'what was deleted is not again');
+      assert.equal(
+        await store.inbox.delete(ann, [third, fourth], time + 1),
+        1,
+        'deleted notifications are not deleted again',
+      );
       assert.deepEqual(await listed(ann), [fifth, first]);
       assert.deepEqual(await listed(ann, true), [fifth, first]);
       assert.equal(await store.inbox.countUnread(ann, 100), 2);

@@ -478,7 +478,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal(await store.mqttSessions.delete(session), 1);
       await enqueue(session, 'n2');
       assert.deepEqual(await waitingIds(session), []);
-      assert.deepEqual(await waitingIds({ ...session, clientId: '' }), ['n1'], 'it waits for the device');
+      assert.deepEqual(await waitingIds({ ...session, clientId: '' }), ['n1'], 'it is queued for the device');
       assert.deepEqual(await store.mqttSessions.list(), []);
     });
 
@@ -582,7 +582,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await store.mqttSessions.list(), [kept]);
       assert.deepEqual([await waitingIds(old), await waitingIds(gone), await waitingIds(kept)], [[], [], ['n1']]);
       const ofDevice = { ...old, clientId: '' };
-      assert.deepEqual(await waitingIds(ofDevice), ['n1'], 'what waited for the session waits for its device');
+      assert.deepEqual(await waitingIds(ofDevice), ['n1'], 'messages of the session are queued for its device');
     });
 
     test('deletes MQTT sessions with their owner', async () => {
@@ -615,7 +615,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(
         sums.toSorted((a, b) => a - b),
         [1, 2, 2, 3, 6, 7],
-        'in the order of the question',
+        'in the order of the request',
       );
       assert.ok((standings[0]?.[2]?.used ?? 0) >= 6 && (standings[1]?.[0]?.used ?? 0) >= 6);
     });

@@ -94,7 +94,7 @@ for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
     const slowestRead = Math.max(...(await Promise.all(reads)));
     assert.ok(slowestRead < 1000, `GET / took ${slowestRead} ms: the event loop was blocked`);
     t.diagnostic(
-      `${answers.length} notifications answered in ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most, ` +
+      `${answers.length} responses within ${Math.max(...answers.map(({ ms }) => ms)).toFixed()} ms at most, ` +
         `${reads.length} reads in ${slowestRead.toFixed()} ms at most`,
     );
     await storeAndRemember(gateway, 'after', acknowledged);
@@ -149,17 +149,17 @@ async function failSyncs(t: TestContext, pid: number): Promise<ChildProcess | nu
   const args = ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', `inject=${calls}:error=EIO`, '-o', '/dev/null'];
   const strace = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   t.after(() => strace.kill('SIGKILL'));
-  let said = '';
+  let output = '';
   strace.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
   await eventually(
     'strace reports whether it may attach',
     10_000,
-    () => said,
+    () => output,
     (text) => text.includes('attached') || strace.exitCode !== null,
   );
-  return canRun(t, strace.exitCode === null ? null : `strace cannot attach (${said.trim()})`) ? strace : null;
+  return canRun(t, strace.exitCode === null ? null : `strace cannot attach (${output.trim()})`) ? strace : null;
 }
 
 async function postAndRemember(gateway: GatewayProcess, title: string, acknowledged: Map<string, string>) {

@@ -116,17 +116,17 @@ test('A node that is killed under load loses nothing acknowledged, and its pendi
   assert.deepEqual(lost, [], 'acknowledged, yet not stored');
 
   const idsOnPhone = (): string[] => phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
-  const untold = await eventually(
+  const undelivered = await eventually(
     'everything that was stored is delivered',
     takeOverMs,
     () => [...stored].filter((id) => !new Set(idsOnPhone()).has(id)),
     (ids) => ids.length === 0,
   );
-  assert.deepEqual(untold, []);
+  assert.deepEqual(undelivered, []);
   const copies = Map.groupBy(idsOnPhone(), (id) => id);
   const twice = [...copies].filter(([, { length }]) => length > 1).map(([id]) => id);
-  const twiceByLiving = twice.filter((id) => acknowledged.get(id) === 'b');
-  assert.deepEqual(twiceByLiving, [], 'without a crash, once');
+  const twiceBySurvivor = twice.filter((id) => acknowledged.get(id) === 'b');
+  assert.deepEqual(twiceBySurvivor, [], 'without a crash, once');
   for (const [, each] of copies) assert.ok(each.length <= 2, 'a crash repeats a message at most once');
   t.diagnostic(
     `${acknowledged.size} acknowledged, ${stored.size} stored, all delivered ${((performance.now() - killedAt) / 1000).toFixed(1)} s ` +
