@@ -17,7 +17,7 @@ import { rotated } from './rounds.ts';
 import { residentMegabytes } from './rss.ts';
 
 /** How long a device may take to receive the remaining messages after the last request. */
-const drainPatienceMs = 120_000;
+const drainTimeoutMs = 120_000;
 
 interface Target {
   pids: number[];
@@ -91,9 +91,14 @@ async function targetsOf({ nodes, key }: GatewayUnderTest, { connections, second
 }
 
 /** The order changes from round to round, because the second server finds a warmer, or a throttled, machine. */
-async function runRound(parties: Parties, targets: Targets, order: ServerName[], seconds: number): Promise<Round> {
+async function runRound(
+  participants: Participants,
+  targets: Targets,
+  order: ServerName[],
+  seconds: number,
+): Promise<Round> {
   const measured: Partial<Record<ServerName, Measurement>> = {};
-  for (const name of order) measured[name] = await measure(parties, name, targets.get(name) as Target, seconds);
+  for (const name of order) measured[name] = await measure(participants, name, targets.get(name) as Target, seconds);
   const { gateway, echo } = measured as Record<ServerName, Measurement>;
   const { oneNode } = measured;
   return {
@@ -109,13 +114,13 @@ function scalingOf({ scaling }: Round): string {
 }
 
 /** The load generator and the receiving device; null if the owner has no device. */
-interface Parties {
+interface Participants {
   load: Child;
   device: Child | null;
 }
 
 async function measure(
-  { load, device }: Parties,
+  { load, device }: Participants,
   name: ServerName,
   { pids, job }: Target,
   seconds: number,
@@ -147,7 +152,7 @@ async function countArrivals(
   let arrived = atEnd;
   while (arrived < requests) {
     const drainMs = performance.now() - since;
-    if (drainMs > drainPatienceMs) throw new Error(`The device received ${arrived} of ${requests} published messages.`);
+    if (drainMs > drainTimeoutMs) throw new Error(`The device received ${arrived} of ${requests} published messages.`);
     await delay(50);
     arrived = await count();
   }
@@ -156,7 +161,7 @@ async function countArrivals(
 
 /** Counts commits and writes of the store from now on, per notification. */
 async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
-  const look = async () => {
+  const readCounters = async () => {
     const scrapes = await Promise.all(nodes.map((node) => scrape(node.process)));
     const sum = (name: string): number => scrapes.reduce((total, each) => total + (each.sum(name) ?? 0), 0);
     return {
@@ -165,9 +170,9 @@ async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
       walBytes: await store.walBytes(),
     };
   };
-  const before = await look();
+  const before = await readCounters();
   return async (notifications: number): Promise<StoreWork> => {
-    const after = await look();
+    const after = await readCounters();
     return {
       writesPerCommit: (after.writes - before.writes) / (after.commits - before.commits),
       commitsPerNotification: (after.commits - before.commits) / notifications,

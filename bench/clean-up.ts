@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const undoings: (() => Promise<unknown>)[] = [];
+const cleanUps: (() => Promise<unknown>)[] = [];
 let cleaning: Promise<void> | undefined;
 
 /** Starts a resource and registers its clean-up, also if the bench is interrupted before the resource is ready. */
@@ -11,7 +11,7 @@ export async function adopt<T>(start: () => T | Promise<T>, undo: (started: T) =
   if (cleaning !== undefined) throw new Error('The bench is over.');
   const starting = Promise.try(start);
   // A start that failed has already cleaned up after itself.
-  undoings.push(() => starting.then(undo, () => undefined));
+  cleanUps.push(() => starting.then(undo, () => undefined));
   return starting;
 }
 
@@ -34,7 +34,7 @@ export function cleanUp(): Promise<void> {
 
 /** In reverse order of creation. */
 async function undoAll(): Promise<void> {
-  for (let undo = undoings.pop(); undo !== undefined; undo = undoings.pop()) {
+  for (let undo = cleanUps.pop(); undo !== undefined; undo = cleanUps.pop()) {
     try {
       await undo();
     } catch (error) {

@@ -82,8 +82,8 @@ function sqliteIn(dataDir: string): StoreUnderTest {
 
 function postgresAt(server: Postgres, url: string): StoreUnderTest {
   const ask = async (expression: string): Promise<number> => {
-    const [row] = await server.query<{ answer: string }>(url, `SELECT (${expression})::text AS answer`);
-    return Number(row?.answer);
+    const [row] = await server.query<{ value: string }>(url, `SELECT (${expression})::text AS value`);
+    return Number(row?.value);
   };
   return {
     databaseUrl: url,

@@ -7,7 +7,7 @@ import type { DeviceJob } from './device.ts';
 /** statfs(2) */
 const tmpfsMagic = 0x01021994;
 /** Longer than a breaker stays open and a broker connection takes to recover. */
-const changeTakesHoldMs = 40_000;
+const changeTimeoutMs = 40_000;
 
 export interface GatewayUnderTest {
   ownerId: string;
@@ -37,13 +37,13 @@ export async function startGateway(
   const others = await Promise.all(Array.from({ length: count - 1 }, () => installation.serve()));
   for (const { api } of [first, ...others]) {
     if (!hasDevice) {
-      await untilAnswer(
+      await untilResponse(
         { api, key: first.key },
         'no device',
         ({ mqttSkipReason }) => mqttSkipReason === 'no_active_devices',
       );
     } else {
-      await untilAnswer({ api, key: first.key }, 'a broker', ({ mqttPublishedCount }) => mqttPublishedCount === 1);
+      await untilResponse({ api, key: first.key }, 'a broker', ({ mqttPublishedCount }) => mqttPublishedCount === 1);
     }
   }
   const { username, password, topic, urls } = device.mqtt;
@@ -65,7 +65,7 @@ function toNode(process: GatewayProcess): GatewayNode {
   return { api: process.api, port: Number(new URL(process.api).port), pid: process.child.pid as number, process };
 }
 
-interface Answer {
+interface GatewayResponse {
   mqttSkipReason?: string;
   mqttPublishedCount?: number;
   mqttFailedCount?: number;
@@ -73,24 +73,24 @@ interface Answer {
   warnings?: string[];
 }
 
-export async function post({ api, key }: { api: string; key: string }, notification: object): Promise<Answer> {
+export async function post({ api, key }: { api: string; key: string }, notification: object): Promise<GatewayResponse> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   const response = await fetch(api, { method: 'POST', headers, body: JSON.stringify(notification) });
-  return (await response.json()) as Answer;
+  return (await response.json()) as GatewayResponse;
 }
 
 /** Waits until a running gateway has noticed a change or reconnected to its broker. */
-export async function untilAnswer(
+export async function untilResponse(
   target: { api: string; key: string },
   what: string,
-  isSo: (answer: Answer) => boolean,
+  isExpected: (response: GatewayResponse) => boolean,
 ): Promise<void> {
-  const deadline = performance.now() + changeTakesHoldMs;
+  const deadline = performance.now() + changeTimeoutMs;
   for (;;) {
-    const answer = await post(target, { title: 'Probe' });
-    if (isSo(answer)) return;
+    const response = await post(target, { title: 'Probe' });
+    if (isExpected(response)) return;
     if (performance.now() > deadline)
-      throw new Error(`The gateway does not have ${what} yet: ${JSON.stringify(answer)}`);
+      throw new Error(`The gateway does not have ${what} yet: ${JSON.stringify(response)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -8,14 +8,14 @@ export interface HostileResult {
   name: string;
   bytes: number;
   status: number;
-  answerBytes: number;
+  responseBytes: number;
   medianMs: number;
   maxMs: number;
 }
 
 interface Timing {
   status: number;
-  answerBytes: number;
+  responseBytes: number;
   ms: number;
 }
 
@@ -31,8 +31,15 @@ export async function measureHostile(target: { port: number; key: string }): Pro
     timings.sort((left, right) => left.ms - right.ms);
     const median = timings[Math.floor(repeats / 2)] as Timing;
     const slowest = timings.at(-1) as Timing;
-    const { status, answerBytes } = slowest;
-    results.push({ name: body.name, bytes: bytes.length, status, answerBytes, medianMs: median.ms, maxMs: slowest.ms });
+    const { status, responseBytes } = slowest;
+    results.push({
+      name: body.name,
+      bytes: bytes.length,
+      status,
+      responseBytes,
+      medianMs: median.ms,
+      maxMs: slowest.ms,
+    });
   }
   agent.destroy();
   return results.sort((left, right) => right.maxMs - left.maxMs);
@@ -48,13 +55,13 @@ function time(
   return new Promise((resolve, reject) => {
     const sentAt = performance.now();
     const sent = request({ agent, host: '127.0.0.1', port, method: 'POST', headers }, (response) => {
-      let answerBytes = 0;
+      let responseBytes = 0;
       response.on('data', (chunk: Buffer) => {
-        answerBytes += chunk.length;
+        responseBytes += chunk.length;
       });
       response.on('error', reject);
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, answerBytes, ms: performance.now() - sentAt }),
+        resolve({ status: response.statusCode ?? 0, responseBytes, ms: performance.now() - sentAt }),
       );
     });
     sent.on('error', reject);

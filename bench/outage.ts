@@ -6,7 +6,7 @@ import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-
 import { adopt } from './clean-up.ts';
 import { createEnvironment, startBroker } from './environment.ts';
 import { median } from './figures.ts';
-import { startGateway, untilAnswer } from './gateway.ts';
+import { startGateway, untilResponse } from './gateway.ts';
 import { startChild } from './helpers.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options } from './options.ts';
@@ -36,7 +36,7 @@ const backgroundConnections = 16;
 /** Keeps the background at about the same rate in every phase, however quickly it gets responses. */
 const backgroundPauseMs = 50;
 
-const bring: Record<Phase, (providers: Providers) => void | Promise<void>> = {
+const breakProvider: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   calm: () => undefined,
   'broker killed': ({ broker }) => broker.kill(),
   'broker hangs': ({ broker }) => broker.freeze(),
@@ -45,7 +45,7 @@ const bring: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   },
 };
 
-const undo: Record<Phase, (providers: Providers) => void | Promise<void>> = {
+const restoreProvider: Record<Phase, (providers: Providers) => void | Promise<void>> = {
   calm: () => undefined,
   'broker killed': ({ broker }) => broker.run(),
   'broker hangs': ({ broker }) => broker.thaw(),
@@ -74,12 +74,12 @@ export async function measureOutages(options: Options, say: (line: string) => vo
     seconds,
   });
   const phases = Object.fromEntries(
-    (Object.keys(bring) as Phase[]).map((phase) => [phase, { p50Ms: [], p99Ms: [], requestsPerSecond: [] }]),
+    (Object.keys(breakProvider) as Phase[]).map((phase) => [phase, { p50Ms: [], p99Ms: [], requestsPerSecond: [] }]),
   ) as unknown as OutageReport['phases'];
 
   /** The background load starts before the measurement and ends after it. */
   async function measure(phase: Phase): Promise<LoadResult> {
-    await bring[phase]({ broker, smtp });
+    await breakProvider[phase]({ broker, smtp });
     const [inBackground, result] = await Promise.all([
       background.ask<LoadResult>({
         ...job(undefined, backgroundConnections, options.seconds + 2),
@@ -87,12 +87,12 @@ export async function measureOutages(options: Options, say: (line: string) => vo
       }),
       delay(1000).then(() => measured.ask<LoadResult>(job(quietBody, measuredConnections, options.seconds))),
     ]);
-    await undo[phase]({ broker, smtp });
+    await restoreProvider[phase]({ broker, smtp });
     // A breaker that is still open would make the next phase look cheaper than it is.
-    await untilAnswer(
+    await untilResponse(
       { api, key: gateway.key },
       'its providers available',
-      (answer) => answer.emailSent === true && answer.mqttPublishedCount === 1,
+      (response) => response.emailSent === true && response.mqttPublishedCount === 1,
     );
     const errors = result.errors + inBackground.errors;
     if (errors > 0)
@@ -103,7 +103,7 @@ export async function measureOutages(options: Options, say: (line: string) => vo
   say('warming up …');
   await measure('calm');
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const phase of rotated(Object.keys(bring) as Phase[], round)) {
+    for (const phase of rotated(Object.keys(breakProvider) as Phase[], round)) {
       const { p50Ms, p99Ms, requestsPerSecond } = await measure(phase);
       phases[phase].p50Ms.push(p50Ms);
       phases[phase].p99Ms.push(p99Ms);

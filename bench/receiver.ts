@@ -56,8 +56,8 @@ async function listen({ url, topic, expected }: ReceiverJob): Promise<void> {
   await client.subscribeAsync(topic, { qos: 1 });
 }
 
-process.on('message', async (job: ReceiverJob | 'look') => {
-  if (job === 'look') {
+process.on('message', async (job: ReceiverJob | 'status') => {
+  if (job === 'status') {
     process.send?.(receipt);
     return;
   }

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { createEnvironment, startBroker } from './environment.ts';
-import { post, startGateway, untilAnswer } from './gateway.ts';
+import { post, startGateway, untilResponse } from './gateway.ts';
 import { startChild, startStoreClient } from './helpers.ts';
 import type { Options, StoreKind } from './options.ts';
 import type { Receipt, ReceiverJob } from './receiver.ts';
@@ -35,9 +35,9 @@ export interface RedeliveryReport {
 }
 
 const devices = 100;
-const patienceMs = 600_000;
+const timeoutMs = 600_000;
 /** Time to wait for messages that must not arrive. */
-const aftermathMs = 2000;
+const unexpectedArrivalMs = 2000;
 
 export async function measureRedelivery(options: Options, say: (line: string) => void): Promise<RedeliveryReport> {
   const notifications = Math.ceil(options.rows / devices);
@@ -56,7 +56,7 @@ export async function measureRedelivery(options: Options, say: (line: string) =>
   // In addition to the device of the first run.
   await client.ask({ kind: 'devices', ownerId, count: devices - 1 } satisfies StoreJob);
   for (const { api } of gateway.nodes) {
-    await untilAnswer({ api, key }, 'its devices', ({ mqttPublishedCount }) => mqttPublishedCount === devices);
+    await untilResponse({ api, key }, 'its devices', ({ mqttPublishedCount }) => mqttPublishedCount === devices);
   }
   const receiver = await startChild('./receiver.ts');
   await receiver.ask({ url, topic: `tocsin/${ownerId}/+/notifications`, expected: deliveries } satisfies ReceiverJob);
@@ -66,9 +66,9 @@ export async function measureRedelivery(options: Options, say: (line: string) =>
   const acceptedFrom = performance.now();
   for (let number = 0; number < notifications; number += 1) {
     const notification = { title: String(number), mqttQos: 1, sendPush: false, sendEmail: false };
-    const answer = await post({ api: gateway.nodes[0].api, key }, notification);
-    if (answer.mqttFailedCount !== devices || !answer.warnings?.includes('redelivery_scheduled')) {
-      throw new Error(`The notification was not queued for the broker: ${JSON.stringify(answer)}`);
+    const response = await post({ api: gateway.nodes[0].api, key }, notification);
+    if (response.mqttFailedCount !== devices || !response.warnings?.includes('redelivery_scheduled')) {
+      throw new Error(`The notification was not queued for the broker: ${JSON.stringify(response)}`);
     }
   }
   const acceptedPerSecond = (notifications / (performance.now() - acceptedFrom)) * 1000;
@@ -79,14 +79,16 @@ export async function measureRedelivery(options: Options, say: (line: string) =>
   await broker.run();
   const backAt = Date.now();
   say('broker started …');
-  const tooLate = delay(patienceMs, 'late' as const, { ref: false });
+  const tooLate = delay(timeoutMs, 'late' as const, { ref: false });
   if ((await Promise.race([receiver.ask<Receipt>(), tooLate])) === 'late') {
-    throw new Error(`Not drained after ${patienceMs / 1000} s: ${JSON.stringify(await receiver.ask<Receipt>('look'))}`);
+    throw new Error(
+      `Not drained after ${timeoutMs / 1000} s: ${JSON.stringify(await receiver.ask<Receipt>('status'))}`,
+    );
   }
-  await eventually('no delivery is queued', patienceMs, waiting, (count) => count === 0);
+  await eventually('no delivery is queued', timeoutMs, waiting, (count) => count === 0);
   const settledAt = Date.now();
-  await delay(aftermathMs);
-  const { firstAt, lastAt, repeated, late, bySecond } = await receiver.ask<Receipt>('look');
+  await delay(unexpectedArrivalMs);
+  const { firstAt, lastAt, repeated, late, bySecond } = await receiver.ask<Receipt>('status');
   return {
     kind: 'redelivery',
     measuredAt: new Date().toISOString(),

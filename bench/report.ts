@@ -167,14 +167,14 @@ function describeHostile(results: HostileResult[]): string[] {
       `${slowest.status} (${verdict} the goal of ${hostileGoalMs} ms)`,
     '',
     ...table(
-      ['hostile body', 'bytes', 'status', 'answer bytes', 'median ms', 'max ms'],
+      ['hostile body', 'bytes', 'status', 'response bytes', 'median ms', 'max ms'],
       results
         .slice(0, hostileShown)
-        .map(({ name, bytes, status, answerBytes, medianMs, maxMs }) => [
+        .map(({ name, bytes, status, responseBytes, medianMs, maxMs }) => [
           name,
           String(bytes),
           String(status),
-          String(answerBytes),
+          String(responseBytes),
           medianMs.toFixed(1),
           maxMs.toFixed(1),
         ]),

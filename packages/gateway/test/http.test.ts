@@ -93,7 +93,7 @@ suite('The public API', () => {
 
   for (const target of ['/x', '/index.html', '/.', '//', '/%2f', '/?x/../y', '/healthz', '*', 'http://x/y']) {
     const isKnown = target === '/?x/../y';
-    test(`${isKnown ? 'serves' : 'does not know'} ${target}`, async () => {
+    test(`${isKnown ? 'serves' : 'responds with 404 to'} ${target}`, async () => {
       const text = `${target === '*' ? 'OPTIONS' : 'GET'} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
       const { status, body } = await rawRequest(gateway.api, text);
       assert.equal(status, isKnown ? 200 : 404);
