@@ -8,5 +8,6 @@ export * from './keys.ts';
 export * from './openapi.ts';
 export * from './printable.ts';
 export * from './rate.ts';
+export * from './report.ts';
 export * from './signature.ts';
 export type * from './types.ts';

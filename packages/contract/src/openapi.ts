@@ -13,6 +13,7 @@ import {
   severities,
 } from './fields.ts';
 import { notifyKeyTypes } from './keys.ts';
+import { warnings } from './report.ts';
 import { signatureHeaders, signatureWindowMs } from './signature.ts';
 
 type Json = Record<string, unknown>;
@@ -383,22 +384,29 @@ function reportProperties(): Record<string, Json> {
         'is in the inbox. Severity critical ignores quiet hours. `mqtt_no_subscriber`: a device has never connected; the ' +
         'message is queued.',
       items: {
-        enum: [
-          'mqtt_publish_failed_partial',
-          'mqtt_no_subscriber',
-          'push_failed_partial',
-          'email_send_failed',
-          'redelivery_scheduled',
-          'quiet_hours',
-        ],
+        enum: [...warnings],
       },
     },
     mqttEnabled: { type: 'boolean' },
+    channels: {
+      type: 'array',
+      description: 'Targets of channels that have no fields of their own. Missing if the service has no such channel.',
+      items: {
+        type: 'object',
+        required: ['channel', 'target', 'outcome'],
+        additionalProperties: false,
+        properties: {
+          channel: { type: 'string' },
+          target: { type: 'string', description: 'The id of the target.' },
+          outcome: { enum: ['sent', 'retry', 'gone', 'rejected'] },
+        },
+      },
+    },
   };
 }
 
 /** Present in some responses only. */
-const conditional = new Set(['storeReason', 'emailSkipReason', 'mqttSkipReason']);
+const conditional = new Set(['storeReason', 'emailSkipReason', 'mqttSkipReason', 'channels']);
 
 function successSchema(): Json {
   const properties = {

@@ -109,6 +109,14 @@ export interface ChannelReport {
   mqttError: string | null;
   warnings: Warning[];
   mqttEnabled: boolean;
+  /** Targets of channels that have no fields of their own above; missing if the service has no such channel. */
+  channels?: TargetReport[];
+}
+
+export interface TargetReport {
+  channel: string;
+  target: string;
+  outcome: 'sent' | 'retry' | 'gone' | 'rejected';
 }
 
 export interface SuccessResponse extends ChannelReport {

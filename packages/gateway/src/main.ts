@@ -1,6 +1,8 @@
 // Composition root: config → open → listen → drain, for the two kinds of process (gateway and worker).
 import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
-import { createBrokerIfEmbedded, openChannels, openRedelivery } from './composition/channels.ts';
+import { mqttSettingsOf } from './channels/mqtt/index.ts';
+import { channels } from './channels/registry.ts';
+import { createBrokerIfEmbedded, openOwnChannels, openRedelivery } from './composition/channels.ts';
 import { addConsoleApi, addUpgrades, openConsole } from './composition/console.ts';
 import { openApi } from './composition/public-api.ts';
 import { createRuntime, lockData, type Runtime } from './composition/runtime.ts';
@@ -48,17 +50,20 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     const { store, tls } = runtime;
     const { metrics } = runtime.observability;
     metrics.watchDeliveries(store.deliveries);
-    const readiness = createReadiness({
-      check: async () => {
-        await store.check();
-        await runtime.storeHealth.check(store);
+    const readiness = createReadiness(
+      {
+        check: async () => {
+          await store.check();
+          await runtime.storeHealth.check(store);
+        },
       },
-    });
+      channels.map(({ name }) => name),
+    );
     const aggregated = config.workers === 1 ? null : new AggregatedMetrics(metrics.registry);
     const consoleApp = await openConsole(runtime, readiness, aggregated ?? metrics.registry);
     const embedded = await createBrokerIfEmbedded(runtime);
     if (embedded !== null) store.claimBroker(log.brokerShared);
-    const set = await openChannels(runtime, embedded);
+    const set = await openOwnChannels(runtime, embedded);
     const listeners = { api: '', console: '', mqtt: null as string | null };
     const stopping = new AbortController();
     await addConsoleApi(consoleApp, runtime, {
@@ -69,7 +74,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     });
     await consoleApp.ready();
     if (embedded !== null) addUpgrades(consoleApp, embedded);
-    readiness.watch(set.managed);
+    readiness.watch(set.opened);
     openRetention(runtime, embedded);
     opened.defer(startStoreUpkeep({ store, onDamage: log.storeDamaged, onFailed: log.upkeepFailed }), 'store upkeep');
     await openRedelivery(runtime, set);
@@ -78,6 +83,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     listeners.api = workerPool?.url ?? (await openApi(runtime, set.channels));
     listeners.mqtt = embedded && (await listenEmbedded(embedded, config));
     listeners.console = await listen(consoleApp.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT');
+    const mqttSettings = mqttSettingsOf(config.channels);
     const { mqtt, ...others } = listeners;
     const urls = { ...others, ...(mqtt !== null && { mqtt }) };
     const consoleUrl = config.publicAddresses.consoleUrl ?? new URL(byName(urls.console)).origin;
@@ -85,8 +91,8 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     const firstRun = config.firstRun
       ? await prepareFirstRun(store, systemEnvironment, {
           firstKey: config.firstKey,
-          topicPrefix: config.mqtt.topicPrefix,
-          urls: deviceUrls(config, listeners),
+          topicPrefix: mqttSettings.topicPrefix,
+          urls: deviceUrls({ publicAddresses: config.publicAddresses, mqtt: mqttSettings }, listeners),
           consoleUrl,
         })
       : null;
@@ -126,10 +132,11 @@ export async function startWorker(
   try {
     const runtime = await createRuntime(config, log, opened, new StoreHealth(primary.storeFailures));
     const { tls, observability } = runtime;
-    const { channels } = await openChannels(runtime, config.mqtt.platform === null ? primary.publisher : null);
+    const { platform } = mqttSettingsOf(config.channels);
+    const set = await openOwnChannels(runtime, platform === null ? primary.publisher : null);
     const reload = (): void => void tls?.reload();
     primary.serve({ metrics: () => observability.metrics.registry.getMetricsAsJSON() as Promise<MetricSet>, reload });
-    await primary.listening(await openApi(runtime, channels));
+    await primary.listening(await openApi(runtime, set.channels));
     return { reload, stop: () => opened.disposeAsync() };
   } catch (error) {
     await opened.disposeAsync();
@@ -178,10 +185,11 @@ async function openWorkers(
   return workerPool;
 }
 
-async function listenEmbedded(embedded: EmbeddedBroker, { host, mqtt }: Config): Promise<string> {
+async function listenEmbedded(embedded: EmbeddedBroker, { host, channels }: Config): Promise<string> {
+  const { embeddedPort: port } = mqttSettingsOf(channels);
   try {
-    return await embedded.listen(host, mqtt.embeddedPort);
+    return await embedded.listen(host, port);
   } catch (error) {
-    throw listenProblem(error, { host, port: mqtt.embeddedPort, variable: 'TOCSIN_MQTT_PORT' });
+    throw listenProblem(error, { host, port, variable: 'TOCSIN_MQTT_PORT' });
   }
 }

@@ -9,12 +9,11 @@ import {
   startLocalGateway,
 } from '@tocsin/test-support/local-gateway.ts';
 import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
-import type { Channels, StoredDevice } from '../src/usecases/ports/index.ts';
+import type { EmailTarget } from '../src/channels/email/target.ts';
+import type { MqttTarget } from '../src/channels/mqtt/target.ts';
+import type { StoredDevice } from '../src/usecases/ports/index.ts';
 import { EncryptionKeyMissing, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { createDevice, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
-
-type MqttTarget = Parameters<Channels['mqtt']['send']>[1][number];
-type EmailTarget = Parameters<Channels['email']['send']>[1][number];
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -91,10 +90,7 @@ suite('The response', () => {
     assert.equal(body.mqttFailedCount, 0);
     assert.equal(body.mqttSkipped, false);
     assert.ok(!('mqttSkipReason' in body));
-    assert.deepEqual(
-      new Set(mqtt.sent.map(({ target }) => target)),
-      new Set([{ deviceId: first.id }, { deviceId: second.id }]),
-    );
+    assert.deepEqual(new Set(mqtt.sent.map(({ target }) => target)), new Set([{ id: first.id }, { id: second.id }]));
     assert.ok(mqtt.sent.every(({ qos, notification }) => qos === 2 && notification.id === body.id));
   });
 
@@ -175,7 +171,7 @@ suite('The response', () => {
     assert.equal(body.mqttPublishedCount, 1);
     assert.deepEqual(
       mqtt.sent.map((sent) => sent.target),
-      [{ deviceId: target.id }],
+      [{ id: target.id }],
     );
   });
 
@@ -298,7 +294,7 @@ suite('The response', () => {
     const { status, body } = await caller.notify({ title: 'x' });
     assert.equal(status, 200);
     assert.equal(body.mqttFailedCount, 1);
-    assert.equal(body.mqttError, 'No MQTT broker is configured');
+    assert.equal(body.mqttError, 'MQTT is not configured');
     assert.equal(body.emailSent, false);
     assert.equal(body.emailSkipReason, 'not_configured');
     assert.deepEqual(body.warnings, ['mqtt_publish_failed_partial', 'email_send_failed']);
@@ -313,7 +309,7 @@ suite('The response', () => {
     assert.equal(body.mqttPublishedCount, 1);
     assert.deepEqual(
       mqtt.sent.map(({ target }) => target),
-      [{ topic: 'alerts/all' }],
+      [{ id: '', topic: 'alerts/all' }],
     );
   });
 

@@ -7,12 +7,14 @@ import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.
 import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
 import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { serverText, startMailServer } from '@tocsin/test-support/smtp-server.ts';
-import { createEmailChannel } from '../src/channels/email/index.ts';
+import { createEmailSender } from '../src/channels/email/sender.ts';
+import { type EmailTarget, mailbox } from '../src/channels/email/target.ts';
 import { createCustomPublisher } from '../src/channels/mqtt/custom.ts';
-import { createMqttChannel } from '../src/channels/mqtt/index.ts';
 import { createPlatformBroker } from '../src/channels/mqtt/platform.ts';
 import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
-import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
+import { createMqttSender } from '../src/channels/mqtt/sender.ts';
+import type { MqttTarget } from '../src/channels/mqtt/target.ts';
+import type { PushTarget } from '../src/core/recipients.ts';
 import { createEgress } from '../src/egress/index.ts';
 import { type ChannelFixture, runChannelContract, type Situation } from './channel-contract.ts';
 
@@ -24,7 +26,7 @@ runChannelContract<EmailTarget>(
   async (t) => {
     const server = await startMailServer({ users: { user: 'canary-word' }, disabledCommands: ['STARTTLS'] });
     const url = new URL(`smtp://user:canary-word@127.0.0.1:${server.port}?requireTLS=false`);
-    const channel = createEmailChannel({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
+    const channel = createEmailSender({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
     t.after(async () => {
       server.resume();
       await channel.close();
@@ -32,7 +34,7 @@ runChannelContract<EmailTarget>(
     });
     return {
       channel,
-      newTarget: () => ({ address: 'ann@example.com' }),
+      newTarget: () => mailbox('ann@example.com'),
       secrets: ['canary-word', serverText],
       bring: async (situation) => {
         server.resume();
@@ -135,7 +137,7 @@ const noBroker: MqttPublisher = {
 function mqttChannel(publisher: MqttPublisher) {
   const egress = createEgress({ allowed: [] });
   const custom = createCustomPublisher(egress, { now: Date.now });
-  return createMqttChannel({ publisher, custom, topicPrefix: 'tocsin', retentionDays: 90 });
+  return createMqttSender({ publisher, custom, topicPrefix: 'tocsin', retentionDays: 90 });
 }
 
 runChannelContract<MqttTarget>(
@@ -165,7 +167,7 @@ runChannelContract<MqttTarget>(
     let deviceId = 'allowed';
     return {
       channel: mqttChannel(publisher),
-      newTarget: () => ({ deviceId }),
+      newTarget: () => ({ id: deviceId }),
       secrets: ['canary-word'],
       bring: async (situation) => {
         deviceId = situation === 'refusing' ? 'denied' : 'allowed';
@@ -184,7 +186,7 @@ runChannelContract<MqttTarget>('MQTT over the embedded broker', { outcomes: { we
   await (await RawClient.signIn(fixture.port, device)).end();
   return {
     channel: mqttChannel(fixture.broker),
-    newTarget: () => ({ deviceId: device.id }),
+    newTarget: () => ({ id: device.id }),
     secrets: [],
     bring: () => undefined,
   };
@@ -195,7 +197,7 @@ runChannelContract<MqttTarget>(
   { outcomes: { away: 'rejected' } },
   async () => ({
     channel: mqttChannel(noBroker),
-    newTarget: () => ({ deviceId: 'dev_1' }),
+    newTarget: () => ({ id: 'dev_1' }),
     options: {
       customBroker: {
         host: '127.0.0.1',

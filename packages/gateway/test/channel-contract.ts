@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { sampleNotification } from '@tocsin/test-support/push-channel.ts';
 import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
+import type { Channel, ChannelTarget, SendOptions } from '../src/core/channel.ts';
 import type { NotSent, Outcome } from '../src/core/outcome.ts';
-import type { Channel, SendOptions } from '../src/usecases/ports/index.ts';
 
 /** How the provider at the other end behaves. */
 export type Situation = 'well' | 'busy' | 'gone' | 'refusing' | 'silent' | 'away';
 
-export interface ChannelFixture<Target> {
+export interface ChannelFixture<Target extends ChannelTarget> {
   channel: Channel<Target>;
   newTarget(): Target;
   options?: Partial<SendOptions>;
@@ -27,7 +27,7 @@ export interface ChannelTraits {
 
 const settleMs = 1000;
 
-export function runChannelContract<Target>(
+export function runChannelContract<Target extends ChannelTarget>(
   name: string,
   { obstacle = null, outcomes }: ChannelTraits,
   createFixture: (t: TestContext) => Promise<ChannelFixture<Target>>,

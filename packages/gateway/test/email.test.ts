@@ -8,16 +8,16 @@ import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires
 import { type Certificates, createCertificates } from '@tocsin/test-support/smtp-certificates.ts';
 import { decodeWords, parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { serverText, startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
-import { createEmailChannel } from '../src/channels/email/index.ts';
+import { createEmailSender } from '../src/channels/email/sender.ts';
+import { type EmailTarget, mailbox } from '../src/channels/email/target.ts';
+import type { OpenChannel } from '../src/core/channel.ts';
+import type { Notification } from '../src/core/notification.ts';
 import { isAccepted, type Outcome, type Retry } from '../src/core/outcome.ts';
-import type { EmailTarget } from '../src/core/plan.ts';
-import type { ManagedChannel, Notification } from '../src/usecases/ports/index.ts';
 
 const user = 'canary-user@example.com';
 const password = 'canary:pass/w%rd€';
 const signIn = `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
 const users = { [user]: password };
-const never = new AbortController().signal;
 const settledWithinMs = 1500;
 
 const notification: Notification = {
@@ -33,7 +33,7 @@ const notification: Notification = {
 };
 
 interface Mailbox {
-  channel: ManagedChannel<EmailTarget>;
+  channel: OpenChannel<EmailTarget>;
   send(changes?: Partial<Notification>, signal?: AbortSignal): Promise<Outcome>;
 }
 
@@ -43,13 +43,13 @@ function openMailbox(
   url: string,
   { timeoutMs = 5000, from = 'Tocsin <tocsin@example.com>', to = 'ann@example.org', ca = '' } = {},
 ): Mailbox {
-  const channel = createEmailChannel({ url: new URL(url), from, timeoutMs }, ca === '' ? undefined : { ca });
+  const channel = createEmailSender({ url: new URL(url), from, timeoutMs }, ca === '' ? undefined : { ca });
   t.after(() => channel.close());
   return {
     channel,
-    async send(changes = {}, signal = never) {
+    async send(changes = {}, signal = AbortSignal.timeout(timeoutMs)) {
       const options = { qos: 1, customBroker: null } as const;
-      const [outcome] = await channel.send({ ...notification, ...changes }, [{ address: to }], options, signal);
+      const [outcome] = await channel.send({ ...notification, ...changes }, [mailbox(to)], options, signal);
       assert.ok(outcome);
       if (!isAccepted(outcome)) assertDiscreet(outcome.error);
       return outcome;
@@ -137,7 +137,7 @@ suite('Email', () => {
       '',
     ]) {
       const outcome = await openMailbox(t, url, { to }).send();
-      const error = 'The address is not one that mail can be sent to';
+      const error = 'Email cannot be sent to this address';
       assert.deepEqual(outcome, { kind: 'rejected', reason: 'invalid_target', error }, to);
     }
     assert.equal(server.transcript, '');
@@ -221,7 +221,7 @@ suite('Email', () => {
   });
 
   suite('of which the server does not want to know', () => {
-    const unavailable = (reply: number) => `The mail server is not available (${reply})`;
+    const unavailable = (reply: number) => `The SMTP server is not available (${reply})`;
     const rows: [step: keyof TestMailServer['faults'], reply: number, outcome: Outcome][] = [
       ['greeting', 421, { kind: 'retry', reason: 'unreachable', error: unavailable(421) }],
       ['greeting', 454, { kind: 'retry', reason: 'unreachable', error: unavailable(454) }],
@@ -229,37 +229,37 @@ suite('Email', () => {
       [
         'mail',
         451,
-        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the sender at the moment (451)' },
+        { kind: 'retry', reason: 'deferred', error: 'The SMTP server does not take the sender at the moment (451)' },
       ],
-      ['mail', 553, { kind: 'retry', reason: 'unreachable', error: 'The mail server refused the sender (553)' }],
+      ['mail', 553, { kind: 'retry', reason: 'unreachable', error: 'The SMTP server refused the sender (553)' }],
       [
         'mail',
         530,
         {
           kind: 'retry',
           reason: 'unreachable',
-          error: 'The mail server wants encryption, or a user name and password, first (530)',
+          error: 'The SMTP server wants encryption, or a user name and password, first (530)',
         },
       ],
       [
         'rcpt',
         450,
-        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the recipient at the moment (450)' },
+        { kind: 'retry', reason: 'deferred', error: 'The SMTP server does not take the recipient at the moment (450)' },
       ],
       ['rcpt', 421, { kind: 'retry', reason: 'unreachable', error: unavailable(421) }],
-      ['rcpt', 550, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the recipient (550)' }],
+      ['rcpt', 550, { kind: 'rejected', reason: 'refused', error: 'The SMTP server refused the recipient (550)' }],
       [
         'rcpt',
         503,
-        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the recipient at the moment (503)' },
+        { kind: 'retry', reason: 'deferred', error: 'The SMTP server does not take the recipient at the moment (503)' },
       ],
       [
         'data',
         451,
-        { kind: 'retry', reason: 'deferred', error: 'The mail server does not take the message at the moment (451)' },
+        { kind: 'retry', reason: 'deferred', error: 'The SMTP server does not take the message at the moment (451)' },
       ],
-      ['data', 552, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the message (552)' }],
-      ['data', 554, { kind: 'rejected', reason: 'refused', error: 'The mail server refused the message (554)' }],
+      ['data', 552, { kind: 'rejected', reason: 'refused', error: 'The SMTP server refused the message (552)' }],
+      ['data', 554, { kind: 'rejected', reason: 'refused', error: 'The SMTP server refused the message (554)' }],
     ];
     for (const [step, reply, expected] of rows) {
       test(`ends as ${expected.kind} after ${reply} at ${step}, and the next email is accepted`, async (t) => {
@@ -280,7 +280,7 @@ suite('Email', () => {
         const mailbox = openMailbox(t, url, { timeoutMs: 300 });
         server.faults[step] = 'stall';
         const { result, tookMs } = await timed(mailbox.send());
-        const error = 'The mail server did not answer within 300 ms';
+        const error = 'The SMTP server did not respond in time';
         assert.deepEqual(result, { kind: 'retry', reason: 'unreachable', error });
         assert.ok(tookMs >= 290 && tookMs < settledWithinMs, `${tookMs} ms`);
         await eventually(
@@ -299,7 +299,7 @@ suite('Email', () => {
         await server.stalls(1);
         request.abort();
         const { result, tookMs } = await timed(sending);
-        const error = 'The mail was broken off before the mail server had taken it';
+        const error = 'The email was aborted before the SMTP server had accepted it';
         assert.deepEqual(result, { kind: 'retry', reason: 'deferred', error });
         assert.ok(tookMs < 200, `${tookMs} ms`);
         await eventually(
@@ -330,7 +330,7 @@ suite('Email', () => {
       const request = new AbortController();
       const waiting = mailbox.send({}, request.signal);
       request.abort();
-      const error = 'No connection to the mail server was free in time';
+      const error = 'No connection to the SMTP server was free in time';
       assert.deepEqual(await waiting, { kind: 'retry', reason: 'not_attempted', error });
       server.resume();
       assert.deepEqual(new Set((await Promise.all(ahead)).map(({ kind }) => kind)), new Set(['sent']));
@@ -357,14 +357,14 @@ suite('Email', () => {
     const { close, url: deserted } = await listen(() => undefined);
     await close();
     const outcome = await openMailbox(t, deserted).send();
-    const error = 'The mail server cannot be reached (ECONNREFUSED)';
+    const error = 'The SMTP server cannot be reached (ECONNREFUSED)';
     assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error });
   });
 
   test('ends as retry when every connection is closed early, or another protocol responds', async (t) => {
     for (const [answer, error] of [
-      [null, 'The mail server ended the connection'],
-      ['HTTP/1.1 400 Bad Request\r\n\r\n', 'What answers at the address is not a mail server'],
+      [null, 'The SMTP server ended the connection'],
+      ['HTTP/1.1 400 Bad Request\r\n\r\n', 'What answers at the address is not an SMTP server'],
     ] as const) {
       const stranger = await listen((socket) => (answer === null ? socket.destroy() : socket.end(answer)));
       t.after(stranger.close);
@@ -378,7 +378,7 @@ suite('Email', () => {
     const onItsWay = mailbox.send();
     await server.stalls(1);
     const closing = mailbox.channel.close();
-    const error = 'The mail channel is shut down';
+    const error = 'The email channel is shut down';
     assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'not_attempted', error });
     server.resume();
     assert.deepEqual(await onItsWay, { kind: 'sent' });
@@ -423,7 +423,7 @@ suite('Email', () => {
           t,
           `smtp://${encodeURIComponent(user)}:canary-wrong@127.0.0.1:${guarded.port}?requireTLS=false`,
         );
-        const error = 'The mail server did not accept the user name and password';
+        const error = 'The SMTP server did not accept the user name and password';
         assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
         const advice = await mailbox.channel.check();
         assert.equal(advice, `${error}. Check the user name and password in TOCSIN_SMTP_URL.`);
@@ -489,7 +489,7 @@ suite('Email', () => {
       const stripped = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
       t.after(() => stripped.kill());
       const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${stripped.port}`);
-      const error = 'The connection to the mail server could not be encrypted';
+      const error = 'The connection to the SMTP server could not be encrypted';
       assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
       assert.doesNotMatch(stripped.transcript, /AUTH|MAIL/);
       assert.match((await mailbox.channel.check()) ?? '', /\?requireTLS=false/);
@@ -497,7 +497,7 @@ suite('Email', () => {
 
     tlsTest('is not sent in plaintext if requireTLS is set', async (t) => {
       const mailbox = openMailbox(t, `${url}?requireTLS=true`);
-      const error = 'The connection to the mail server could not be encrypted';
+      const error = 'The connection to the SMTP server could not be encrypted';
       assert.deepEqual(await mailbox.send(), { kind: 'retry', reason: 'unreachable', error });
       assert.doesNotMatch(server.transcript, /MAIL FROM/);
       const patient = openMailbox(t, `smtp://${signIn}localhost:${upgrading.port}?requireTLS=true`, certificates);
@@ -512,14 +512,14 @@ suite('Email', () => {
       ]) {
         const outcome = await openMailbox(t, address).send();
         assert.equal(outcome.kind, 'retry');
-        assert.match((outcome as Retry).error, /^The certificate of the mail server was not accepted \([A-Z_]+\)$/);
+        assert.match((outcome as Retry).error, /^The certificate of the SMTP server was not accepted \([A-Z_]+\)$/);
         assert.equal((outcome as Retry).reason, 'unreachable');
       }
     });
 
     tlsTest('is not sent to a server whose certificate is for another name', async (t) => {
       const outcome = await openMailbox(t, `smtps://${signIn}127.0.0.1:${encrypted.port}`, certificates).send();
-      const error = 'The certificate of the mail server was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)';
+      const error = 'The certificate of the SMTP server was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)';
       assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error });
     });
 
@@ -527,7 +527,7 @@ suite('Email', () => {
       const mailbox = openMailbox(t, `smtps://127.0.0.1:${server.port}`, certificates);
       assert.match(
         ((await mailbox.send()) as Retry).error,
-        /^The connection to the mail server could not be encrypted/,
+        /^The connection to the SMTP server could not be encrypted/,
       );
       assert.match((await mailbox.channel.check()) ?? '', /smtp: for STARTTLS, often port 587\. /);
     });
@@ -545,7 +545,7 @@ suite('Email', () => {
       const advice = (await openMailbox(t, deserted).channel.check()) ?? '';
       assert.match(
         advice,
-        /^The mail server cannot be reached \(ECONNREFUSED\)\. Check the address in TOCSIN_SMTP_URL/,
+        /^The SMTP server cannot be reached \(ECONNREFUSED\)\. Check the address in TOCSIN_SMTP_URL/,
       );
     });
 
@@ -553,7 +553,7 @@ suite('Email', () => {
       server.faults.greeting = 'stall';
       for (const address of [url, await startChatter(t)]) {
         const { result, tookMs } = await timed(openMailbox(t, address, { timeoutMs: 300 }).channel.check());
-        assert.match(result ?? '', /did not answer/);
+        assert.match(result ?? '', /did not respond/);
         assert.ok(tookMs < settledWithinMs, `${tookMs} ms`);
       }
     });

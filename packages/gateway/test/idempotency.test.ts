@@ -3,8 +3,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
-import { type LocalGateway, RecordingChannel, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import {
+  channelsWith,
+  type LocalGateway,
+  RecordingChannel,
+  startLocalGateway,
+} from '@tocsin/test-support/local-gateway.ts';
 import { type Caller, createCaller, notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import type { ChannelTarget } from '../src/core/channel.ts';
 import { startRedelivery } from '../src/delivery/redeliver.ts';
 import { readIdempotencyKey } from '../src/http/idempotency-key.ts';
 import { StoreUnavailable } from '../src/usecases/ports/index.ts';
@@ -16,7 +22,7 @@ const withKey = (key: string) => ({ 'Idempotency-Key': key });
 suite('An Idempotency-Key', () => {
   let gateway: LocalGateway;
   let caller: Caller;
-  let mqtt: RecordingChannel<unknown>;
+  let mqtt: RecordingChannel<ChannelTarget>;
   let deviceId: string;
 
   beforeEach(async () => {
@@ -173,7 +179,7 @@ suite('An Idempotency-Key', () => {
   });
 
   test('of a request whose process died says what became of it, once that is known', async () => {
-    const { store, ownerId, clock, followUp } = gateway;
+    const { store, ownerId, clock, lifecycle } = gateway;
     const now = (): number => clock.now;
     const raw = Buffer.from('{"title":"cut off"}');
     const idempotency = readIdempotencyKey({ 'idempotency-key': 'a' }, { format: 'json', raw }, clock.now);
@@ -193,17 +199,18 @@ suite('An Idempotency-Key', () => {
     clock.now += 20_000;
     assert.equal((await caller.notify(raw.toString(), withKey('a'))).status, 409, 'no process has resumed it yet');
     const redelivery = startRedelivery({
-      ...{ store, followUp, now, channels: { mqtt, email: new RecordingChannel(), push: new RecordingChannel() } },
+      ...{ store, lifecycle, now },
+      channels: channelsWith({ mqtt, email: new RecordingChannel(), push: new RecordingChannel() }),
       ...{
         random: () => 0.5,
-        keepsReceipts: true,
-        onGivenUp: () => undefined,
+        isReceived: async () => false,
+        onDead: () => undefined,
         onFailed: (error: unknown) => gateway.failures.push(error),
       },
     });
     await redelivery.turn();
     await redelivery.close();
-    await followUp.settlements.flush();
+    await lifecycle.writer.flush();
     const { status, body, headers } = await caller.notify(raw.toString(), withKey('a'));
     assert.equal(status, 200);
     assert.equal(headers.get('idempotency-replayed'), 'true');

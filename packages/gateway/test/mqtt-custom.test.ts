@@ -26,8 +26,8 @@ import { createTestAuthority, type IssuedCertificate, type TestAuthority } from 
 import { Aedes } from 'aedes';
 import { createWebSocketStream, WebSocketServer } from 'ws';
 import { createCustomPublisher } from '../src/channels/mqtt/custom.ts';
-import { createMqttChannel } from '../src/channels/mqtt/index.ts';
 import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
+import { createMqttSender } from '../src/channels/mqtt/sender.ts';
 import { type AddressPolicy, parseNetwork } from '../src/core/address-policy.ts';
 import { createEgress, type EgressOptions, type Resolve } from '../src/egress/index.ts';
 
@@ -64,7 +64,10 @@ function createPublisher(
   const { policy = loopback, deadlineMs = 5000, ...egressOptions } = options;
   const egress = createEgress(policy, { ca: [authority.ca], resolve: resolveTo('127.0.0.1'), ...egressOptions });
   t.after(() => egress.close());
-  return createCustomPublisher(egress, { now: Date.now, timeoutMs: deadlineMs });
+  const { publish } = createCustomPublisher(egress, { now: Date.now });
+  const publishInTime: typeof publish = (broker, messages, signal, ownerId) =>
+    publish(broker, messages, AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), ownerId);
+  return { publish: publishInTime };
 }
 
 async function stopAfter<T extends { stop(): unknown }>(t: TestContext, starting: Promise<T>): Promise<T> {
@@ -95,7 +98,7 @@ suite('A custom broker', () => {
     const { mosquitto, wssPort } = await startMosquitto(t, { users: { caller: 'word', receiver: 'other' } });
     const login = ['-u', 'receiver', '-P', 'other', '-V', '5'];
     const subscriber = await stopAfter(t, Subscriber.start(mosquitto.port, '#', login));
-    const channel = createMqttChannel({
+    const channel = createMqttSender({
       publisher: silentPublisher,
       custom: createPublisher(t),
       topicPrefix: 'tocsin',
@@ -104,12 +107,12 @@ suite('A custom broker', () => {
     const customBroker = brokerAt(wssPort, { username: 'caller', password: 'word', clientId: 'my-client' });
     const onTopic = await channel.send(
       sampleNotification,
-      [{ topic: 'my/own/topic' }],
+      [{ id: '', topic: 'my/own/topic' }],
       { qos: 1, customBroker: { ...customBroker, topic: 'my/own/topic' } },
       patience(),
     );
     assert.deepEqual(onTopic, [{ kind: 'sent' }]);
-    const targets = [{ deviceId: 'lamp' }, { deviceId: 'siren' }];
+    const targets = [{ id: 'lamp' }, { id: 'siren' }];
     const onDevices = await channel.send(sampleNotification, targets, { qos: 2, customBroker }, patience());
     assert.deepEqual(onDevices, [{ kind: 'sent' }, { kind: 'sent' }]);
     const received = await subscriber.take(3);
@@ -186,7 +189,7 @@ suite('A custom broker', () => {
   });
 
   test('is never retried, whatever wraps the channel', async () => {
-    const channel = createMqttChannel({
+    const channel = createMqttSender({
       publisher: silentPublisher,
       custom: { publish: async () => assert.fail('the guard rejects everything') },
       topicPrefix: 'tocsin',
@@ -198,7 +201,7 @@ suite('A custom broker', () => {
         }),
       },
     });
-    const targets = [{ deviceId: 'lamp' }, { deviceId: 'siren' }];
+    const targets = [{ id: 'lamp' }, { id: 'siren' }];
     const outcomes = await channel.send(sampleNotification, targets, { qos: 1, customBroker: brokerAt(1) }, patience());
     assert.deepEqual(outcomes, [notReached, { kind: 'sent' }]);
   });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
 import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import type { QueueLimit } from '../src/config/channels.ts';
+import type { QueueLimit } from '../src/channels/mqtt/config.ts';
 
 /** Receives this number of messages, acknowledges them, and returns their titles. */
 async function take(client: RawClient, count: number): Promise<string[]> {

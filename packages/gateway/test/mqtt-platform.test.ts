@@ -18,10 +18,10 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { Aedes } from 'aedes';
 import { InFlight } from '../src/channels/mqtt/client-in-flight.ts';
-import { createMqttChannel } from '../src/channels/mqtt/index.ts';
+import type { PlatformBrokerConfig } from '../src/channels/mqtt/config.ts';
 import { createPlatformBroker, type PlatformBrokerOptions } from '../src/channels/mqtt/platform.ts';
 import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
-import type { PlatformBrokerConfig } from '../src/config/channels.ts';
+import { createMqttSender } from '../src/channels/mqtt/sender.ts';
 
 const obstacle = mosquittoObstacle();
 const quick = { leastMs: 20, mostMs: 100 };
@@ -82,7 +82,7 @@ const until = (broker: MqttPublisher, isFine: boolean): Promise<string | null> =
 
 suite('A notification over the platform broker', () => {
   const channelOn = (publisher: MqttPublisher, retentionDays: number) =>
-    createMqttChannel({
+    createMqttSender({
       publisher,
       custom: { publish: async () => assert.fail('no custom broker was asked for') },
       topicPrefix: 'tocsin',
@@ -97,7 +97,7 @@ suite('A notification over the platform broker', () => {
     const { broker } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`, {}, { now: () => now });
     const channel = channelOn(broker, 3);
     assert.equal(await channel.check(), null);
-    const targets = [{ deviceId: 'lamp' }, { deviceId: 'siren' }];
+    const targets = [{ id: 'lamp' }, { id: 'siren' }];
     const outcomes = await channel.send(sampleNotification, targets, { qos: 1, customBroker: null }, patience());
     assert.deepEqual(outcomes, [{ kind: 'sent' }, { kind: 'sent' }]);
     const messages = await subscriber.take(2);
@@ -121,7 +121,7 @@ suite('A notification over the platform broker', () => {
     const { broker } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`);
     const channel = channelOn(broker, 0);
     assert.equal(await channel.check(), null);
-    await channel.send(sampleNotification, [{ deviceId: 'lamp' }], { qos: 1, customBroker: null }, patience());
+    await channel.send(sampleNotification, [{ id: 'lamp' }], { qos: 1, customBroker: null }, patience());
     const [message] = await subscriber.take(1);
     assert.equal(message?.contentType, 'application/json');
     assert.equal(message?.expiry, 0);
@@ -133,7 +133,7 @@ suite('A notification over the platform broker', () => {
       0,
     );
     t.after(() => channel.close());
-    const targets = [{ topic: 'tocsin/other/device/notifications' }];
+    const targets = [{ id: '', topic: 'tocsin/other/device/notifications' }];
     const [outcome] = await channel.send(sampleNotification, targets, { qos: 1, customBroker: null }, patience());
     assert.equal(outcome?.kind, 'rejected');
   });
@@ -352,7 +352,7 @@ suite('The connection to the platform broker', () => {
       [1, 2].map((qos) => broker.publish(mqttMessage('a', 'aborted', qos as 1 | 2), AbortSignal.timeout(150))),
     );
     const tookMs = performance.now() - started;
-    const late = { kind: 'retry', reason: 'unreachable', error: 'The MQTT broker did not answer in time' };
+    const late = { kind: 'retry', reason: 'unreachable', error: 'The MQTT broker did not respond in time' };
     assert.deepEqual(outcomes, [late, late]);
     assert.ok(tookMs >= 140 && tookMs < 400, `it took ${tookMs} ms`);
 

@@ -15,7 +15,7 @@ import {
 import { servicePrivateKey } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { countSockets } from '@tocsin/test-support/push-sockets.ts';
 import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
-import type { PushParts } from '../src/channels/push/index.ts';
+import type { PushDeps } from '../src/channels/push/sender.ts';
 import type { Rejected, Retry } from '../src/core/outcome.ts';
 import { Problem } from '../src/core/problem.ts';
 
@@ -26,7 +26,7 @@ suite('APNs', () => {
   const channels: TestPush[] = [];
   const phone = target('apns', apnsToken('a'));
 
-  function open(timeoutMs = 5000, parts: Partial<PushParts> = {}, config = apns.config): TestPush {
+  function open(timeoutMs = 5000, parts: Partial<PushDeps> = {}, config = apns.config): TestPush {
     const opened = createTestPush({ apns: config, timeoutMs }, parts, apns.clock);
     channels.push(opened);
     return opened;
@@ -260,7 +260,7 @@ suite('APNs', () => {
   test('a send to a provider that hangs ends at the deadline, and an abort settles at once', async () => {
     apns.reply = () => 'silence';
     const [late] = (await open(200).send([phone])) as [Retry];
-    assert.deepEqual(late, { kind: 'retry', reason: 'unreachable', error: 'APNs did not answer in time' });
+    assert.deepEqual(late, { kind: 'retry', reason: 'unreachable', error: 'APNs did not respond in time' });
     const controller = new AbortController();
     const request = apns.server.nextRequest();
     const sent = push.send([phone], { signal: controller.signal });

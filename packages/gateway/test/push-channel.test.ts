@@ -68,7 +68,7 @@ suite('The push channel', () => {
     const timer = setTimeout(() => controller.abort(new DOMException('late', 'TimeoutError')), 50);
     const [outcome] = await push.send([target('webpush', push.webPush.subscribe())], { signal: controller.signal });
     clearTimeout(timer);
-    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not answer in time' });
+    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not respond in time' });
   });
 
   test('at most fifty targets of one notification are in flight at once, and all get it', async () => {

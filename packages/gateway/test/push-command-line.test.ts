@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { apnsToken, fcmToken } from '@tocsin/test-support/push-channel.ts';
 import { WebPushStandIn } from '@tocsin/test-support/push-web-push-stand-in.ts';
-import { createVapidKeys } from '../src/channels/push/index.ts';
+import { createVapidKeys } from '../src/channels/push/vapid.ts';
 import { type Output, UsageError } from '../src/cli/command.ts';
 import { pushCommands } from '../src/cli/push.ts';
 import { Problem } from '../src/core/problem.ts';

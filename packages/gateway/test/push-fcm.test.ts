@@ -16,7 +16,7 @@ import {
 import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { countSockets } from '@tocsin/test-support/push-sockets.ts';
 import { createTestAuthority, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
-import type { PushParts } from '../src/channels/push/index.ts';
+import type { PushDeps } from '../src/channels/push/sender.ts';
 import type { Rejected, Retry } from '../src/core/outcome.ts';
 import { Problem } from '../src/core/problem.ts';
 
@@ -27,7 +27,7 @@ suite('FCM', () => {
   const channels: TestPush[] = [];
   const phone = target('fcm', fcmToken('phone'));
 
-  function open(timeoutMs = 5000, parts: Partial<PushParts> = {}, config = fcm.config): TestPush {
+  function open(timeoutMs = 5000, parts: Partial<PushDeps> = {}, config = fcm.config): TestPush {
     const opened = createTestPush({ fcm: config, timeoutMs }, parts, fcm.clock);
     channels.push(opened);
     return opened;
@@ -238,7 +238,7 @@ suite('FCM', () => {
     await hasty.send([phone]);
     fcm.replyToMessage = () => 'silence';
     assert.deepEqual(await hasty.send([phone]), [
-      { kind: 'retry', reason: 'unreachable', error: 'FCM did not answer in time' },
+      { kind: 'retry', reason: 'unreachable', error: 'FCM did not respond in time' },
     ]);
     fcm.replyToMessage = () => undefined;
     const sessions = fcm.server.sessionCount;

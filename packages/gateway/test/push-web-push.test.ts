@@ -114,7 +114,7 @@ suite('Web Push', () => {
     const push = createTestPush({ timeoutMs: 100 });
     push.webPush.reply = () => new Promise(() => undefined);
     const [outcome] = await push.send([target('webpush', push.webPush.subscribe())]);
-    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not answer in time' });
+    assert.deepEqual(outcome, { kind: 'retry', reason: 'unreachable', error: 'Web Push did not respond in time' });
   });
 
   test('an abort settles everything at once, and targets still queued were not attempted', async () => {

@@ -5,11 +5,11 @@ import { after, before, suite, test } from 'node:test';
 import { type LocalGateway, RecordingChannel, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { type Caller, createCaller } from '@tocsin/test-support/requests.ts';
+import type { EmailTarget } from '../src/channels/email/target.ts';
+import type { MqttTarget } from '../src/channels/mqtt/target.ts';
 import type { QuietHours } from '../src/core/quiet-hours.ts';
-import type { Channels } from '../src/usecases/ports/index.ts';
+import type { PushTarget } from '../src/core/recipients.ts';
 import { createDevice, createKey, systemEnvironment } from '../src/usecases/registration.ts';
-
-type TargetOf<C extends keyof Channels> = Parameters<Channels[C]['send']>[1][number];
 
 const night = { from: '22:00', to: '07:00' };
 const everywhere = { timeZone: 'Europe/Berlin', push: night, email: night, mqtt: night };
@@ -19,9 +19,9 @@ const lateInBerlin = Date.parse('2026-11-15T22:30:00Z');
 const morningInBerlin = Date.parse('2026-11-16T06:00:00Z');
 
 suite('In quiet hours', () => {
-  const push = new RecordingChannel<TargetOf<'push'>>();
-  const email = new RecordingChannel<TargetOf<'email'>>();
-  const mqtt = new RecordingChannel<TargetOf<'mqtt'>>();
+  const push = new RecordingChannel<PushTarget>();
+  const email = new RecordingChannel<EmailTarget>();
+  const mqtt = new RecordingChannel<MqttTarget>();
   let gateway: LocalGateway;
   let caller: Caller;
 

@@ -4,14 +4,19 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
+import { channelsWith, type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
+import type { EmailTarget } from '../src/channels/email/target.ts';
+import type { MqttTarget } from '../src/channels/mqtt/target.ts';
+import { channels as definitions } from '../src/channels/registry.ts';
+import type { Channel, ChannelTarget } from '../src/core/channel.ts';
 import type { Outcome } from '../src/core/outcome.ts';
-import type { EmailTarget, MqttTarget, PushTarget } from '../src/core/plan.ts';
+import type { PushTarget } from '../src/core/recipients.ts';
+import { createIsReceived } from '../src/delivery/receipts.ts';
 import { type Redelivery, startRedelivery } from '../src/delivery/redeliver.ts';
 import { openStore } from '../src/store/open-store.ts';
-import { type Channel, type Delivery, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { type Delivery, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { createDevice, systemEnvironment } from '../src/usecases/registration.ts';
 
 const unreachable: Outcome = { kind: 'retry', reason: 'unreachable', error: 'The provider is not reachable' };
@@ -20,7 +25,7 @@ const sent: Outcome = { kind: 'sent' };
 const hourMs = 3_600_000;
 
 /** A channel whose outcome the test sets; records the titles of sent notifications. */
-class SwitchableChannel<Target> implements Channel<Target> {
+class SwitchableChannel<Target extends ChannelTarget> implements Channel<Target> {
   outcome: (title: string, target: Target) => Outcome = () => sent;
   readonly arrived: string[] = [];
   attempts = 0;
@@ -62,14 +67,22 @@ suite('Redelivery', () => {
   });
 
   function startOver(): void {
-    const { store, clock, followUp } = gateway;
+    const { store, clock, lifecycle } = gateway;
     const now = (): number => clock.now;
     const onFailed = (error: unknown): void => void failures.push(error);
     const random = (): number => 0.5;
-    const onGivenUp = (delivery: Delivery): void => void deadDeliveries.push(delivery);
+    const onDead = (delivery: Delivery): void => void deadDeliveries.push(delivery);
     redelivery = startRedelivery({
-      ...{ store, followUp, now, random, onFailed, onGivenUp, keepsReceipts: true },
-      channels: { mqtt, email, push },
+      ...{
+        store,
+        lifecycle,
+        now,
+        random,
+        onFailed,
+        onDead,
+        isReceived: createIsReceived(store, definitions, () => true),
+      },
+      channels: channelsWith({ mqtt, email, push }),
     });
   }
 
@@ -130,7 +143,7 @@ suite('Redelivery', () => {
 
   test('retries only the channel and target that failed', async () => {
     const other = (await addDevice()).id;
-    mqtt.outcome = (_, target) => ('deviceId' in target && target.deviceId === other ? unreachable : sent);
+    mqtt.outcome = (_, target) => (target.id === other ? unreachable : sent);
     email.outcome = () => unreachable;
     await post('x', { sendEmail: true });
     assert.deepEqual(mqtt.arrived, ['x']);
@@ -316,7 +329,7 @@ suite('Redelivery', () => {
 
   test('the queue of one target delays no other target and no other channel', async () => {
     const other = (await addDevice()).id;
-    mqtt.outcome = (_, target) => ('deviceId' in target && target.deviceId === other ? unreachable : sent);
+    mqtt.outcome = (_, target) => (target.id === other ? unreachable : sent);
     await post('a');
     const { warnings, mqttPublishedCount, mqttFailedCount, emailSent } = await post('b', { sendEmail: true });
     assert.deepEqual([mqttPublishedCount, mqttFailedCount, emailSent], [1, 1, true]);
@@ -354,10 +367,10 @@ suite('Redelivery', () => {
     const answers = [];
     for (let count = 15; count < 25; count += 1) answers.push(await post(`${count}`));
     assert.equal(answers.filter(({ warnings }) => warnings.includes('redelivery_scheduled')).length, 5);
-    await gateway.followUp.settlements.flush();
+    await gateway.lifecycle.writer.flush();
     const dead = (await deliveries()).filter(({ state }) => state === 'dead');
     assert.equal(dead.length, 5);
-    assert.match(dead[0]?.error ?? '', /too much waits/);
+    assert.match(dead[0]?.error ?? '', /too many deliveries of this owner wait/);
     await passTime(5000);
     assert.equal(mqtt.arrived.length, 20);
   });
@@ -375,7 +388,7 @@ suite('Redelivery', () => {
     await eventually(
       'callers send directly again',
       30_000,
-      async () => gateway.followUp.queues.isEmpty,
+      async () => gateway.lifecycle.queues.isEmpty,
       (isEmpty) => isEmpty,
     );
     isOver = true;
@@ -514,10 +527,10 @@ suite('Redelivery', () => {
     answers.push(...(await Promise.all(Array.from({ length: 15 }, (_, count) => post(`${count}`)))));
     for (let count = 15; count < 25; count += 1) answers.push(await post(`${count}`));
     assert.equal(answers.filter(({ warnings }) => warnings.includes('redelivery_scheduled')).length, 20);
-    await gateway.followUp.settlements.flush();
+    await gateway.lifecycle.writer.flush();
     const dead = (await deliveries()).filter(({ state }) => state === 'dead');
     assert.equal(dead.length, 5);
-    assert.match(dead[0]?.error ?? '', /too much waits/);
+    assert.match(dead[0]?.error ?? '', /too many deliveries of this owner wait/);
   });
 
   test('two processes together deliver everything once', async () => {
@@ -556,8 +569,13 @@ suite('Redelivery', () => {
     const other = await openStore({ dataDir: gateway.dataDir, masterKey: null }, 'existing');
     const onFailed = (error: unknown): void => void failures.push(error);
     const fresh = startRedelivery({
-      ...{ store: other, followUp: gateway.followUp, channels: { mqtt, email, push }, now: () => gateway.clock.now },
-      ...{ random: () => 0.5, onFailed, onGivenUp: () => undefined, keepsReceipts: true },
+      ...{
+        store: other,
+        lifecycle: gateway.lifecycle,
+        channels: channelsWith({ mqtt, email, push }),
+        now: () => gateway.clock.now,
+      },
+      ...{ random: () => 0.5, onFailed, onDead: () => undefined, isReceived: async () => false },
     });
     gateway.clock.now += hourMs;
     await fresh.turn();

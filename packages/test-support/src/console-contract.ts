@@ -40,7 +40,7 @@ function closed(schema: Schema): Schema {
     ...(properties !== undefined && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, closed(each)])),
       required: Object.keys(properties),
-      additionalProperties: false,
+      additionalProperties: typeof schema.additionalProperties === 'object' ? schema.additionalProperties : false,
     }),
     ...(items !== undefined && { items: closed(items) }),
     ...(anyOf !== undefined && { anyOf: anyOf.map(closed) }),

@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Qos } from '@tocsin/contract';
+import { defaultQueueLimit, type QueueLimit } from '../../gateway/src/channels/mqtt/config.ts';
 import {
   type BrokerEvent,
   createEmbeddedBroker,
   type EmbeddedBroker,
 } from '../../gateway/src/channels/mqtt/embedded/index.ts';
 import { messageOf } from '../../gateway/src/channels/mqtt/format.ts';
-import { defaultQueueLimit, type QueueLimit } from '../../gateway/src/config/channels.ts';
 import { acknowledgementTopic, deviceTopic } from '../../gateway/src/core/device-topics.ts';
 import { digestOf } from '../../gateway/src/core/key-format.ts';
 import { isAccepted, type Outcome } from '../../gateway/src/core/outcome.ts';

@@ -37,10 +37,12 @@ export interface CommandResult {
 export class Installation {
   readonly dataDir: string;
   readonly environment: Record<string, string>;
+  readonly #program: readonly string[];
   readonly #running = new Set<GatewayProcess>();
 
-  private constructor(dataDir: string, environment: Record<string, string>) {
+  private constructor(dataDir: string, environment: Record<string, string>, program: readonly string[]) {
     this.dataDir = dataDir;
+    this.#program = program;
     this.environment = {
       TOCSIN_DATA_DIR: dataDir,
       TOCSIN_PORT: '0',
@@ -50,8 +52,9 @@ export class Installation {
     };
   }
 
-  static async create(environment: Record<string, string> = {}): Promise<Installation> {
-    return new Installation(await mkdtemp(join(tmpdir(), 'tocsin-test-')), environment);
+  /** `program` is what Node runs, with its options; default: the launcher. */
+  static async create(environment: Record<string, string> = {}, program = [launcher]): Promise<Installation> {
+    return new Installation(await mkdtemp(join(tmpdir(), 'tocsin-test-')), environment, program);
   }
 
   /** `wrapper` is a command line that runs another, such as strace with its options. */
@@ -109,7 +112,7 @@ export class Installation {
   }
 
   #spawn(args: string[], environment: Record<string, string>, wrapper: string[]): ChildProcess {
-    const [command, ...rest] = [...wrapper, process.execPath, launcher, ...args] as [string, ...string[]];
+    const [command, ...rest] = [...wrapper, process.execPath, ...this.#program, ...args] as [string, ...string[]];
     return spawn(command, rest, {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...this.environment, ...environment },
       stdio: ['pipe', 'pipe', 'pipe'],

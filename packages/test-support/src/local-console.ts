@@ -4,20 +4,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { createNotConfigured } from '../../gateway/src/channels/not-configured.ts';
+import { channels as definitions } from '../../gateway/src/channels/registry.ts';
 import { createAddresses } from '../../gateway/src/console/addresses.ts';
 import type { ConsoleApiDeps, SecurityNotice } from '../../gateway/src/console/deps.ts';
 import { createReadiness } from '../../gateway/src/console/readiness.ts';
 import { addApi } from '../../gateway/src/console/routes.ts';
 import { createConsole } from '../../gateway/src/console/server.ts';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
-import { createFollowUp } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
+import { createDispatchLifecycle } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
-import { createAccept } from '../../gateway/src/usecases/accept.ts';
+import { createProcess } from '../../gateway/src/usecases/accept.ts';
 import { makeLink } from '../../gateway/src/usecases/one-time-links.ts';
 import type { Owner, Store } from '../../gateway/src/usecases/ports/index.ts';
 import { createOwner, systemEnvironment } from '../../gateway/src/usecases/registration.ts';
 import { ConsoleClient } from './console-client.ts';
+import { channelsWith } from './local-gateway.ts';
 
 export interface LocalConsole {
   app: FastifyInstance;
@@ -65,7 +66,10 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   const notices: LocalConsole['notices'] = [];
   const routes: LocalConsole['routes'] = [];
   const app = createConsole({
-    readiness: createReadiness(store),
+    readiness: createReadiness(
+      store,
+      definitions.map(({ name }) => name),
+    ),
     metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
     isKnownHost: () => true,
   });
@@ -74,7 +78,8 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   });
   const listeners = { api: 'http://127.0.0.1:8080/', console: '', mqtt: 'mqtt://127.0.0.1:1883' };
   const wrapped = options.wrapStore?.(store) ?? store;
-  const followUp = createFollowUp({
+  const lifecycle = createDispatchLifecycle({
+    definitions,
     store: wrapped,
     maxWaitingPerOwner: 1000,
     now,
@@ -92,17 +97,16 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
       listeners: () => listeners,
       isTrustedProxy: () => false,
     }),
-    acceptFor: (recipients) =>
-      createAccept({
-        notifications: wrapped.notifications,
-        directory: { recipientsOf: async () => recipients },
-        channels: { push: nothing, email: nothing, mqtt: nothing },
-        followUp,
-        responseBudgetMs: 3000,
-        newId: createUuidV7Source(now, randomUUID),
-        now,
-        onStoreFailure: ({ error }) => failures.push(error),
-      }),
+    definitions,
+    process: createProcess({
+      notifications: wrapped.notifications,
+      channels: channelsWith(),
+      lifecycle,
+      responseBudgetMs: 3000,
+      newId: createUuidV7Source(now, randomUUID),
+      now,
+      onStoreFailure: ({ error }) => failures.push(error),
+    }),
     clientAddress: ({ ip }) => ip,
     mailer: {
       sendSignInLink: async ({ email }, url) => void mails.push({ to: email, url }),
@@ -115,7 +119,13 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     webPushProblem: () => null,
     topicPrefix: 'tocsin',
     sessionMaxMs: 90 * 86_400_000,
-    service: { version: '0.0.0-test', webPushKey: '', retentionDays: 90, knowsLastSeen: true },
+    service: {
+      version: '0.0.0-test',
+      webPushKey: '',
+      retentionDays: 90,
+      knowsLastSeen: true,
+      channels: definitions.map(({ name, label }) => ({ name, label })),
+    },
     stopping: new AbortController().signal,
     onError: (error) => failures.push(error),
     onEmailFailed: (cause) => warnings.push(cause),
@@ -148,11 +158,9 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     async stop() {
       app.server.closeAllConnections();
       await app.close();
-      await followUp.close();
+      await lifecycle.close();
       await store.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
-
-const nothing = createNotConfigured('Nothing is configured');

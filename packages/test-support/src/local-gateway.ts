@@ -7,11 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseRate } from '@tocsin/contract';
-import { createNotConfigured } from '../../gateway/src/channels/not-configured.ts';
+import { createNotConfigured, channels as definitions } from '../../gateway/src/channels/registry.ts';
 import { parseNetwork } from '../../gateway/src/core/address-policy.ts';
+import type { Channel, Channels, ChannelTarget } from '../../gateway/src/core/channel.ts';
 import type { Outcome } from '../../gateway/src/core/outcome.ts';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
-import { createFollowUp, type FollowUp } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
+import { createDispatchLifecycle, type DispatchLifecycle } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
 import { type AppParts, createApp } from '../../gateway/src/http/app.ts';
 import { guardConnections, type ServerMaker } from '../../gateway/src/http/connection-guard.ts';
 import { createLimits } from '../../gateway/src/http/rate-limits.ts';
@@ -20,7 +21,7 @@ import { openStore } from '../../gateway/src/store/open-store.ts';
 import { createAccept } from '../../gateway/src/usecases/accept.ts';
 import { createDirectory } from '../../gateway/src/usecases/directory.ts';
 import { createIdempotency } from '../../gateway/src/usecases/idempotency.ts';
-import type { Channel, Channels, Store } from '../../gateway/src/usecases/ports/index.ts';
+import type { Store } from '../../gateway/src/usecases/ports/index.ts';
 import { createKey, createOwner, systemEnvironment } from '../../gateway/src/usecases/registration.ts';
 
 export interface LocalGateway {
@@ -29,7 +30,7 @@ export interface LocalGateway {
   /** Where its database lies. */
   dataDir: string;
   store: Store;
-  followUp: FollowUp;
+  lifecycle: DispatchLifecycle;
   ownerId: string;
   key: string;
   clock: { now: number };
@@ -39,7 +40,8 @@ export interface LocalGateway {
 }
 
 export interface LocalOptions {
-  channels?: Partial<Channels>;
+  /** By name; the others are not configured. */
+  channels?: Readonly<Record<string, Channel>>;
   rateLimit?: string;
   maxBodyBytes?: number;
   trustedProxies?: string[];
@@ -60,7 +62,8 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
   const clock = { now: Date.now() };
   const failures: unknown[] = [];
   const wrapped = options.wrapStore?.(store) ?? store;
-  const followUp = createFollowUp({
+  const lifecycle = createDispatchLifecycle({
+    definitions,
     store: wrapped,
     maxWaitingPerOwner: options.maxWaitingPerOwner ?? 1000,
     now: () => clock.now,
@@ -68,7 +71,7 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
     random: () => 0.5,
     onFailed: (error) => failures.push(error),
   });
-  const parts = appParts(wrapped, followUp, clock, options, failures);
+  const parts = appParts(wrapped, lifecycle, clock, options, failures);
   const app = createApp(parts);
   const { timeouts, createServer } = options;
   const server = createApiServer({
@@ -88,7 +91,7 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
     app,
     dataDir,
     store,
-    followUp,
+    lifecycle,
     ownerId: owner.id,
     key,
     clock,
@@ -96,22 +99,23 @@ export async function startLocalGateway(options: LocalOptions = {}): Promise<Loc
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      await followUp.close();
+      await lifecycle.close();
       await store.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-const noChannels: Channels = {
-  push: createNotConfigured('No push provider is configured'),
-  email: createNotConfigured('No mail server is configured'),
-  mqtt: createNotConfigured('No MQTT broker is configured'),
-};
+/** All channels; those that are not given are not configured. */
+export function channelsWith(given: Readonly<Record<string, Channel>> = {}): Channels {
+  return new Map(
+    definitions.map(({ name, notConfigured }) => [name, given[name] ?? createNotConfigured(notConfigured)]),
+  );
+}
 
 function appParts(
   store: Store,
-  followUp: FollowUp,
+  lifecycle: DispatchLifecycle,
   clock: { now: number },
   options: LocalOptions,
   failures: unknown[],
@@ -123,19 +127,21 @@ function appParts(
     accept: createAccept({
       notifications: store.notifications,
       directory,
-      channels: { ...noChannels, ...options.channels },
-      followUp,
+      definitions,
+      channels: channelsWith(options.channels),
+      lifecycle,
       responseBudgetMs: options.responseBudgetMs ?? 3000,
       newId: createUuidV7Source(now, randomUUID),
       now,
       onStoreFailure: () => undefined,
     }),
-    idempotency: createIdempotency({ store, now }),
+    idempotency: createIdempotency({ definitions, store, now }),
     authenticator: { directory, signatures: store.signatures, limits, now },
     addressPolicy: { allowed: [] },
     trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),
     maxBodyBytes: options.maxBodyBytes ?? 262_144,
     version: '0.0.0-test',
+    channels: definitions.map(({ name }) => name),
     newRequestId: () => `req_${randomUUID()}`,
     now,
     log: { answered: () => undefined, failed: ({ error }) => failures.push(error) },
@@ -143,7 +149,7 @@ function appParts(
 }
 
 /** A channel that notes what it is given and ends as the test says. */
-export class RecordingChannel<Target> implements Channel<Target> {
+export class RecordingChannel<Target extends ChannelTarget> implements Channel<Target> {
   readonly sent: { notification: Parameters<Channel<Target>['send']>[0]; target: Target; qos: number }[] = [];
   readonly #outcomes: Outcome[];
 

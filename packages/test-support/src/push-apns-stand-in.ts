@@ -1,7 +1,7 @@
 // Stands in for APNs, and refuses what it refuses, with its reasons.
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http2';
-import type { ApnsConfig } from '../../gateway/src/config/channels.ts';
+import type { ApnsConfig } from '../../gateway/src/channels/push/config.ts';
 import { type Answer, PushHttp2Server, type Received, type Reply } from './push-http2-server.ts';
 import { readJwt } from './push-jwt.ts';
 import type { IssuedCertificate } from './tls-ca.ts';

@@ -1,19 +1,16 @@
 // A push channel on stand-ins, with a clock that a test can set.
 
-import {
-  createPushChannel,
-  createVapidKeys,
-  type PushParts,
-  parseVapidKeys,
-} from '../../gateway/src/channels/push/index.ts';
-import type { PushConfig } from '../../gateway/src/config/channels.ts';
+import type { PushConfig } from '../../gateway/src/channels/push/config.ts';
+import { createPushSender, type PushDeps } from '../../gateway/src/channels/push/sender.ts';
+import { createVapidKeys, parseVapidKeys } from '../../gateway/src/channels/push/vapid.ts';
+import type { OpenChannel } from '../../gateway/src/core/channel.ts';
+import type { Notification } from '../../gateway/src/core/notification.ts';
 import type { Outcome } from '../../gateway/src/core/outcome.ts';
-import type { PushTarget } from '../../gateway/src/core/plan.ts';
-import type { ManagedChannel, Notification } from '../../gateway/src/usecases/ports/index.ts';
+import type { PushTarget } from '../../gateway/src/core/recipients.ts';
 import { WebPushStandIn } from './push-web-push-stand-in.ts';
 
 export interface TestPush {
-  channel: ManagedChannel<PushTarget>;
+  channel: OpenChannel<PushTarget>;
   clock: { now: number };
   webPush: WebPushStandIn;
   /** Ids of the targets that the channel had disabled. */
@@ -40,13 +37,13 @@ export const sampleNotification: Notification = {
 
 export function createTestPush(
   config: Partial<PushConfig> = {},
-  parts: Partial<PushParts> = {},
+  parts: Partial<PushDeps> = {},
   clock = { now: sampleNotification.createdAt },
 ): TestPush {
   const vapid = parseVapidKeys(createVapidKeys());
   const webPush = new WebPushStandIn(clock, vapid.publicKey);
   const disabled: string[] = [];
-  const channel = createPushChannel(
+  const channel = createPushSender(
     { timeoutMs: 5000, webPushSubject: 'mailto:ops@example.com', webPushHosts: [], fcm: null, apns: null, ...config },
     {
       vapid,
@@ -64,7 +61,7 @@ export function createTestPush(
     clock,
     webPush,
     disabled,
-    send: (targets, { notification = {}, signal = new AbortController().signal } = {}) =>
+    send: (targets, { notification = {}, signal = AbortSignal.timeout(config.timeoutMs ?? 5000) } = {}) =>
       channel.send({ ...sampleNotification, ...notification }, targets, { qos: 1, customBroker: null }, signal),
   };
 }

@@ -1,6 +1,6 @@
 // Stands in for FCM's HTTP v1 API and Google's token service, and refuses what they refuse.
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
-import type { FcmConfig } from '../../gateway/src/config/channels.ts';
+import type { FcmConfig } from '../../gateway/src/channels/push/config.ts';
 import { type Answer, PushHttp2Server, type Received, type Reply } from './push-http2-server.ts';
 import { readJwt } from './push-jwt.ts';
 import type { IssuedCertificate } from './tls-ca.ts';

@@ -78,8 +78,9 @@ const searchLine = union(
 export type SearchLine = TypeOf<typeof searchLine>;
 
 const deliveryEntry = object({
-  channel: oneOf(['push', 'email', 'mqtt']),
-  /** Id of the device or push target; empty for the email address. */
+  /** Name of the channel. */
+  channel: text(),
+  /** Id of the target; empty if the owner has only one on this channel. */
   target: text(),
   /** Current name of the target; null after it was deleted. */
   name: nullable(text()),
@@ -145,7 +146,7 @@ export const inboxOperations = {
   getNotification: { response: inboxDetail },
   /** Makes waiting and dead deliveries due now. */
   retryDeliveries: {
-    body: exact(object({}, { channel: oneOf(['push', 'email', 'mqtt']), target: text({ maxLength: 64 }) })),
+    body: exact(object({}, { channel: text({ maxLength: 64 }), target: text({ maxLength: 64 }) })),
     response: count,
   },
   markRead: { body: exact(object({ ids, isRead: flag() })), status: 204 },

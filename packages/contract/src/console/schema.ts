@@ -8,7 +8,7 @@ export interface Schema<T = unknown> {
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  readonly additionalProperties?: boolean;
+  readonly additionalProperties?: boolean | Schema;
   readonly items?: Schema;
   readonly minItems?: number;
   readonly maxItems?: number;
@@ -72,6 +72,16 @@ export function object<Required extends Properties, Optional extends Properties 
 }
 
 /** Any JSON object. */
+/** An object with further members, all of one type. */
+/* @__NO_SIDE_EFFECTS__ */
+export function withMembers<T, Member>(
+  schema: Schema<T>,
+  member: Schema<Member>,
+): Schema<T & { [name: string]: Member | T[keyof T] }> {
+  return { ...(schema as Schema), additionalProperties: member } as Schema<T & { [name: string]: Member | T[keyof T] }>;
+}
+
+/* @__NO_SIDE_EFFECTS__ */
 export function anyObject(): Schema<JsonObject> {
   return { type: 'object' };
 }

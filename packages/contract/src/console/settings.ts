@@ -1,6 +1,17 @@
 // The preferences of an owner and the email address.
 import type { Operation } from './route.ts';
-import { checked, flag, integer, nullable, object, optionalLine, type TypeOf, text, withDefault } from './schema.ts';
+import {
+  checked,
+  flag,
+  integer,
+  nullable,
+  object,
+  optionalLine,
+  type TypeOf,
+  text,
+  withDefault,
+  withMembers,
+} from './schema.ts';
 import { testResult } from './test-result.ts';
 
 /** The longest retention that an owner can choose. */
@@ -13,19 +24,15 @@ const quietSpan = object({
 });
 export type QuietSpanEntry = TypeOf<typeof quietSpan>;
 
-const quietSpanOrNull = withDefault(nullable(checked(quietSpan, 'quietSpan')), null);
+const quietSpanOrNull = nullable(checked(quietSpan, 'quietSpan'));
 
 const preferences = object({
   name: text({ line: 100 }),
   emailAlerts: flag(),
   quietHours: withDefault(
     nullable(
-      object({
-        timeZone: text({ check: 'timeZone' }),
-        push: quietSpanOrNull,
-        email: quietSpanOrNull,
-        mqtt: quietSpanOrNull,
-      }),
+      /** Each further member is the span of a channel, by name. */
+      withMembers(object({ timeZone: text({ check: 'timeZone' }) }), quietSpanOrNull),
     ),
     null,
   ),

@@ -1,6 +1,6 @@
 // Signing in and out, and the session of the signed-in owner.
 import type { Operation } from './route.ts';
-import { anyObject, flag, integer, nullable, object, oneOf, type TypeOf, text } from './schema.ts';
+import { anyObject, array, flag, integer, nullable, object, oneOf, type TypeOf, text } from './schema.ts';
 
 export const ok = object({ ok: flag() });
 
@@ -46,6 +46,8 @@ const serviceInfo = object({
   retentionDays: integer(),
   /** True with the embedded broker, which records when a device was last connected. */
   knowsLastSeen: flag(),
+  /** All channels, in the order of their display. */
+  channels: array(object({ name: text(), label: text() })),
 });
 export type ServiceInfo = TypeOf<typeof serviceInfo>;
 

@@ -1,5 +1,9 @@
 // Deliveries that failed at the first attempt: waiting for a retry, sent by a retry, or dead, with their last error.
+import { channels } from '../channels/registry.ts';
+import type { TargetReader } from '../core/channel.ts';
+import { type Dispatch, targetIdsOf } from '../core/dispatch.ts';
 import { Problem } from '../core/problem.ts';
+import { targetReader } from '../delivery/target-reader.ts';
 import type { Delivery, MqttProgress, Owner, Store } from '../usecases/ports/index.ts';
 import {
   type Arguments,
@@ -140,13 +144,14 @@ async function withQueues(
   for (const { id: ownerId } of owners) {
     const dispatch = (await store.dispatches.find(ownerId, notificationId))?.dispatch;
     if (dispatch === undefined || !states.includes('sent')) continue;
-    for (const [target, progress] of await store.mqttQueues.findProgress(ownerId, notificationId, dispatch.mqtt)) {
-      const known = entries.get(idOf({ notificationId, channel: 'mqtt', target }));
+    const read = targetReader(store, { id: ownerId, email: null });
+    for (const { channel, target, progress } of await progressOf(read, notificationId, dispatch)) {
+      const known = entries.get(idOf({ notificationId, channel, target }));
       const endedAt = progress.state === 'delivered' ? progress.deliveredAt : null;
       // An acknowledgement from the device wins over a delivery row that a crashed process did not update.
       if (known !== undefined && known.state !== 'sent' && endedAt === null) continue;
       const entry: Listed = {
-        ...{ ownerId, notificationId, channel: 'mqtt', target, attempts: 0, error: '' },
+        ...{ ownerId, notificationId, channel, target, attempts: 0, error: '' },
         ...{ createdAt: null, nextAt: null, expiresAt: null },
         ...known,
         ...(endedAt !== null && { nextAt: null, error: '' }),
@@ -157,6 +162,15 @@ async function withQueues(
     }
   }
   return [...entries.values()].sort(byAge);
+}
+
+/** What channels with receipts know about the targets of a dispatch. */
+async function progressOf(read: TargetReader, notificationId: string, dispatch: Dispatch) {
+  const found = channels.map(async ({ name: channel, progress: find }) => {
+    const known = await find?.(read, notificationId, targetIdsOf(dispatch, channel));
+    return [...(known ?? [])].map(([target, progress]) => ({ channel, target, progress }));
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** Ids of notifications grow with time. */

@@ -1,5 +1,6 @@
+import { mqttSettingsOf } from '../channels/mqtt/index.ts';
 import { configuredListeners, deviceUrls } from '../core/device-urls.ts';
-import type { Device } from '../core/plan.ts';
+import type { Device } from '../core/recipients.ts';
 import type { StoredDevice } from '../usecases/ports/index.ts';
 import { createDevice, systemEnvironment } from '../usecases/registration.ts';
 import {
@@ -13,7 +14,7 @@ import {
   table,
   withStore,
 } from './command.ts';
-import { testDeviceCommand } from './test-sends.ts';
+import { testDeviceCommand } from './test-device.ts';
 
 export const deviceCommands: CommandGroup = {
   summary: 'Devices: MQTT clients that receive the notifications of an owner',
@@ -28,8 +29,10 @@ export const deviceCommands: CommandGroup = {
         const name = readName(args, 'name') as string;
         const { device, mqtt } = await withStore(environment, async (store, config) => {
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
-          const { topicPrefix, embeddedPort } = config.mqtt;
-          const urls = deviceUrls(config, configuredListeners(config, embeddedPort));
+          const settings = mqttSettingsOf(config.channels);
+          const { topicPrefix, embeddedPort } = settings;
+          const places = { publicAddresses: config.publicAddresses, mqtt: settings };
+          const urls = deviceUrls(places, configuredListeners(config, embeddedPort));
           return createDevice(store, systemEnvironment, { ownerId, name, topicPrefix, urls });
         });
         return {

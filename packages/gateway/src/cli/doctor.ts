@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultWebPushSubject, type MqttConfig, type PlatformBrokerConfig } from '../config/channels.ts';
+import type { ChannelModule, DiagnosisContext } from '../channels/module.ts';
+import { type ChannelSet, channels } from '../channels/registry.ts';
 import { hostWarning } from '../config/legacy-warnings.ts';
 import { type Config, readConfig } from '../config/server.ts';
-import { configuredListeners } from '../core/device-urls.ts';
+import type { OpenChannel } from '../core/channel.ts';
+import { listenerUrl } from '../core/device-urls.ts';
 import { dayMs } from '../core/duration.ts';
 import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
-import { smtpTlsWarning } from '../core/smtp-tls.ts';
 import { readCertificate } from '../process/tls/certificate.ts';
 import { askOwnServer } from '../process/tls/own-server.ts';
 import { databaseFileName, fileExists, masterKeyFileName } from '../store/files/data-folder.ts';
@@ -171,22 +172,11 @@ async function examineChannels(config: Config): Promise<Finding[]> {
   if (!isCreated(config)) return [];
   const store = await openStore(config, 'existing');
   try {
-    return await withChannels(config, store, async ({ managed: { push, email } }) => [
-      await examineChannel('push', push, 'Web Push is ready; FCM and APNs where they are configured'),
-      ...examineSubject(config),
-      email === null
-        ? {
-            check: 'email',
-            state: 'warning',
-            message: 'no SMTP server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
-          }
-        : await examineChannel('email', email, 'the SMTP server responds'),
-      ...examineLinkAddress(config),
-      ...(await examineLegacy(config, store)),
-      config.mqtt.platform === null
-        ? await examineEmbedded(config)
-        : await examineBroker(config.mqtt, config.mqtt.platform),
-    ]);
+    return await withChannels(config, store, async (set) => {
+      const context = await diagnosisContext(config, store);
+      const ofChannels = await Promise.all(channels.map((channel) => examineChannel(channel, config, set, context)));
+      return [...ofChannels.flat(), ...(await examineLegacy(config, store))];
+    });
   } catch (error) {
     if (error instanceof Problem) return [{ check: 'channels', state: 'failed', message: error.message }];
     throw error;
@@ -195,62 +185,49 @@ async function examineChannels(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Push services require a contact address (RFC 8292); Apple rejects placeholders. */
-function examineSubject({ push }: Config): Finding[] {
-  if (push.webPushSubject !== defaultWebPushSubject) return [];
-  return [{ check: 'push', state: 'warning', message: 'set TOCSIN_WEBPUSH_SUBJECT to your mailto: or https: address' }];
-}
-
-/** Links in emails are never built from request headers, so the address of the console has to be configured. */
-function examineLinkAddress({ email, publicAddresses }: Config): Finding[] {
-  if (email === null || publicAddresses.consoleUrl !== null) return [];
-  const message = 'set TOCSIN_CONSOLE_URL: without it, sign-in links in emails use the listening address';
-  return [{ check: 'email', state: 'warning', message }];
-}
-
-/** Insecure settings that are still accepted: on installations older than a stricter default, or by choice. */
-async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
-  const isLegacy = await store.isLegacy();
-  const warnings = [
-    { check: 'email', message: config.email && smtpTlsWarning(config.email.url, isLegacy) },
-    { check: 'console', message: hostWarning(config.publicAddresses, isLegacy) },
-  ];
-  for (const owner of (await listReadableOwners(store)).owners.filter(({ role }) => role === 'operator')) {
-    if (!needsVerifiedPasskey(owner, await store.passkeys.list(owner.id))) continue;
-    const message = `the operator ${printable(owner.name)} (${owner.id}) has no passkey with user verification (PIN or biometrics): add one in Settings`;
-    warnings.push({ check: 'console', message });
-  }
-  return warnings.flatMap(({ check, message }) => (message === null ? [] : [{ check, state: 'warning', message }]));
-}
-
 async function examineChannel(
-  check: string,
-  channel: { check(): Promise<string | null> },
-  messageWhenOk: string,
-): Promise<Finding> {
-  const problem = await channel.check();
-  return problem === null
-    ? { check, state: 'ok', message: messageWhenOk }
-    : { check, state: 'failed', message: problem };
+  channel: ChannelModule,
+  config: Config,
+  { opened }: ChannelSet,
+  context: DiagnosisContext,
+): Promise<Finding[]> {
+  const check = channel.name;
+  const open = opened.get(check);
+  if (open === undefined) return [{ check, state: 'warning', message: channel.notConfigured }];
+  const found = await (channel.diagnose?.(config.channels.get(check), open, context) ?? checkHealth(channel, open));
+  return found.map((finding) => ({ check, ...finding }));
 }
 
-async function examineBroker({ topicPrefix }: MqttConfig, platform: PlatformBrokerConfig): Promise<Finding> {
-  const { tryRoundTrip } = await import('../channels/mqtt/round-trip.ts');
-  return { check: 'mqtt', ...(await tryRoundTrip(platform, { topicPrefix, now: Date.now })) };
+async function checkHealth({ provider }: ChannelModule, open: OpenChannel): Promise<Omit<Finding, 'check'>[]> {
+  const problem = await open.check();
+  return [problem === null ? { state: 'ok', message: `${provider} responds` } : { state: 'failed', message: problem }];
 }
 
-/** The embedded broker runs inside the server, so the health check of the server covers it. */
-async function examineEmbedded(config: Config): Promise<Finding> {
-  const check = 'mqtt';
-  const { console: url, mqtt: broker } = configuredListeners(config, config.mqtt.embeddedPort);
+async function diagnosisContext(config: Config, store: Store): Promise<DiagnosisContext> {
+  const url = listenerUrl(config.tls === null ? 'http' : 'https', config.host, config.consolePort);
   const isRunning =
     url !== null &&
     (await askOwnServer(`${url}/healthz`, config.tls, { method: 'GET', signal: AbortSignal.timeout(3000) }).then(
       (response) => response.ok,
       () => false,
     ));
-  const place = broker === null ? 'on a random port (TOCSIN_MQTT_PORT is 0)' : `at ${broker}`;
-  if (isRunning) return { check, state: 'ok', message: `the embedded broker is running ${place}` };
-  const why = url === null ? 'cannot be checked, since TOCSIN_CONSOLE_PORT is 0' : `does not respond at ${url}`;
-  return { check, state: 'warning', message: `the embedded broker runs in the server, which ${why}` };
+  return {
+    isLegacy: await store.isLegacy(),
+    consoleUrl: config.publicAddresses.consoleUrl,
+    server: { url, isRunning },
+    listenerUrl: (scheme, port) => listenerUrl(scheme, config.host, port),
+    now: Date.now,
+  };
+}
+
+/** Insecure settings that are still accepted: on installations older than a stricter default, or by choice. */
+async function examineLegacy(config: Config, store: Store): Promise<Finding[]> {
+  const isLegacy = await store.isLegacy();
+  const warnings = [{ check: 'console', message: hostWarning(config.publicAddresses, isLegacy) }];
+  for (const owner of (await listReadableOwners(store)).owners.filter(({ role }) => role === 'operator')) {
+    if (!needsVerifiedPasskey(owner, await store.passkeys.list(owner.id))) continue;
+    const message = `the operator ${printable(owner.name)} (${owner.id}) has no passkey with user verification (PIN or biometrics): add one in Settings`;
+    warnings.push({ check: 'console', message });
+  }
+  return warnings.flatMap(({ check, message }) => (message === null ? [] : [{ check, state: 'warning', message }]));
 }

@@ -23,7 +23,7 @@ import {
 } from './command.ts';
 import { confirmByName, isAtTerminal } from './confirm.ts';
 import { exportCommand } from './owner-export.ts';
-import { testEmailCommand } from './test-sends.ts';
+import { testEmailCommand } from './test-email.ts';
 
 const profileOptions: Record<string, Option> = {
   name: { kind: 'string', value: 'NAME', help: "the owner's name" },

@@ -1,9 +1,10 @@
-import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
+import type { PushConfig } from '../channels/push/config.ts';
+import { pushSettingsOf } from '../channels/push/index.ts';
 import { tokenProblem } from '../channels/push/token.ts';
-import type { Config } from '../config/server.ts';
+import { createVapidKeys, parseVapidKeys } from '../channels/push/vapid.ts';
 import { digestOf, randomBase62 } from '../core/key-format.ts';
-import type { PushTarget } from '../core/plan.ts';
 import { Problem } from '../core/problem.ts';
+import type { PushTarget } from '../core/recipients.ts';
 import type { Store, StoredPushTarget } from '../usecases/ports/index.ts';
 import { systemEnvironment } from '../usecases/registration.ts';
 import {
@@ -19,7 +20,7 @@ import {
 } from './command.ts';
 
 import { readSecret } from './secret-input.ts';
-import { testPushCommand } from './test-sends.ts';
+import { testPushCommand } from './test-push.ts';
 
 type Provider = PushTarget['provider'];
 
@@ -50,14 +51,14 @@ export const pushCommands: CommandGroup = {
         const token = await readToken(args);
         const label = readName(args, 'label') ?? null;
         return withStore(environment, async (store, config) => {
-          const problem = tokenProblem(provider, token, config.push.webPushHosts);
+          const problem = tokenProblem(provider, token, pushSettingsOf(config.channels).webPushHosts);
           if (problem !== null) throw new UsageError(`Not a valid ${provider} token: ${problem}`);
           const { id: ownerId } = await resolveOwner(store, args.text('owner'));
           const target = await add(store, { ownerId, provider, token, label });
           return {
             json: targetJson(target),
             text: `Added push target ${target.id} (${provider}).`,
-            warnings: warningsFor(provider, config),
+            warnings: warningsFor(provider, pushSettingsOf(config.channels)),
           };
         });
       },
@@ -123,7 +124,7 @@ async function readToken(args: Arguments): Promise<string> {
   return token;
 }
 
-function warningsFor(provider: Provider, { push }: Config): string[] {
+function warningsFor(provider: Provider, push: PushConfig): string[] {
   if (provider === 'fcm' && push.fcm === null) return ['Note: FCM is not configured; set TOCSIN_FCM_CREDENTIALS.'];
   if (provider === 'apns' && push.apns === null) return ['Note: APNs is not configured; set TOCSIN_APNS_KEY.'];
   return [];

@@ -1,15 +1,21 @@
 // The account emails of the console, sent over the email channel.
-import type { EmailChannel } from '../channels/email/index.ts';
-import type { Letter } from '../channels/email/transactional-email.ts';
+import { emailChannel } from '../channels/email/index.ts';
+import type { TransactionalEmail } from '../channels/email/transactional-email.ts';
+import type { ChannelSet } from '../channels/registry.ts';
 import { type AccountMailer, EmailNotSent, type SecurityNotice } from '../console/deps.ts';
 import { browserName } from '../core/browser-name.ts';
 import { isAccepted } from '../core/outcome.ts';
 
 const ignore = "If you didn't request this, ignore this email. The link works once.";
 
-export function createAccountMailer(channel: EmailChannel): AccountMailer {
-  async function send(letter: Letter, address: string): Promise<void> {
-    const outcome = await channel.sendLetter(letter, address);
+/** null: no SMTP server is configured. */
+export function createAccountMailer(channels: Pick<ChannelSet, 'get'>): AccountMailer | null {
+  const channel = channels.get(emailChannel);
+  if (channel === null) return null;
+  const open = channel;
+
+  async function send(email: TransactionalEmail, address: string): Promise<void> {
+    const outcome = await open.sendTransactional(email, address);
     if (!isAccepted(outcome)) throw new EmailNotSent(outcome.error);
   }
 

@@ -1,11 +1,13 @@
 // Broker, channels and redelivery of one process.
 import { createEmbeddedBroker, type EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
+import { mqttSettingsOf } from '../channels/mqtt/index.ts';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
-import { type ChannelSet, closeEgresses, createChannels, createEgresses } from '../channels/registry.ts';
-import { callOffAt } from '../delivery/abort-pending-sends.ts';
+import { type ChannelSet, channels, openChannels } from '../channels/registry.ts';
+import { failPendingSendsOn } from '../delivery/abort-pending-sends.ts';
 import { observeChannels } from '../delivery/observe.ts';
+import { createIsReceived } from '../delivery/receipts.ts';
 import { startRedelivery } from '../delivery/redeliver.ts';
-import { takeUpLeftBehind } from '../delivery/resume-orphans.ts';
+import { resumeOrphans } from '../delivery/resume-orphans.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { createIsConsolePage } from './console.ts';
 import type { Runtime } from './runtime.ts';
@@ -13,11 +15,10 @@ import type { Runtime } from './runtime.ts';
 /** null: the operator configured a broker. */
 export async function createBrokerIfEmbedded(runtime: Runtime): Promise<EmbeddedBroker | null> {
   const { config, store, observability } = runtime;
-  if (config.mqtt.platform !== null) return null;
+  const { platform, topicPrefix, queueLimit } = mqttSettingsOf(config.channels);
+  if (platform !== null) return null;
   return createEmbeddedBroker({
-    store,
-    topicPrefix: config.mqtt.topicPrefix,
-    queueLimit: config.mqtt.queueLimit,
+    ...{ store, topicPrefix, queueLimit },
     now: Date.now,
     onEvent: observability.onBrokerEvent,
     addressOf: (request) => clientAddress(request, config.trustedProxies),
@@ -25,51 +26,51 @@ export async function createBrokerIfEmbedded(runtime: Runtime): Promise<Embedded
   });
 }
 
-/** `embedded` publishes to the embedded broker of this process or of the primary; null: use the operator's broker. */
-export async function openChannels(runtime: Runtime, embedded: MqttPublisher | null): Promise<ChannelSet> {
-  const { config, store, opened, observability } = runtime;
+/** Devices are reached through the embedded broker of this process or of its primary, otherwise through the operator's. */
+export async function openOwnChannels(runtime: Runtime, embedded: MqttPublisher | null): Promise<ChannelSet> {
+  const { config, store, opened, observability, lifecycle } = runtime;
   const publisher = opened.adopt(embedded ?? (await connectPlatform(runtime)), (each) => each.close(), 'broker');
-  const set = await createChannels(config, {
-    store,
-    egress: opened.adopt(createEgresses(config), closeEgresses),
-    publisher,
+  const set = await openChannels(config.channels, {
+    ...{ store, publisher },
+    allowedNetworks: config.customBrokerAllow,
+    retentionDays: config.retentionDays,
     now: Date.now,
-    observer: observability.channelsObserver,
+    onBreakerState: observability.onBreakerState,
   });
   opened.adopt(set, (each) => each.close(), 'channels');
-  // Registered after the channels, so that their circuit breaker is closed before deliveries are woken.
-  publisher.onConnected?.(() => runtime.followUp.hasten('mqtt'));
-  publisher.onRoom?.(() => runtime.followUp.hasten('mqtt'));
-  return { ...set, channels: callOffAt(opened.abortSends, set.channels) };
+  for (const [name, channel] of set.opened) channel.onRecovered?.(() => lifecycle.wake(name));
+  return { ...set, channels: failPendingSendsOn(opened.abortSends, set.channels) };
 }
 
 async function connectPlatform({ config, log }: Runtime): Promise<MqttPublisher> {
-  const { platform } = config.mqtt;
+  const { platform } = mqttSettingsOf(config.channels);
   if (platform === null) throw new Error('There is no broker to connect to.');
   const { createPlatformBroker } = await import('../channels/mqtt/platform.ts');
   return createPlatformBroker(platform, { now: Date.now, onStateChange: log.brokerState });
 }
 
-/** Resolves when dispatches of a crashed process are queued, so that no notification accepted later overtakes them. */
+/** Resolves when the orphaned deliveries of a crash are queued, so that no later notification overtakes them. */
 export async function openRedelivery(runtime: Runtime, set: ChannelSet): Promise<void> {
-  const { config, store, followUp, observability, log, opened } = runtime;
-  // An SQLite store has only this server, which has just started: every dispatch in it was interrupted.
+  const { config, store, lifecycle, observability, log, opened } = runtime;
+  // An SQLite store has one server, which has just started: every dispatch in it was interrupted.
   if (config.databaseUrl === null) {
-    const parts = { ...followUp, store, now: Date.now, onFailed: log.redeliveryFailed };
-    await takeUpLeftBehind(parts, 'all').catch(log.redeliveryFailed);
+    const deps = { ...lifecycle, store, now: Date.now, onFailed: log.redeliveryFailed };
+    await resumeOrphans(deps, 'all').catch(log.redeliveryFailed);
     await store.targetQueues.expireLeases(Date.now()).catch(log.redeliveryFailed);
   }
-  const { email } = set.managed;
-  if (email !== null) followUp.recovery.probeWith('email', async () => (await email.check()) === null);
+  for (const { name, isProbedWhenDown } of channels) {
+    const channel = isProbedWhenDown && set.opened.get(name);
+    if (channel) lifecycle.recovery.probeWith(name, async () => (await channel.check()) === null);
+  }
   const redelivery = startRedelivery({
     store,
-    channels: observeChannels(set.channels, 'redelivery', observability.deliveryObserver),
-    followUp,
-    keepsReceipts: config.mqtt.platform === null,
+    channels: observeChannels(set.channels, channels, 'redelivery', observability.deliveryObserver),
+    lifecycle,
+    isReceived: createIsReceived(store, channels, (name) => set.opened.get(name)?.keepsReceipts === true),
     now: Date.now,
     random: Math.random,
     onFailed: log.redeliveryFailed,
-    onGivenUp: log.deliveryDead,
+    onDead: log.deliveryDead,
   });
   opened.adopt(redelivery, (each) => each.close(), 'redelivery');
 }

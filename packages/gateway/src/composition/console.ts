@@ -5,9 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
-import { createVapidKeys, parseVapidKeys } from '../channels/push/index.ts';
-import { tokenProblem } from '../channels/push/token.ts';
-import type { ChannelSet } from '../channels/registry.ts';
+import { mqttSettingsOf } from '../channels/mqtt/index.ts';
+import { type ChannelSet, channels as definitions } from '../channels/registry.ts';
 import { legacyWarnings } from '../config/legacy-warnings.ts';
 import type { Config } from '../config/server.ts';
 import { type AddressOptions, createAddresses, isSecureMessage } from '../console/addresses.ts';
@@ -20,16 +19,16 @@ import { createConsole } from '../console/server.ts';
 import { createOidcProvider } from '../console/sign-in/oidc-provider.ts';
 import { addWebApp } from '../console/web-app.ts';
 import { dayMs } from '../core/duration.ts';
-import type { Recipients } from '../core/plan.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { observeChannels, observeSaves } from '../delivery/observe.ts';
 import { clientAddress, isTrusted } from '../http/client-address.ts';
 import { markAuthenticated } from '../http/connection-guard.ts';
 import { drain } from '../process/listen.ts';
-import { type Accept, createAccept } from '../usecases/accept.ts';
+import { createProcess, type Process } from '../usecases/accept.ts';
 import { systemEnvironment } from '../usecases/registration.ts';
 import { createAccountMailer } from './account-mailer.ts';
 import { type Runtime, serverMaker, transportHeaders } from './runtime.ts';
+import { openWebPush } from './web-push.ts';
 
 export async function openConsole(
   runtime: Runtime,
@@ -69,11 +68,12 @@ export async function addConsoleApi(
   { channels, knowsLastSeen, listeners, stopping }: ConsoleContext,
 ): Promise<void> {
   const { config, log, store } = runtime;
-  const vapid = parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys));
+  const mqtt = mqttSettingsOf(config.channels);
+  const webPush = await openWebPush(runtime);
   const newCookieKey = (): string => randomBytes(32).toString('base64url');
   const addresses = createAddresses({
     ...config.publicAddresses,
-    devices: config,
+    devices: { publicAddresses: config.publicAddresses, mqtt },
     listeners,
     isTrustedProxy: isTrustedProxy(config),
   });
@@ -83,18 +83,20 @@ export async function addConsoleApi(
     now: Date.now,
     environment: systemEnvironment,
     addresses,
-    acceptFor: createAcceptFor(runtime, channels),
+    definitions,
+    process: createOwnProcess(runtime, channels),
     clientAddress: ({ raw }: FastifyRequest) => clientAddress(raw, config.trustedProxies),
-    mailer: channels.managed.email && createAccountMailer(channels.managed.email),
+    mailer: createAccountMailer(channels),
     oidc: config.oidc && createOidcProvider(config.oidc),
     cookieKey: Buffer.from(await store.secrets.obtain('console_cookies', newCookieKey), 'base64url'),
-    webPushProblem: (subscription) => tokenProblem('webpush', subscription, config.push.webPushHosts),
-    topicPrefix: config.mqtt.topicPrefix,
+    webPushProblem: webPush.problemOf,
+    topicPrefix: mqtt.topicPrefix,
     service: {
       version: packageJson.version,
-      webPushKey: vapid.publicKey,
+      webPushKey: webPush.publicKey,
       retentionDays: config.retentionDays,
       knowsLastSeen,
+      channels: definitions.map(({ name, label }) => ({ name, label })),
     },
     sessionMaxMs: config.sessionMaxDays * dayMs,
     stopping,
@@ -142,19 +144,17 @@ export function addUpgrades({ server }: FastifyInstance, broker: Pick<EmbeddedBr
   });
 }
 
-/** The accept path of the public API, with recipients that the caller chooses. */
-function createAcceptFor(
-  { config, log, store, storeHealth, followUp, observability: { deliveryObserver } }: Runtime,
+function createOwnProcess(
+  { config, log, store, storeHealth, lifecycle, observability: { deliveryObserver } }: Runtime,
   { channels }: ChannelSet,
-): (recipients: Recipients) => Accept {
-  const deps = {
+): Process {
+  return createProcess({
     notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
-    channels: observeChannels(channels, 'first', deliveryObserver),
-    followUp,
+    channels: observeChannels(channels, definitions, 'first', deliveryObserver),
+    lifecycle,
     responseBudgetMs: config.responseBudgetMs,
     newId: createUuidV7Source(Date.now, randomUUID),
     now: Date.now,
     onStoreFailure: log.storeFailed,
-  };
-  return (recipients) => createAccept({ ...deps, directory: { recipientsOf: async () => recipients } });
+  });
 }

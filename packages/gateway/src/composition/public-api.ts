@@ -2,6 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import packageJson from '../../package.json' with { type: 'json' };
+import { channels as definitions } from '../channels/registry.ts';
+import type { Channels } from '../core/channel.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { observeChannels, observeSaves } from '../delivery/observe.ts';
 import { createApp } from '../http/app.ts';
@@ -12,15 +14,14 @@ import { drain, listen } from '../process/listen.ts';
 import { createAccept } from '../usecases/accept.ts';
 import { createDirectory } from '../usecases/directory.ts';
 import { createIdempotency } from '../usecases/idempotency.ts';
-import type { Channels } from '../usecases/ports/index.ts';
 import { watchDescriptors } from './descriptor-watch.ts';
 import { type Runtime, serverMaker, transportHeaders } from './runtime.ts';
 
 /** Returns the URL of the listener. */
 export async function openApi(runtime: Runtime, channels: Channels): Promise<string> {
-  const { config, log, opened, followUp } = runtime;
+  const { config, log, opened, lifecycle } = runtime;
   opened.defer(watchDescriptors(log.descriptorsExhausted), 'descriptor watch');
-  await followUp.queues.watch();
+  await lifecycle.queues.watch();
   // Queued notifications are sent in the order of their ids, so new ids sort after them even if the clock was set back.
   const after = await runtime.store.deliveries.newestWaiting().catch(log.redeliveryFailed);
   const newId = createUuidV7Source(Date.now, randomUUID, after ?? null);
@@ -29,7 +30,7 @@ export async function openApi(runtime: Runtime, channels: Channels): Promise<str
 }
 
 function createApi(runtime: Runtime, channels: Channels, newId: () => string): Server {
-  const { config, log, opened, store, storeHealth, followUp, observability } = runtime;
+  const { config, log, opened, store, storeHealth, lifecycle, observability } = runtime;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
   store.changes.listen(directory.changed);
@@ -46,14 +47,15 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
     accept: createAccept({
       notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
       directory,
-      channels: observeChannels(channels, 'first', deliveryObserver),
-      followUp,
+      definitions,
+      channels: observeChannels(channels, definitions, 'first', deliveryObserver),
+      lifecycle,
       responseBudgetMs: config.responseBudgetMs,
       newId,
       now: Date.now,
       onStoreFailure: log.storeFailed,
     }),
-    idempotency: createIdempotency({ store, now: Date.now }),
+    idempotency: createIdempotency({ definitions, store, now: Date.now }),
     authenticator: {
       directory,
       signatures: store.signatures,
@@ -64,6 +66,7 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.maxBodyBytes,
     version: packageJson.version,
+    channels: definitions.map(({ name }) => name),
     transportHeaders: transportHeaders(runtime),
     newRequestId,
     now: Date.now,

@@ -1,7 +1,8 @@
 // What every process needs, whether it does everything or only serves requests: log, store, observability, TLS.
 import packageJson from '../../package.json' with { type: 'json' };
+import { channels } from '../channels/registry.ts';
 import type { Config } from '../config/server.ts';
-import { createFollowUp, type FollowUp } from '../delivery/dispatch-lifecycle.ts';
+import { createDispatchLifecycle, type DispatchLifecycle } from '../delivery/dispatch-lifecycle.ts';
 import { guardConnections, type ServerMaker } from '../http/connection-guard.ts';
 import { createObservability, type Observability } from '../observability/index.ts';
 import type { Log } from '../observability/log.ts';
@@ -21,7 +22,7 @@ export interface Runtime {
   observability: Observability;
   store: Store;
   storeHealth: StoreHealth;
-  followUp: FollowUp;
+  lifecycle: DispatchLifecycle;
   /** null: plain HTTP. */
   tls: Tls | null;
 }
@@ -58,20 +59,22 @@ export async function createRuntime(
     (each) => each.close(),
     'store',
   );
-  const followUp = createFollowUp({
+  const lifecycle = createDispatchLifecycle({
+    definitions: channels,
     store,
     maxWaitingPerOwner: config.maxWaitingPerOwner,
     now: Date.now,
     random: Math.random,
     onFailed: log.redeliveryFailed,
-    // Each push service is reported by its own breaker.
+    // A channel with several providers reports each of them by its own breaker.
     onChannelState: (channel, state, cause) => {
-      if (channel !== 'push') log.guardState(channel, state === 'down' ? 'open' : 'closed', cause);
+      const isOneProvider = channels.some(({ name, breakers }) => name === channel && name in breakers);
+      if (isOneProvider) log.guardState(channel, state === 'down' ? 'open' : 'closed', cause);
     },
   });
-  opened.adopt(followUp, (each) => each.close(), 'follow-up');
+  opened.adopt(lifecycle, (each) => each.close(), 'dispatches');
   const tls = await openCertificate(config, log, opened);
-  return { config, log, opened, observability, store, storeHealth, followUp, tls };
+  return { config, log, opened, observability, store, storeHealth, lifecycle, tls };
 }
 
 async function openCertificate({ tls }: Config, log: Log, opened: ShutdownStack): Promise<Tls | null> {

@@ -1,5 +1,5 @@
 // Settings for the public addresses of the service, and for sign-in with an OpenID provider.
-import type { Reader } from './channels.ts';
+import type { SettingsReader } from '../core/settings-reader.ts';
 
 /** null: derived from the listener and the request. */
 export interface PublicAddresses {
@@ -26,7 +26,7 @@ export interface OidcConfig {
 
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-export function readPublicAddresses(read: Reader): PublicAddresses {
+export function readPublicAddresses(read: SettingsReader): PublicAddresses {
   return {
     consoleUrl: read.value<string | null>(
       'TOCSIN_CONSOLE_URL',
@@ -61,7 +61,7 @@ export function readPublicAddresses(read: Reader): PublicAddresses {
 const defaultSessionDays = 90;
 
 /** Maximum lifetime of a session in days, even if it is used. */
-export function readSessionDays(read: Reader): number {
+export function readSessionDays(read: SettingsReader): number {
   const parse = (text: string): number | undefined => {
     const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
     return days >= 1 && days <= 3650 ? days : undefined;
@@ -70,7 +70,10 @@ export function readSessionDays(read: Reader): number {
 }
 
 /** null: sign-in with an OpenID provider is not configured. */
-export function readOidcConfig(read: Reader, parseSwitch: (text: string) => boolean | undefined): OidcConfig | null {
+export function readOidcConfig(
+  read: SettingsReader,
+  parseSwitch: (text: string) => boolean | undefined,
+): OidcConfig | null {
   const wantedIssuer = 'the https issuer URL of the provider (http only on this machine)';
   let isIssuerGiven = false;
   const issuer = read.value<URL | null>('TOCSIN_OIDC_ISSUER', null, wantedIssuer, (text) => {

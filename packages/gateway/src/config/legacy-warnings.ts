@@ -1,14 +1,16 @@
 // Warnings for installations that are older than a stricter default, logged at start and reported by doctor.
 
-import { smtpTls, smtpTlsWarning } from '../core/smtp-tls.ts';
+import { channels } from '../channels/registry.ts';
 import type { Config } from './server.ts';
 
-export function legacyWarnings(config: Pick<Config, 'email' | 'publicAddresses'>, isLegacy: boolean): string[] {
-  const { email, publicAddresses } = config;
-  // Only doctor reports settings that the operator chose.
-  const isTlsChosen = email === null || smtpTls(email.url, isLegacy) !== 'optional until set';
-  const warnings = [isTlsChosen ? null : smtpTlsWarning(email.url, isLegacy), hostWarning(publicAddresses, isLegacy)];
-  return warnings.filter((warning) => warning !== null);
+export function legacyWarnings(config: Pick<Config, 'channels' | 'publicAddresses'>, isLegacy: boolean): string[] {
+  if (!isLegacy) return [];
+  const host = hostWarning(config.publicAddresses, isLegacy);
+  const ofChannels = channels.flatMap((channel) => {
+    const settings = config.channels.get(channel.name) ?? null;
+    return settings === null ? [] : (channel.legacyWarnings?.(settings) ?? []);
+  });
+  return [...ofChannels, ...(host === null ? [] : [host])];
 }
 
 export function hostWarning({ consoleHosts }: Config['publicAddresses'], isLegacy: boolean): string | null {

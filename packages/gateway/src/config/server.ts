@@ -2,22 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits, parseRate, type Rate } from '@tocsin/contract';
+import { channels } from '../channels/registry.ts';
 import { parseNetwork } from '../core/address-policy.ts';
+import type { ChannelSettings } from '../core/channel.ts';
 import { databaseUrlWanted, parseDatabaseUrl } from '../core/database-url.ts';
 import { describeFileError } from '../core/file-error.ts';
 import { isImportable } from '../core/key-format.ts';
 import { type GivenMasterKeys, parseMasterKeys } from '../core/master-key-format.ts';
 import { Problem } from '../core/problem.ts';
-import {
-  type EmailConfig,
-  type MqttConfig,
-  type PushConfig,
-  parseInteger,
-  type Reader,
-  readEmailConfig,
-  readMqttConfig,
-  readPushConfig,
-} from './channels.ts';
+import { parseInteger, type SettingsReader } from '../core/settings-reader.ts';
 import {
   type OidcConfig,
   type PublicAddresses,
@@ -61,10 +54,8 @@ export interface Config {
   unauthenticatedConnections: number;
   trustedProxies: Network[];
   customBrokerAllow: Network[];
-  mqtt: MqttConfig;
-  /** null: no SMTP server is configured. */
-  email: EmailConfig | null;
-  push: PushConfig;
+  /** Each channel reads its own variables. */
+  channels: ChannelSettings;
   /** Maximum number of waiting deliveries per owner. */
   maxWaitingPerOwner: number;
   /** Maximum time that a response waits for all channels. */
@@ -111,7 +102,7 @@ export function readConfig(environment: Environment): Config {
     }
   }
 
-  const reader: Reader = { value: read, secret: readSecret, problem: (text) => problems.push(text) };
+  const reader: SettingsReader = { value: read, secret: readSecret, problem: (text) => problems.push(text) };
 
   const wantedKey = '32 bytes as base64 or hex (openssl rand -base64 32)';
   const masterKeys = readSecret('TOCSIN_MASTER_KEY', wantedKey, parseMasterKeys);
@@ -156,9 +147,7 @@ export function readConfig(environment: Environment): Config {
       'addresses or networks, separated by commas',
       parseNetworks,
     ),
-    mqtt: readMqttConfig(reader),
-    email: readEmailConfig(reader),
-    push: readPushConfig(reader),
+    channels: new Map(channels.map((channel) => [channel.name, channel.settings(reader)])),
     maxWaitingPerOwner: read('TOCSIN_REDELIVERY_LIMIT', 10_000, 'a number of notifications from 0 to 1000000', (text) =>
       parseInteger(text, 0, 1_000_000),
     ),
@@ -184,7 +173,7 @@ export function readConfig(environment: Environment): Config {
 }
 
 /** Only paths: a user who runs a command beside the server may lack permission to read the key. */
-function readTls(read: Reader): Config['tls'] {
+function readTls(read: SettingsReader): Config['tls'] {
   const path = (name: string): string | null =>
     read.value<string | null>(name, null, 'the path of a PEM file', (text) => resolve(text));
   const [certFile, keyFile] = [path('TOCSIN_TLS_CERT'), path('TOCSIN_TLS_KEY')];

@@ -1,5 +1,5 @@
 // Settings for traces: the standard environment variables of OpenTelemetry.
-import type { Reader } from './channels.ts';
+import type { SettingsReader } from '../core/settings-reader.ts';
 
 export interface TraceConfig {
   url: URL;
@@ -9,7 +9,7 @@ export interface TraceConfig {
 }
 
 /** null: no collector is configured, and tracing is off. */
-export function readTraceConfig(reader: Reader): TraceConfig | null {
+export function readTraceConfig(reader: SettingsReader): TraceConfig | null {
   const wanted = 'an http: or https: address without credentials, which belong in OTEL_EXPORTER_OTLP_HEADERS';
   const base = reader.value<URL | null>('OTEL_EXPORTER_OTLP_ENDPOINT', null, wanted, parseUrl);
   const whole = reader.value<URL | null>('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', null, wanted, parseUrl);

@@ -1,8 +1,8 @@
 // Dependencies of the console API; composition/console.ts provides them.
 import type { ServiceInfo } from '@tocsin/contract/console';
 import type { FastifyRequest } from 'fastify';
-import type { Recipients } from '../core/plan.ts';
-import type { Accept } from '../usecases/accept.ts';
+import type { ChannelDefinitions } from '../core/channel.ts';
+import type { Process } from '../usecases/accept.ts';
 import type { Owner, Store } from '../usecases/ports/index.ts';
 import type { SignInMethod } from '../usecases/ports/sign-in.ts';
 import type { Environment } from '../usecases/registration.ts';
@@ -14,8 +14,9 @@ export interface ConsoleApiDeps {
   now: () => number;
   environment: Environment;
   addresses: Addresses;
-  /** Accepts a notification like the public API, but delivers to these recipients only: for test sends. */
-  acceptFor: (recipients: Recipients) => Accept;
+  definitions: ChannelDefinitions;
+  /** Stores and delivers a notification like the public API, but with a given plan: for test sends. */
+  process: Process;
   /** The address of the client, also behind a trusted proxy. */
   clientAddress: (request: FastifyRequest) => string;
   /** null: no SMTP server is configured. */
@@ -29,7 +30,7 @@ export interface ConsoleApiDeps {
   topicPrefix: string;
   /** A session ends after this time, however often it is used. */
   sessionMaxMs: number;
-  service: Pick<ServiceInfo, 'version' | 'webPushKey' | 'retentionDays' | 'knowsLastSeen'>;
+  service: Pick<ServiceInfo, 'version' | 'webPushKey' | 'retentionDays' | 'knowsLastSeen' | 'channels'>;
   /** Aborts at shutdown, which ends streaming responses. */
   stopping: AbortSignal;
   onError: (error: unknown, request: FastifyRequest) => void;

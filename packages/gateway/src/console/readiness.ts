@@ -1,16 +1,17 @@
 // Whether this process can do its work, dependency by dependency. Only the store decides: a provider that is down must
 // not take a node out of its balancer, since notifications are stored and sent later.
-import type { ManagedChannel, Store } from '../usecases/ports/index.ts';
+import type { OpenChannel } from '../core/channel.ts';
+import type { Store } from '../usecases/ports/index.ts';
 
 /** Never more than these words: what a check says may name hosts. */
 export type DependencyState = 'ok' | 'unavailable' | 'not configured';
 
+/** With a state for each channel, by name. */
 export type ReadinessReport =
-  | { ok: boolean; store: DependencyState; mqtt: DependencyState; email: DependencyState; push: DependencyState }
+  | { ok: boolean; store: DependencyState; [channel: string]: DependencyState | boolean }
   | { ok: false; stopping: true };
 
-/** null: not configured. */
-export type ChannelChecks = Record<'mqtt' | 'email' | 'push', Pick<ManagedChannel<never>, 'check'> | null>;
+export type ChannelChecks = ReadonlyMap<string, Pick<OpenChannel, 'check'>>;
 
 export interface Readiness {
   report(): Promise<ReadinessReport>;
@@ -27,27 +28,20 @@ const channelFreshMs = 5000;
 /** If a provider check takes longer, its last known state is reported. */
 const channelPatienceMs = 500;
 
-export function createReadiness(store: Pick<Store, 'check'>): Readiness {
+/** `names`: of all channels, in the order of the report. */
+export function createReadiness(store: Pick<Store, 'check'>, names: readonly string[]): Readiness {
   const askStore = remembered(() => store.check(), storeFreshMs);
-  let askChannels: Record<keyof ChannelChecks, () => Promise<DependencyState>> = {
-    mqtt: notConfigured,
-    email: notConfigured,
-    push: notConfigured,
-  };
+  let askChannels = names.map((name) => ({ name, ask: notConfigured }));
   let isStopping = false;
   return {
     async report() {
       if (isStopping) return { ok: false, stopping: true };
-      const [storeState, mqtt, email, push] = await Promise.all([
-        askStore(),
-        askChannels.mqtt(),
-        askChannels.email(),
-        askChannels.push(),
-      ]);
-      return { ok: storeState === 'ok', store: storeState, mqtt, email, push };
+      const [storeState, ...states] = await Promise.all([askStore(), ...askChannels.map(({ ask }) => ask())]);
+      const byChannel = askChannels.map(({ name }, index) => [name, states[index] as DependencyState]);
+      return { ok: storeState === 'ok', store: storeState, ...Object.fromEntries(byChannel) };
     },
-    watch({ mqtt, email, push }) {
-      askChannels = { mqtt: channelCheck(mqtt), email: channelCheck(email), push: channelCheck(push) };
+    watch(channels) {
+      askChannels = names.map((name) => ({ name, ask: channelCheck(channels.get(name)) }));
     },
     setStopping() {
       isStopping = true;
@@ -59,8 +53,8 @@ async function notConfigured(): Promise<DependencyState> {
   return 'not configured';
 }
 
-function channelCheck(channel: ChannelChecks[keyof ChannelChecks]): () => Promise<DependencyState> {
-  if (channel === null) return notConfigured;
+function channelCheck(channel: Pick<OpenChannel, 'check'> | undefined): () => Promise<DependencyState> {
+  if (channel === undefined) return notConfigured;
   return remembered(
     async () => {
       if ((await channel.check()) !== null) throw new Error('unavailable');

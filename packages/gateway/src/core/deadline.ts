@@ -1,7 +1,5 @@
 export interface Deadline extends Disposable {
   signal: AbortSignal;
-  /** True if the time of this deadline or of the outer one is over; false if the wait was cancelled. */
-  isOver(): boolean;
 }
 
 /**
@@ -18,10 +16,14 @@ export function createDeadline(ms: number, outer?: AbortSignal): Deadline {
   const { signal } = controller;
   return {
     signal,
-    isOver: () => (signal.reason as Error | undefined)?.name === 'TimeoutError',
     [Symbol.dispose]: () => {
       clearTimeout(timer);
       outer?.removeEventListener('abort', follow);
     },
   };
+}
+
+/** True when the signal aborted because its time ran out, and not because the caller cancelled. */
+export function isTimeout({ reason }: AbortSignal): boolean {
+  return (reason as Error | undefined)?.name === 'TimeoutError';
 }

@@ -7,12 +7,16 @@ export interface QuietSpan {
   to: string;
 }
 
+/** As owners' rows store it in JSON: the fields beside `timeZone` are names of channels. */
 export interface QuietHours {
   /** An IANA name, such as Europe/Berlin. */
-  timeZone: string;
-  push: QuietSpan | null;
-  email: QuietSpan | null;
-  mqtt: QuietSpan | null;
+  readonly timeZone: string;
+  readonly [channel: string]: QuietSpan | string | null;
+}
+
+export function quietSpanOf(quietHours: QuietHours, channel: string): QuietSpan | null {
+  const span = quietHours[channel];
+  return typeof span === 'object' ? span : null;
 }
 
 interface Clock {

@@ -1,41 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Channel } from '../core/channel.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { EmailTarget } from '../core/plan.ts';
-import type { Channel, Channels } from '../usecases/ports/index.ts';
-import { callOffAt } from './abort-pending-sends.ts';
+import { failPendingSendsOn } from './abort-pending-sends.ts';
 
-const notification = {} as Parameters<Channel<EmailTarget>['send']>[0];
+const notification = {} as Parameters<Channel['send']>[0];
 const options = { qos: 0 as const, customBroker: null };
 const { signal } = new AbortController();
-const targets = [{ address: 'a@example.com' }, { address: 'b@example.com' }];
+const targets = [{ id: 'a' }, { id: 'b' }];
 
-function channelsWith(email: Channel<EmailTarget>['send']): Channels {
-  const silent = { send: () => new Promise<never>(() => undefined) };
-  return { push: silent, mqtt: silent, email: { send: email } };
+function wrap(stop: AbortSignal, send: Channel['send']): Channel {
+  return failPendingSendsOn(stop, new Map([['letters', { send }]])).get('letters') as Channel;
 }
 
-test('Sends end as their channel says until they are called off, and then all at once as failed for now', async () => {
+test('Sends end with the outcomes of their channel until they are aborted, and then at once with a retry', async () => {
   const stop = new AbortController();
-  const answers: ((outcomes: Outcome[]) => void)[] = [];
-  const { email } = callOffAt(
-    stop.signal,
-    channelsWith(() => new Promise((resolve) => answers.push(resolve))),
-  );
-  const inTime = email.send(notification, targets, options, signal);
-  answers[0]?.([{ kind: 'sent' }, { kind: 'sent' }]);
+  const pending: ((outcomes: Outcome[]) => void)[] = [];
+  const channel = wrap(stop.signal, () => new Promise((resolve) => pending.push(resolve)));
+  const inTime = channel.send(notification, targets, options, signal);
+  pending[0]?.([{ kind: 'sent' }, { kind: 'sent' }]);
   assert.deepEqual(await inTime, [{ kind: 'sent' }, { kind: 'sent' }]);
-  const underWay = email.send(notification, targets, options, signal);
+  const inFlight = channel.send(notification, targets, options, signal);
   stop.abort();
   const kinds = (outcomes: readonly Outcome[]): string[] => outcomes.map(({ kind }) => kind);
-  assert.deepEqual(kinds(await underWay), ['retry', 'retry']);
-  assert.deepEqual(kinds(await email.send(notification, targets, options, signal)), ['retry', 'retry']);
+  assert.deepEqual(kinds(await inFlight), ['retry', 'retry']);
+  assert.deepEqual(kinds(await channel.send(notification, targets, options, signal)), ['retry', 'retry']);
 });
 
-test('A channel that fails for a reason of its own still does', async () => {
-  const { email } = callOffAt(
-    new AbortController().signal,
-    channelsWith(() => Promise.reject(new Error('a fault'))),
-  );
-  await assert.rejects(email.send(notification, targets, options, signal), /a fault/);
+test('The rejection of a channel is passed on', async () => {
+  const channel = wrap(new AbortController().signal, () => Promise.reject(new Error('a fault')));
+  await assert.rejects(channel.send(notification, targets, options, signal), /a fault/);
 });

@@ -1,45 +1,45 @@
-// Telling one target of a stored notification, some time after it was accepted: as the target is now.
-
-import type { Outcome } from '../core/outcome.ts';
-import type { Recipients } from '../core/plan.ts';
+// Delivers a stored notification to one target, some time after it was accepted: to the target as it is now.
+import type { ChannelDefinitions, Channels } from '../core/channel.ts';
+import { type Outcome, retry } from '../core/outcome.ts';
+import type { Recipients } from '../core/recipients.ts';
 import {
-  type Channels,
   DecryptionFailed,
   type Delivery,
   EncryptionKeyMissing,
   type Notification,
   type Store,
 } from '../usecases/ports/index.ts';
-import { deliver } from './deliver.ts';
-import { resolveTarget } from './dispatch.ts';
+import { channelNamed, sendTo } from './deliver.ts';
 import type { Recovery } from './recovery.ts';
 
-export interface TellParts {
-  store: Pick<Store, 'notifications'>;
+export interface DeliverStoredDeps {
+  definitions: ChannelDefinitions;
   channels: Channels;
   recovery: Pick<Recovery, 'note'>;
-  onFailed: (error: unknown) => void;
 }
 
-export type Tell = (
+export type DeliverStored = (
   notification: Notification,
   recipients: Recipients,
   to: Pick<Delivery, 'channel' | 'target' | 'qos'>,
 ) => Promise<Outcome>;
 
-export function createTell({ channels, recovery }: Pick<TellParts, 'channels' | 'recovery'>): Tell {
-  return async (notification, recipients, { channel, target, qos }) => {
-    const resolved = resolveTarget(recipients, { channel, target });
-    if ('kind' in resolved) return resolved;
-    const result = await deliver(channels, notification, resolved, { qos, customBroker: null });
-    recovery.note(result);
-    return result[channel][0] as Outcome;
+export function createDeliverStored({ definitions, channels, recovery }: DeliverStoredDeps): DeliverStored {
+  return async (notification, recipients, { channel, target: targetId, qos }) => {
+    const definition = definitions.find(({ name }) => name === channel);
+    if (definition === undefined) return retry('not_attempted', `This version does not have the channel ${channel}`);
+    const target = definition.resolve(recipients, targetId);
+    if ('kind' in target) return target;
+    const options = { qos, customBroker: null };
+    const outcomes = await sendTo(channelNamed(channels, channel), notification, [target], options);
+    recovery.note({ [channel]: outcomes });
+    return outcomes[0] as Outcome;
   };
 }
 
-/** null when it was deleted, or does not open: then nobody can be told of it. */
+/** null when the notification was deleted or cannot be decrypted, so that it can never be sent. */
 export async function findReadable(
-  { store, onFailed }: Pick<TellParts, 'store' | 'onFailed'>,
+  { store, onFailed }: { store: Pick<Store, 'notifications'>; onFailed: (error: unknown) => void },
   ownerId: string,
   id: string,
 ): Promise<Notification | null> {

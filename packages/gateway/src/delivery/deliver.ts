@@ -1,112 +1,96 @@
+// Sends one notification over several channels at once.
+
+import type { SendOptions } from '../core/channel.ts';
+import { type Channel, type Channels, type ChannelTarget, longestSendMs, timeoutOf } from '../core/channel.ts';
 import { createDeadline } from '../core/deadline.ts';
+import type { Notification } from '../core/notification.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Plan } from '../core/plan.ts';
 import type { DeliveryResult } from '../core/response.ts';
-import type { Channel, ChannelName, Channels, Notification, SendOptions } from '../usecases/ports/index.ts';
 
-const noOutcomes: readonly Outcome[] = [];
-const nobodyToTell: DeliveryResult = { push: noOutcomes, email: noOutcomes, mqtt: noOutcomes };
-
-/** No send takes longer, whatever the channels' own deadlines are. */
-export const longestSendMs = 10_000;
-
-/** The part of a plan that says whom to tell. */
-export type Targets = { [C in keyof Plan]: Pick<Plan[C], 'targets'> };
-
-/** Tells every target, all channels at once, and waits for all of them. */
-export async function deliver(
-  channels: Channels,
-  notification: Notification,
-  targets: Targets,
-  options: SendOptions,
-): Promise<DeliveryResult> {
-  if (countTargets(targets) === 0) return nobodyToTell;
-  using deadline = createDeadline(longestSendMs);
-  const [push, email, mqtt] = await Promise.all([
-    send(channels.push, targets.push.targets, notification, options, deadline.signal),
-    send(channels.email, targets.email.targets, notification, options, deadline.signal),
-    send(channels.mqtt, targets.mqtt.targets, notification, options, deadline.signal),
-  ]);
-  return { push, email, mqtt };
+/** The targets of one channel. */
+export interface Send {
+  channel: string;
+  targets: readonly ChannelTarget[];
+  /** The send continues after the response budget; otherwise it is aborted. */
+  outlivesResponse: boolean;
 }
 
-export interface Budget {
+export interface ResponseBudget {
   ms: number;
-  /** Sends of these channels go on after the budget; those of others are aborted. */
-  goesOn: (channel: ChannelName) => boolean;
-  /** Hears of the outcomes of each channel as soon as they are known, within the budget. */
-  onOutcomes: (channel: ChannelName, outcomes: readonly Outcome[]) => void;
+  /** Called with the outcomes of each channel as soon as they are known, within the budget. */
+  onOutcomes: (channel: string, outcomes: readonly Outcome[]) => void;
 }
 
 export interface InTime {
-  /** `null` for channels that were still sending when the budget ran out. */
-  result: { [C in ChannelName]: readonly Outcome[] | null };
-  /** The end of those; null where all are known. */
+  /** `null` for channels that were still sending at the end of the budget. */
+  result: Readonly<Record<string, readonly Outcome[] | null>>;
+  /** The result of all channels; null if it is known already. */
   late: Promise<DeliveryResult> | null;
 }
 
-/** As `deliver`, but waits no longer than the budget. The sends begin before this returns. */
+const nothingSent: InTime = { result: {}, late: null };
+
+/** Waits at most for the response budget. The sends have begun when this returns. */
 export function deliverWithin(
   channels: Channels,
   notification: Notification,
-  targets: Targets,
+  sends: readonly Send[],
   options: SendOptions,
-  budget: Budget,
+  budget: ResponseBudget,
 ): Promise<InTime> {
-  if (countTargets(targets) === 0) return Promise.resolve({ result: nobodyToTell, late: null });
+  const active = sends.filter(({ targets }) => targets.length > 0);
+  if (active.length === 0) return Promise.resolve(nothingSent);
   const { promise, resolve, reject } = Promise.withResolvers<InTime>();
-  const known: InTime['result'] = { push: null, email: null, mqtt: null };
-  const lasting = createDeadline(longestSendMs);
-  const brief = createDeadline(budget.ms);
+  const known: Record<string, readonly Outcome[] | null> = {};
   let isOver = false;
 
-  const begin = <Target>(name: ChannelName, channel: Channel<Target>, to: readonly Target[]) => {
-    const { signal } = budget.goesOn(name) ? lasting : brief;
-    const sending = send(channel, to, notification, options, signal);
-    if (to.length === 0) known[name] = noOutcomes;
-    return Promise.resolve(sending).then((outcomes) => {
+  const begun = active.map(({ channel, targets, outlivesResponse }) => {
+    known[channel] = null;
+    const limitMs = outlivesResponse ? longestSendMs : budget.ms;
+    return sendTo(channelNamed(channels, channel), notification, targets, options, limitMs).then((outcomes) => {
       if (!isOver) {
-        known[name] = outcomes;
-        if (to.length > 0) budget.onOutcomes(name, outcomes);
+        known[channel] = outcomes;
+        budget.onOutcomes(channel, outcomes);
       }
       return outcomes;
     });
-  };
-  const sends = [
-    begin('push', channels.push, targets.push.targets),
-    begin('email', channels.email, targets.email.targets),
-    begin('mqtt', channels.mqtt, targets.mqtt.targets),
-  ] as const;
-  const all = Promise.all(sends)
-    .then(([push, email, mqtt]) => ({ push, email, mqtt }))
-    .finally(() => {
-      lasting[Symbol.dispose]();
-      brief[Symbol.dispose]();
-    });
-  all.then((result) => resolve({ result, late: null }), reject);
-  brief.signal.addEventListener('abort', () => {
-    // Those that were aborted just now end at once, and are waited for.
-    const ending = sends.filter(
-      (_, index) => !budget.goesOn((['push', 'email', 'mqtt'] as const)[index] as ChannelName),
-    );
-    void Promise.all(ending).then(() => {
+  });
+  const timer = setTimeout(() => {
+    // Sends that were aborted just now settle at once, so their outcomes belong in the response.
+    const aborted = begun.filter((_, index) => !active[index]?.outlivesResponse);
+    void Promise.all(aborted).then(() => {
       isOver = true;
       resolve({ result: known, late: all });
     }, reject);
+  }, budget.ms);
+  const all = Promise.all(begun).then((outcomes): DeliveryResult => {
+    clearTimeout(timer);
+    return Object.fromEntries(active.map(({ channel }, index) => [channel, outcomes[index] as readonly Outcome[]]));
   });
+  all.then(
+    (result) => resolve({ result, late: null }),
+    (error: unknown) => {
+      clearTimeout(timer);
+      reject(error);
+    },
+  );
   return promise;
 }
 
-function send<Target>(
-  channel: Channel<Target>,
-  targets: readonly Target[],
+/** The deadline that is set here is the only one of a send: guards and channels obey its signal. */
+export async function sendTo(
+  channel: Channel,
   notification: Notification,
+  targets: readonly ChannelTarget[],
   options: SendOptions,
-  signal: AbortSignal,
-): readonly Outcome[] | Promise<readonly Outcome[]> {
-  return targets.length === 0 ? noOutcomes : channel.send(notification, targets, options, signal);
+  limitMs = longestSendMs,
+): Promise<readonly Outcome[]> {
+  using deadline = createDeadline(Math.min(timeoutOf(channel, options), limitMs));
+  return await channel.send(notification, targets, options, deadline.signal);
 }
 
-function countTargets({ push, email, mqtt }: Targets): number {
-  return push.targets.length + email.targets.length + mqtt.targets.length;
+export function channelNamed(channels: Channels, name: string): Channel {
+  const channel = channels.get(name);
+  if (channel === undefined) throw new Error(`There is no channel ${name}`);
+  return channel;
 }

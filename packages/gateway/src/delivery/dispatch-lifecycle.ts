@@ -1,55 +1,64 @@
-// Everything that follows a delivery in one process, put together: for requests and for redelivery alike.
-
+// The state of dispatches in one process, shared by requests and redelivery:
+//
+//   tracked ──first attempt──► settled, everything sent ───────────► written in the background (DispatchWriter)
+//      │                  ├──► settled, deliveries wait ───────────► durable before the response (record)
+//      │                  └──► parked, sends outlive the response ─► settled at their end (LateSends)
+//      └──process died─────────────────────────────────────────────► resumed as waiting deliveries (resume-orphans)
+import type { ChannelDefinitions } from '../core/channel.ts';
 import type { ChannelName, Store } from '../usecases/ports/index.ts';
-import { Settlements } from './dispatch-writer.ts';
+import { DispatchWriter } from './dispatch-writer.ts';
 import { createJoinQueues, type JoinQueues } from './join-queues.ts';
 import { LateSends } from './late-sends.ts';
 import { TargetQueues } from './queued-targets.ts';
-import { createSettle, type Park, type Settle } from './record.ts';
+import { createRecorder, type Park, type RecordResult } from './record.ts';
 import { type OnChannelState, Recovery } from './recovery.ts';
-import { WaitingRoom } from './retry-quota.ts';
+import { RetryQuota } from './retry-quota.ts';
 
-export interface FollowUp {
-  settle: Settle;
+export interface DispatchLifecycle {
+  definitions: ChannelDefinitions;
+  record: RecordResult;
   park: Park;
-  settlements: Settlements;
+  writer: DispatchWriter;
   recovery: Recovery;
   queues: TargetQueues;
   joinQueues: JoinQueues;
   lateSends: LateSends;
-  /** The channel works again: what waits for it is tried within a second, wherever redelivery runs. */
-  hasten(channel: ChannelName): void;
-  /** Writes what is not written yet. */
+  /** The channel has recovered: its queues are due at once, in every process that redelivers. */
+  wake(channel: ChannelName): void;
+  /** Writes all results that are not stored yet. */
   close(): Promise<void>;
 }
 
-export function createFollowUp(parts: {
+export interface LifecycleDeps {
+  definitions: ChannelDefinitions;
   store: Pick<Store, 'dispatches' | 'targetQueues' | 'deliveries'>;
-  /** How much of one owner may wait to be tried again. */
+  /** How many deliveries of one owner may wait for a retry. */
   maxWaitingPerOwner: number;
   now: () => number;
   random: () => number;
   onFailed: (error: unknown) => void;
   onChannelState?: OnChannelState;
-}): FollowUp {
-  const { store, now, onFailed } = parts;
-  const settlements = new Settlements(store.dispatches, onFailed);
-  const room = new WaitingRoom(store.deliveries, parts.maxWaitingPerOwner, () => performance.now());
-  const hasten = (channel: ChannelName): void => {
+}
+
+export function createDispatchLifecycle(deps: LifecycleDeps): DispatchLifecycle {
+  const { definitions, store, now, onFailed } = deps;
+  const writer = new DispatchWriter(store.dispatches, onFailed);
+  const quota = new RetryQuota(store.deliveries, deps.maxWaitingPerOwner, () => performance.now());
+  const wake = (channel: ChannelName): void => {
     store.targetQueues.wake(channel, now()).catch(onFailed);
   };
-  const recovery = new Recovery(hasten, undefined, undefined, parts.onChannelState);
+  const recovery = new Recovery(wake, undefined, undefined, deps.onChannelState);
   const queues = new TargetQueues(store.targetQueues, now, onFailed);
-  const { settle, park } = createSettle({ ...parts, settlements, room });
-  const lateSends = new LateSends({ ...parts, settle, recovery });
+  const { record, park } = createRecorder({ ...deps, writer, quota });
+  const lateSends = new LateSends({ ...deps, record, recovery });
   return {
-    ...{ settle, park, settlements, recovery, queues, lateSends, hasten },
-    joinQueues: createJoinQueues({ ...parts, queues, room }),
+    ...{ definitions, record, park, writer, recovery, queues, lateSends, wake },
+    joinQueues: createJoinQueues({ ...deps, queues, quota }),
     close: async () => {
       recovery.close();
       queues.close();
       await lateSends.close();
-      await settlements.close();
+      await writer.close();
     },
   };
 }

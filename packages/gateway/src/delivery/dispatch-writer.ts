@@ -1,21 +1,21 @@
-// How dispatches ended, on the way to the store. What was told to everybody is written in the background, many at a time;
-// what failed is durable before the caller hears of it.
+// Writes the results of dispatches to the store. Successes are written in the background, many at a time; failures are
+// durable before the caller gets the response.
 import { type DispatchRepository, type DispatchToSettle, StoreUnavailable } from '../usecases/ports/index.ts';
 
 const flushAfterMs = 20;
 const flushAt = 64;
 const maxBatch = 500;
-/** After a store that failed. */
+/** Delay after a failed write. */
 const retryMs = 1000;
-/** Beyond this the oldest are let go: their leases pass, and they are told once more. */
-const maxKept = 100_000;
+/** Beyond this the oldest results are dropped: their leases expire, and their notifications are sent a second time. */
+const maxPending = 100_000;
 
-export class Settlements {
+export class DispatchWriter {
   readonly #dispatches: Pick<DispatchRepository, 'settle'>;
   readonly #onFailed: (error: unknown) => void;
-  #kept: DispatchToSettle[] = [];
-  /** Dispatches that this process answers for: told at this moment, or not written down yet. */
-  readonly #open = new Set<string>();
+  #pending: DispatchToSettle[] = [];
+  /** Dispatches of this process that are being sent, or whose result is not stored yet. */
+  readonly #tracked = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | null = null;
 
@@ -24,51 +24,51 @@ export class Settlements {
     this.#onFailed = onFailed;
   }
 
-  /** From now on this process answers for it, whatever the clock says about its lease. */
-  expect(notificationId: string): void {
-    this.#open.add(notificationId);
+  /** Marks a dispatch as held by this process, whatever the clock says about its lease. */
+  track(notificationId: string): void {
+    this.#tracked.add(notificationId);
   }
 
-  forget(notificationId: string): void {
-    this.#open.delete(notificationId);
+  untrack(notificationId: string): void {
+    this.#tracked.delete(notificationId);
   }
 
-  isOpen(notificationId: string): boolean {
-    return this.#open.has(notificationId);
+  isTracked(notificationId: string): boolean {
+    return this.#tracked.has(notificationId);
   }
 
-  /** Writes it soon; until then a crash means that it is told once more. */
-  later(settled: DispatchToSettle): void {
+  /** Writes the result soon. If the process dies before that, the notification is sent a second time. */
+  enqueue(settled: DispatchToSettle): void {
     this.#keep(settled);
-    if (this.#kept.length === flushAt) void this.flush();
+    if (this.#pending.length === flushAt) void this.flush();
     else this.#flushAfter(flushAfterMs);
   }
 
-  /** True once it is durable. A store that fails gets it later: as long as this process lives, nobody is told twice. */
-  async now(settled: DispatchToSettle): Promise<boolean> {
+  /** True once the result is durable. If the store fails, it is written later; until then this process sends nothing twice. */
+  async write(settled: DispatchToSettle): Promise<boolean> {
     try {
       await this.#dispatches.settle([settled]);
-      this.forget(settled.notificationId);
+      this.untrack(settled.notificationId);
       return true;
     } catch (error) {
       this.#onFailed(error);
       if (error instanceof StoreUnavailable) {
         this.#keep(settled);
         this.#flushAfter(retryMs);
-      } else this.forget(settled.notificationId);
+      } else this.untrack(settled.notificationId);
       return false;
     }
   }
 
-  /** Writes all there is; what the store does not take now is kept. */
+  /** Writes all pending results; those that the store does not accept stay pending. */
   flush(): Promise<void> {
-    this.#flushing ??= this.#write().finally(() => {
+    this.#flushing ??= this.#writeAll().finally(() => {
       this.#flushing = null;
     });
     return this.#flushing;
   }
 
-  /** Writes what it can for the last time. */
+  /** Flushes for the last time. */
   async close(): Promise<void> {
     await this.#flushing;
     await this.flush();
@@ -82,27 +82,27 @@ export class Settlements {
     }, ms);
   }
 
-  async #write(): Promise<void> {
-    while (this.#kept.length > 0) {
-      const batch = this.#kept.splice(0, maxBatch);
+  async #writeAll(): Promise<void> {
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, maxBatch);
       try {
         await this.#dispatches.settle(batch);
-        for (const { notificationId } of batch) this.forget(notificationId);
+        for (const { notificationId } of batch) this.untrack(notificationId);
       } catch (error) {
         if (error instanceof StoreUnavailable) {
           this.#onFailed(error);
-          this.#kept.unshift(...batch);
+          this.#pending.unshift(...batch);
           this.#flushAfter(retryMs);
           return;
         }
-        // One that cannot be written, because its owner is gone, must not hold up the others.
-        for (const settled of batch) await this.now(settled);
+        // A result that cannot be written, because its owner was deleted, must not block the others.
+        for (const settled of batch) await this.write(settled);
       }
     }
   }
 
   #keep(settled: DispatchToSettle): void {
-    this.#kept.push(settled);
-    if (this.#kept.length > maxKept) this.forget(this.#kept.shift()?.notificationId ?? '');
+    this.#pending.push(settled);
+    if (this.#pending.length > maxPending) this.untrack(this.#pending.shift()?.notificationId ?? '');
   }
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { type Channel, type ChannelTarget, timeoutOf } from '../core/channel.ts';
+import type { Notification } from '../core/notification.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Channel, Notification } from '../usecases/ports/index.ts';
 import { type GuardOptions, guard } from './guard.ts';
 
-type Send = Channel<string>['send'];
+type Send = Channel['send'];
 
 const notification = { id: 'n' } as Notification;
 const options = { qos: 1, customBroker: null } as const;
@@ -12,13 +13,15 @@ const down: Outcome = { kind: 'retry', reason: 'unreachable', error: 'refused' }
 const sent: Outcome = { kind: 'sent' };
 
 function guarded(send: Send, more: Partial<GuardOptions> = {}) {
-  const channel = guard<string>({ send }, { provider: 'The mail server', timeoutMs: 100, maxConcurrent: 2, ...more });
-  return (targets = ['a'], signal = new AbortController().signal) =>
-    channel.send(notification, targets, options, signal);
+  const channel = guard({ send }, { provider: 'The SMTP server', timeoutMs: 100, maxConcurrent: 2, ...more });
+  return (ids = ['a'], signal?: AbortSignal) => {
+    const targets = ids.map((id): ChannelTarget => ({ id }));
+    return channel.send(notification, targets, options, signal ?? AbortSignal.timeout(timeoutOf(channel, options)));
+  };
 }
 
 suite('A guarded channel', () => {
-  test('gives what the channel gives', async () => {
+  test('returns the outcomes of the channel', async () => {
     const mixed: Outcome[] = [
       sent,
       { kind: 'gone', error: 'no more' },
@@ -27,7 +30,7 @@ suite('A guarded channel', () => {
     assert.deepEqual(await guarded(async () => mixed)(['a', 'b', 'c']), mixed);
   });
 
-  test('aborts the channel at its deadline', async () => {
+  test('passes the deadline of the send on to the channel', async () => {
     let reason: unknown;
     const send = guarded(
       (_notification, targets, _options, signal) =>
@@ -42,19 +45,19 @@ suite('A guarded channel', () => {
     assert.equal((reason as Error).name, 'TimeoutError');
   });
 
-  test('leaves a channel behind that does not heed its deadline, with one outcome per target', async () => {
+  test('does not wait for a channel that ignores its deadline, and returns one outcome per target', async () => {
     const outcomes = await guarded(() => new Promise(() => undefined))(['a', 'b']);
-    const late = { kind: 'retry', reason: 'unreachable', error: 'The mail server did not answer in time' };
+    const late = { kind: 'retry', reason: 'unreachable', error: 'The SMTP server did not respond in time' };
     assert.deepEqual(outcomes, [late, late]);
   });
 
-  test('keeps to the budget of the request where that ends before its own deadline', async () => {
+  test('obeys a deadline that is shorter than its timeout', async () => {
     const send = guarded(() => new Promise(() => undefined), { timeoutMs: 60_000 });
     const [outcome] = await send(['a'], AbortSignal.timeout(20));
     assert.equal(outcome?.kind, 'retry');
   });
 
-  test('fails at once, without asking, while the provider is known to be down, and tries again later', async () => {
+  test('fails at once, without an attempt, while the provider is known to be down, and attempts again later', async () => {
     let asked = 0;
     let answer = down as Outcome;
     const send = guarded(
@@ -70,7 +73,7 @@ suite('A guarded channel', () => {
     assert.deepEqual(refused, {
       kind: 'retry',
       reason: 'circuit_open',
-      error: 'The mail server is not reachable at the moment',
+      error: 'The SMTP server is not reachable at the moment',
     });
     answer = sent;
     const deadline = performance.now() + 2000;
@@ -80,12 +83,12 @@ suite('A guarded channel', () => {
     assert.deepEqual(await send(), [sent]);
   });
 
-  test('does not take one target that is away for an outage while others are reached', async () => {
-    const send = guarded(async (_notification, targets) => targets.map((name) => (name === 'dead' ? down : sent)));
+  test('does not count one unreachable target as an outage while others are reached', async () => {
+    const send = guarded(async (_notification, targets) => targets.map(({ id }) => (id === 'dead' ? down : sent)));
     for (let count = 0; count < 20; count += 1) assert.deepEqual(await send(['ok', 'dead']), [sent, down]);
   });
 
-  test('does not take refusals of single targets for an outage', async () => {
+  test('does not count rejections of single targets as an outage', async () => {
     let asked = 0;
     const rejected: Outcome = { kind: 'rejected', reason: 'refused', error: 'no such mailbox' };
     const send = guarded(async () => {
@@ -96,7 +99,7 @@ suite('A guarded channel', () => {
     assert.equal(asked, 20);
   });
 
-  test('lets a bounded number run and wait, and tells the others at once', async () => {
+  test('limits the sends that run and wait, and fails the others at once', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let running = 0;
     let most = 0;
@@ -111,7 +114,11 @@ suite('A guarded channel', () => {
       { timeoutMs: 5000 },
     );
     const all = Array.from({ length: 6 }, () => send());
-    const full: Outcome = { kind: 'retry', reason: 'not_attempted', error: 'The mail server: too much is waiting' };
+    const full: Outcome = {
+      kind: 'retry',
+      reason: 'not_attempted',
+      error: 'The SMTP server: too many messages are waiting',
+    };
     assert.deepEqual(await all[5], [full]);
     assert.deepEqual(await all[4], [full]);
     resolve();

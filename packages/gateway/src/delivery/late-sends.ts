@@ -1,7 +1,8 @@
-// Sends that went on after their response was given: how they end is written down, whichever way that is.
+// Sends that outlive the response: their results are written when they end.
 import { setTimeout as delay } from 'node:timers/promises';
+import { targetIdsOf } from '../core/dispatch.ts';
 import { isAccepted, type Outcome } from '../core/outcome.ts';
-import type { DeliveryResult } from '../core/response.ts';
+import { type DeliveryResult, outcomesOf } from '../core/response.ts';
 import {
   type Delivery,
   type Dispatch,
@@ -9,16 +10,16 @@ import {
   type Store,
   StoreUnavailable,
 } from '../usecases/ports/index.ts';
-import { afterLateSend, queuesOf, type Standing } from './dispatch.ts';
-import type { Park, Settle } from './record.ts';
+import { afterLateSend, type TargetStates } from './dispatch.ts';
+import type { Park, RecordResult } from './record.ts';
 import type { Recovery } from './recovery.ts';
 
-/** Between two tries to write down how sends ended. */
-const writeAgainMs = 1000;
+/** Delay between two attempts to write results. */
+const rewriteMs = 1000;
 
-export interface LateSendParts {
+export interface LateSendDeps {
   store: Pick<Store, 'deliveries' | 'targetQueues'>;
-  settle: Settle;
+  record: RecordResult;
   recovery: Pick<Recovery, 'note'>;
   now: () => number;
   random: () => number;
@@ -28,75 +29,68 @@ export interface LateSendParts {
 export interface LateSend {
   notification: Notification;
   dispatch: Dispatch;
-  standing: Required<Standing>;
-  /** What `park` gave. */
+  states: Required<TargetStates>;
+  /** The result of `park`. */
   parked: Awaited<ReturnType<Park>>;
   end: Promise<DeliveryResult>;
 }
 
 export class LateSends {
-  readonly #parts: LateSendParts;
+  readonly #deps: LateSendDeps;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(parts: LateSendParts) {
-    this.#parts = parts;
+  constructor(deps: LateSendDeps) {
+    this.#deps = deps;
   }
 
   follow(send: LateSend): void {
     const running = this.#finish(send)
-      .catch(this.#parts.onFailed)
+      .catch(this.#deps.onFailed)
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  /** Resolves when all have ended and are written down. */
+  /** Resolves when all sends have ended and their results are written. */
   async close(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  async #finish({ notification, dispatch, standing, parked, end }: LateSend): Promise<void> {
-    const { store, settle, recovery, now } = this.#parts;
+  async #finish({ notification, dispatch, states, parked, end }: LateSend): Promise<void> {
+    const { store, record, recovery, now } = this.#deps;
     const result = await end;
-    const { late, joined } = standing;
-    recovery.note({
-      push: late.has('push') ? result.push : [],
-      email: late.has('email') ? result.email : [],
-      mqtt: late.has('mqtt') ? result.mqtt : [],
-    });
+    const { late, joined } = states;
+    recovery.note(Object.fromEntries([...late].map((channel) => [channel, outcomesOf(result, channel)])));
     if (parked === null) {
-      await settle(notification, dispatch, result, { joined });
+      await record(notification, dispatch, result, { joined });
       return;
     }
     if (parked === undefined) return;
     const { deliveries, leaseUntil } = parked;
     await this.#write(
-      deliveries.map((delivery) => afterLateSend(delivery, outcomeFor(delivery, dispatch, result), this.#parts)),
+      deliveries.map((delivery) => afterLateSend(delivery, outcomeFor(delivery, dispatch, result), this.#deps)),
       leaseUntil,
     );
     for (const delivery of deliveries) {
       const isSent = isAccepted(outcomeFor(delivery, dispatch, result));
-      // What joined meanwhile need not wait: the target is there.
+      // The target can be reached, so deliveries that joined its queue meanwhile are due now.
       await store.targetQueues.release({ ...delivery, leaseUntil }, isSent ? { at: now() } : {});
     }
   }
 
-  /** After the lease another process sends once more what is not written down by then. */
+  /** When the lease expires, another process sends again what is not written by then. */
   async #write(changed: readonly Delivery[], leaseUntil: number): Promise<void> {
     for (;;) {
       try {
-        return await this.#parts.store.deliveries.update(changed);
+        return await this.#deps.store.deliveries.update(changed);
       } catch (error) {
-        if (!(error instanceof StoreUnavailable) || this.#parts.now() > leaseUntil) throw error;
-        this.#parts.onFailed(error);
-        await delay(writeAgainMs);
+        if (!(error instanceof StoreUnavailable) || this.#deps.now() > leaseUntil) throw error;
+        this.#deps.onFailed(error);
+        await delay(rewriteMs);
       }
     }
   }
 }
 
-function outcomeFor({ ownerId, channel, target }: Delivery, dispatch: Dispatch, result: DeliveryResult): Outcome {
-  const place = queuesOf(ownerId, dispatch)
-    .filter((queue) => queue.channel === channel)
-    .findIndex((queue) => queue.target === target);
-  return result[channel][place] as Outcome;
+function outcomeFor({ channel, target }: Delivery, dispatch: Dispatch, result: DeliveryResult): Outcome {
+  return outcomesOf(result, channel)[targetIdsOf(dispatch, channel).indexOf(target)] as Outcome;
 }

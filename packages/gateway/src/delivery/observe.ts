@@ -1,30 +1,22 @@
-// For whoever counts or times saves and sends. The use cases know nothing of it: what they are given is watched from outside.
+// Decorators that report saves and sends to metrics and traces, so that the use cases need not know about them.
 import type { StoreReason } from '@tocsin/contract';
+import { type ChannelDefinitions, type Channels, mapChannels, withSend } from '../core/channel.ts';
 import type { Outcome } from '../core/outcome.ts';
 import {
-  type Channel,
-  type ChannelName,
-  type Channels,
   EncryptionKeyMissing,
   type Notification,
   type NotificationWriter,
   StoreUnavailable,
 } from '../usecases/ports/index.ts';
 
-/** Brokers that callers bring are counted apart: what is wrong with them is not for the operator to mend. */
-export type ObservedChannel = ChannelName | 'mqtt_custom';
 export type Attempt = 'first' | 'redelivery';
 export type SaveResult = 'stored' | 'duplicate' | StoreReason | 'failed';
 
-/** Each is told of a beginning and gives back what wants to know the end. */
+/** Each is called when a save or a send starts, and returns a callback for its result. */
 export interface DeliveryObserver {
   saving(notification: Notification): (result: SaveResult) => void;
-  /** The outcomes are empty when the channel itself failed. */
-  sending(
-    channel: ObservedChannel,
-    attempt: Attempt,
-    notification: Notification,
-  ): (outcomes: readonly Outcome[]) => void;
+  /** The outcomes are empty if the channel itself failed. */
+  sending(channel: string, attempt: Attempt, notification: Notification): (outcomes: readonly Outcome[]) => void;
 }
 
 export function observeSaves(notifications: NotificationWriter, observer: DeliveryObserver): NotificationWriter {
@@ -49,14 +41,15 @@ function resultOf(error: unknown): SaveResult {
 }
 
 export function observeChannels(
-  { push, email, mqtt }: Channels,
+  channels: Channels,
+  definitions: ChannelDefinitions,
   attempt: Attempt,
   observer: DeliveryObserver,
 ): Channels {
-  const observe = <Target>(name: ChannelName, channel: Channel<Target>): Channel<Target> => ({
-    async send(notification, targets, options, signal) {
-      const observed = options.customBroker === null ? name : 'mqtt_custom';
-      const end = observer.sending(observed, attempt, notification);
+  return mapChannels(channels, (channel, name) => {
+    const definition = definitions.find((each) => each.name === name);
+    return withSend(channel, async (notification, targets, options, signal) => {
+      const end = observer.sending(definition?.observedName?.(options) ?? name, attempt, notification);
       let outcomes: readonly Outcome[] = [];
       try {
         outcomes = await channel.send(notification, targets, options, signal);
@@ -64,7 +57,6 @@ export function observeChannels(
       } finally {
         end(outcomes);
       }
-    },
+    });
   });
-  return { push: observe('push', push), email: observe('email', email), mqtt: observe('mqtt', mqtt) };
 }

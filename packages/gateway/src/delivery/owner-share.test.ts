@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sampleNotification } from '@tocsin/test-support/mqtt-messages.ts';
-import type { Channel, Notification } from '../usecases/ports/index.ts';
+import type { Channel } from '../core/channel.ts';
+import type { Notification } from '../core/notification.ts';
 import { shareByOwner } from './owner-share.ts';
 
 const sendOptions = { qos: 1, customBroker: null } as const;
@@ -12,7 +13,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 function heldChannel() {
   const started: string[] = [];
   const ends: (() => void)[] = [];
-  const channel: Channel<string> = {
+  const channel: Channel = {
     send: async ({ ownerId }, targets) => {
       started.push(ownerId);
       await new Promise<void>((resolve) => ends.push(resolve));
@@ -22,14 +23,14 @@ function heldChannel() {
   return { started, ends, channel };
 }
 
-test('An owner has its share, waits for its turn in order, and takes nothing of the others', async () => {
+test('An owner has its own capacity, waits in order, and does not use that of others', async () => {
   const { started, ends, channel } = heldChannel();
-  const shared = shareByOwner(channel, { provider: 'It', timeoutMs: 60_000, running: 2, waiting: 2 });
+  const shared = shareByOwner(channel, { provider: 'It', running: 2, waiting: 2 });
   const send = (owner: string, signal = new AbortController().signal) =>
-    shared.send(of(owner), ['a'], sendOptions, signal);
+    shared.send(of(owner), [{ id: 'a' }], sendOptions, signal);
   const sends = Array.from({ length: 4 }, () => send('greedy'));
   assert.deepEqual(await send('greedy'), [
-    { kind: 'retry', reason: 'not_attempted', error: 'It: too much of this owner is waiting' },
+    { kind: 'retry', reason: 'not_attempted', error: 'It: too many messages of this owner are waiting' },
   ]);
   const other = send('other');
   await turn();
@@ -45,10 +46,10 @@ test('An owner has its share, waits for its turn in order, and takes nothing of 
   for (const outcome of await Promise.all([...sends, other])) assert.deepEqual(outcome, [{ kind: 'sent' }]);
 });
 
-test('A send whose request is over stops waiting at once, and its place goes to the next', async () => {
+test('A send that is aborted stops waiting at once, and the next one takes its place', async () => {
   const { started, ends, channel } = heldChannel();
-  const shared = shareByOwner(channel, { provider: 'It', timeoutMs: 60_000, running: 1, waiting: 1 });
-  const send = (signal: AbortSignal) => shared.send(of('one'), ['a'], sendOptions, signal);
+  const shared = shareByOwner(channel, { provider: 'It', running: 1, waiting: 1 });
+  const send = (signal: AbortSignal) => shared.send(of('one'), [{ id: 'a' }], sendOptions, signal);
   const first = send(new AbortController().signal);
   const over = new AbortController();
   const waiting = send(over.signal);

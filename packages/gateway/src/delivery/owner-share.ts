@@ -1,18 +1,14 @@
-// What one owner may have running at once on a channel that owners point wherever they like: targets that never answer
-// take up the places of that owner alone.
-
-import { createDeadline } from '../core/deadline.ts';
-import type { Outcome } from '../core/outcome.ts';
-import type { Channel } from '../usecases/ports/index.ts';
+// Limits the concurrent sends of one owner on a channel whose addresses callers choose: a target that never responds
+// occupies only the capacity of its own owner.
+import { type Channel, type ChannelTarget, withSend } from '../core/channel.ts';
+import { retry } from '../core/outcome.ts';
 
 export interface OwnerShareOptions {
   /** For people, at the start of a sentence. */
   provider: string;
-  /** Covers the wait for a place, too. */
-  timeoutMs: number;
   /** Sends of one owner that run at once. */
   running: number;
-  /** Further sends of one owner that wait for their turn. */
+  /** Further sends of one owner that wait. */
   waiting: number;
 }
 
@@ -22,11 +18,14 @@ interface Share {
   queue: Set<() => void>;
 }
 
-export function shareByOwner<Target>(channel: Channel<Target>, options: OwnerShareOptions): Channel<Target> {
+export function shareByOwner<Target extends ChannelTarget>(
+  channel: Channel<Target>,
+  options: OwnerShareOptions,
+): Channel<Target> {
   const shares = new Map<string, Share>();
 
-  /** Resolves with whether there is a place now; false when too many wait, or the signal aborted first. */
-  function take(ownerId: string, signal: AbortSignal): Promise<boolean> | boolean {
+  /** Resolves with true when the send may start; false when too many wait, or the signal aborted first. */
+  function acquire(ownerId: string, signal: AbortSignal): Promise<boolean> | boolean {
     const share = shares.get(ownerId) ?? { running: 0, queue: new Set() };
     shares.set(ownerId, share);
     if (share.running < options.running) {
@@ -36,19 +35,19 @@ export function shareByOwner<Target>(channel: Channel<Target>, options: OwnerSha
     if (share.queue.size >= options.waiting || signal.aborted) return false;
     return new Promise((resolve) => {
       const start = (): void => {
-        signal.removeEventListener('abort', giveUp);
+        signal.removeEventListener('abort', cancel);
         resolve(true);
       };
-      const giveUp = (): void => {
+      const cancel = (): void => {
         share.queue.delete(start);
         resolve(false);
       };
       share.queue.add(start);
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.addEventListener('abort', cancel, { once: true });
     });
   }
 
-  /** The next in line takes the place over. */
+  /** Hands the capacity to the next send that waits. */
   function release(ownerId: string): void {
     const share = shares.get(ownerId) as Share;
     const [next] = share.queue;
@@ -61,19 +60,16 @@ export function shareByOwner<Target>(channel: Channel<Target>, options: OwnerSha
     if (share.running === 0) shares.delete(ownerId);
   }
 
-  return {
-    async send(notification, targets, sendOptions, requestSignal) {
-      const { ownerId } = notification;
-      using deadline = createDeadline(options.timeoutMs, requestSignal);
-      if (!(await take(ownerId, deadline.signal))) {
-        const error = `${options.provider}: too much of this owner is waiting`;
-        return targets.map((): Outcome => ({ kind: 'retry', reason: 'not_attempted', error }));
-      }
-      try {
-        return await channel.send(notification, targets, sendOptions, deadline.signal);
-      } finally {
-        release(ownerId);
-      }
-    },
-  };
+  return withSend(channel, async (notification, targets, sendOptions, signal) => {
+    const { ownerId } = notification;
+    if (!(await acquire(ownerId, signal))) {
+      const error = `${options.provider}: too many messages of this owner are waiting`;
+      return targets.map(() => retry('not_attempted', error));
+    }
+    try {
+      return await channel.send(notification, targets, sendOptions, signal);
+    } finally {
+      release(ownerId);
+    }
+  });
 }

@@ -1,31 +1,31 @@
-// Which targets have a queue, as far as this process knows: a notification to one of them joins the queue instead of
-// overtaking it. The store decides; what is remembered here only spares the others the question.
+// The targets with a retry queue that this process knows of: a notification to one of them joins the queue instead of
+// overtaking it. The store decides; this cache saves a query for all other targets.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TargetQueueName, TargetQueueRepository } from '../usecases/ports/index.ts';
 
 const pollMs = 1000;
-/** A poll that takes long, because many targets wait, is made less often: at most this share of the time. */
+/** Polls take at most this share of the time, so that slow ones, with many queues, are less frequent. */
 const pollShare = 1 / 20;
 
-/** So long a request waits for the last of a queue to be sent, before it insists on joining. */
-const patienceMs = 1000;
-const askAgainMs = 10;
+/** How long a request waits for a closing queue to end before it insists on joining. */
+const maxWaitMs = 1000;
+const recheckMs = 10;
 
 interface Entry {
-  /** The store writes something that makes the queue, or its last is being sent; nobody joins before that is done. */
+  /** Settles when the store has written the first delivery of the queue, or the last one is sent; no request joins before. */
   opening: Promise<void> | null;
-  /** The store said that there is no queue any more. */
+  /** The queue no longer exists in the store. */
   isEnded: boolean;
-  /** Requests that have not joined or begun to send yet. */
+  /** Requests that have neither joined nor begun to send. */
   undecided: number;
-  /** Settles when all of them have. Who finds the queue ended waits for those before, so that none overtakes another. */
+  /** Settles when all of them have. A request that finds the queue ended waits for the earlier ones, to keep the order. */
   tail: Promise<void>;
-  /** Counts what was learned about it. */
+  /** Increases with each update of this entry. */
   version: number;
 }
 
 export type QueueList = Pick<TargetQueueRepository, 'list'>;
-export type QueueAnswer = 'queued' | 'none' | 'closing';
+export type QueueState = 'queued' | 'none' | 'closing';
 
 export class TargetQueues {
   readonly #stored: QueueList;
@@ -50,44 +50,44 @@ export class TargetQueues {
     return this.#entries.has(keyOf(name));
   }
 
-  /** Something is about to wait for the target; `opening` settles when the store has it, or could not take it. */
+  /** A delivery is about to wait for the target; `opening` settles when the store has written it, or failed to. */
   open(name: TargetQueueName, opening: Promise<unknown>): void {
-    const entry = this.#learn(keyOf(name));
+    const entry = this.#add(keyOf(name));
     this.#waitFor(entry, opening);
   }
 
   /**
-   * Asks the store by `ask` whether there is a queue, and joins it there. Where there is none any more, `leave` is to be
-   * called once the send has begun: requests behind it wait for that.
+   * Joins the queue in the store through `ask`, if it still exists. If it does not, call `leave` once the send has begun:
+   * later requests wait for that.
    */
   async ask(
     name: TargetQueueName,
-    ask: (insist: boolean) => Promise<QueueAnswer>,
+    ask: (insist: boolean) => Promise<QueueState>,
     isClosing: () => Promise<boolean>,
   ): Promise<{ isQueued: boolean; leave: () => void }> {
     const key = keyOf(name);
     const entry = this.#entries.get(key);
     if (entry === undefined) return { isQueued: false, leave: () => undefined };
-    const patienceEnds = performance.now() + patienceMs;
+    const waitUntil = performance.now() + maxWaitMs;
     const before = entry.tail;
     const leave = this.#enter(key, entry);
     try {
       for (;;) {
         if (entry.opening !== null) await entry.opening;
         const { version } = entry;
-        const answer = entry.isEnded ? 'none' : await ask(performance.now() > patienceEnds);
-        if (answer === 'queued') {
+        const state = entry.isEnded ? 'none' : await ask(performance.now() > waitUntil);
+        if (state === 'queued') {
           leave();
           return { isQueued: true, leave: () => undefined };
         }
-        if (answer === 'closing') {
-          // One asks for all that wait.
-          if (entry.opening === null) this.#waitFor(entry, pollUntilOpen(isClosing, patienceEnds));
+        if (state === 'closing') {
+          // One poll serves all requests that wait.
+          if (entry.opening === null) this.#waitFor(entry, pollUntilOpen(isClosing, waitUntil));
           continue;
         }
         if (entry.version === version) entry.isEnded = true;
         await before;
-        // Where one of those before has failed meanwhile, there is a queue again.
+        // If an earlier send has failed meanwhile, there is a queue again.
         if (entry.isEnded) return { isQueued: false, leave };
       }
     } catch (error) {
@@ -96,12 +96,12 @@ export class TargetQueues {
     }
   }
 
-  /** Learns of queues that other processes have, and forgets those that have ended. */
+  /** Adds the queues of other processes and removes those that have ended. */
   async refresh(): Promise<void> {
     const since = this.#version;
     const names = await this.#stored.list(this.#now());
     const found = new Set(names.map(keyOf));
-    for (const key of found) if (this.#entries.get(key)?.isEnded !== false) this.#learn(key);
+    for (const key of found) if (this.#entries.get(key)?.isEnded !== false) this.#add(key);
     for (const [key, entry] of this.#entries) {
       const isIdle = entry.undecided === 0 && entry.opening === null;
       if (isIdle && entry.version <= since && !found.has(key)) this.#entries.delete(key);
@@ -133,14 +133,14 @@ export class TargetQueues {
     };
   }
 
-  #learn(key: string): Entry {
+  #add(key: string): Entry {
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       entry = { opening: null, isEnded: false, undecided: 0, tail: Promise.resolve(), version: 0 };
       this.#entries.set(key, entry);
     }
     entry.isEnded = false;
-    this.#touch(entry);
+    this.#bump(entry);
     return entry;
   }
 
@@ -148,20 +148,20 @@ export class TargetQueues {
     const done = opening
       .catch(() => undefined)
       .then(() => {
-        this.#touch(entry);
+        this.#bump(entry);
         if (entry.opening === done) entry.opening = null;
       });
     entry.opening = done;
   }
 
-  #touch(entry: Entry): void {
+  #bump(entry: Entry): void {
     this.#version += 1;
     entry.version = this.#version;
   }
 }
 
 async function pollUntilOpen(isClosing: () => Promise<boolean>, until: number): Promise<void> {
-  do await delay(askAgainMs);
+  do await delay(recheckMs);
   while (performance.now() < until && (await isClosing().catch(() => false)));
 }
 

@@ -1,75 +1,78 @@
-// After a first attempt: what it came to is written down, and what may work later is kept before anybody is answered.
+// Records the result of a first attempt. Deliveries that will be retried are durable before the caller gets a response.
+import type { ChannelDefinitions } from '../core/channel.ts';
 import type { DeliveryResult } from '../core/response.ts';
 import { type Dispatch, type Notification, type Store, StoreUnavailable } from '../usecases/ports/index.ts';
-import { type Settlement, type SettleParts, type Standing, settlementOf } from './dispatch.ts';
-import type { Settlements } from './dispatch-writer.ts';
-import type { WaitingRoom } from './retry-quota.ts';
+import { type Settlement, type SettlementDeps, settlementOf, type TargetStates } from './dispatch.ts';
+import type { DispatchWriter } from './dispatch-writer.ts';
+import type { RetryQuota } from './retry-quota.ts';
 
-/** True when something is durably kept to be tried again. */
-export type Settle = (
+/** True when a retry is durably scheduled. */
+export type RecordResult = (
   notification: Notification,
   dispatch: Dispatch,
   result: DeliveryResult,
-  standing?: Pick<Standing, 'joined'>,
+  states?: Pick<TargetStates, 'joined'>,
 ) => Promise<boolean>;
 
 /**
- * For sends that go on: their targets wait in lanes that this process holds. null when the store did not take that; then
- * the dispatch stays open, and is to be settled when they have ended.
+ * For sends that outlive the response: their deliveries wait in queues that this process holds. null when the store did
+ * not accept that; then the dispatch stays unsettled until the sends have ended.
  */
 export type Park = (
   notification: Notification,
   dispatch: Dispatch,
   result: DeliveryResult,
-  standing: Standing,
+  states: TargetStates,
 ) => Promise<Settlement['sending'] | null>;
 
-export function createSettle(parts: {
+export function createRecorder(deps: {
+  definitions: ChannelDefinitions;
   store: Pick<Store, 'dispatches'>;
-  settlements: Settlements;
-  room: WaitingRoom;
+  writer: DispatchWriter;
+  quota: RetryQuota;
   now: () => number;
   random: () => number;
   onFailed: (error: unknown) => void;
-}): { settle: Settle; park: Park } {
-  const { settlements, room, now, random } = parts;
-  const settleParts: SettleParts = { now, random, roomFor: (owner) => room.roomFor(owner) };
+}): { record: RecordResult; park: Park } {
+  const { definitions, writer, quota, now, random } = deps;
+  const settlementDeps: SettlementDeps = {
+    ...{ definitions, now, random },
+    remainingRetries: (ownerId) => quota.remaining(ownerId),
+  };
 
-  async function prepare(...[notification, dispatch, result, standing]: Parameters<Park>) {
+  async function prepare(...[notification, dispatch, result, states]: Parameters<Park>) {
     const { id: notificationId, ownerId } = notification;
-    const mayWorkLater = [result.push, result.email, result.mqtt].some((outcomes) =>
-      outcomes.some(({ kind }) => kind === 'retry'),
-    );
-    if (mayWorkLater) await room.ask(ownerId).catch(ignoreUnavailable);
-    const settlement = settlementOf(notification, dispatch, result, settleParts, standing);
+    const hasRetries = Object.values(result).some((outcomes) => outcomes.some(({ kind }) => kind === 'retry'));
+    if (hasRetries) await quota.refresh(ownerId).catch(ignoreUnavailable);
+    const settlement = settlementOf(notification, dispatch, result, settlementDeps, states);
     const waiting = settlement.failed.filter(({ state }) => state === 'waiting').length;
-    room.take(ownerId, waiting + (settlement.sending?.deliveries.length ?? 0));
+    quota.reserve(ownerId, waiting + (settlement.sending?.deliveries.length ?? 0));
     return { settled: { ownerId, notificationId, ...settlement }, waiting };
   }
 
   return {
-    async settle(notification, dispatch, result, standing = {}) {
-      const { settled, waiting } = await prepare(notification, dispatch, result, standing);
-      if (waiting > 0) return settlements.now(settled);
-      settlements.later(settled);
-      return (standing.joined?.size ?? 0) > 0;
+    async record(notification, dispatch, result, states = {}) {
+      const { settled, waiting } = await prepare(notification, dispatch, result, states);
+      if (waiting > 0) return writer.write(settled);
+      writer.enqueue(settled);
+      return (states.joined?.size ?? 0) > 0;
     },
 
-    async park(notification, dispatch, result, standing) {
-      const { settled } = await prepare(notification, dispatch, result, standing);
+    async park(notification, dispatch, result, states) {
+      const { settled } = await prepare(notification, dispatch, result, states);
       try {
-        await parts.store.dispatches.settle([settled]);
-        settlements.forget(notification.id);
+        await deps.store.dispatches.settle([settled]);
+        writer.untrack(notification.id);
         return settled.sending;
       } catch (error) {
-        parts.onFailed(error);
+        deps.onFailed(error);
         return null;
       }
     },
   };
 }
 
-/** Without a count nobody is turned away; the store that did not answer will hardly take more either. */
+/** Without a count the quota does not apply; a store that failed to count will hardly accept more deliveries either. */
 export function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof StoreUnavailable)) throw error;
 }

@@ -1,27 +1,26 @@
-// Notices when a channel that was away works again, so that what waits for it does not wait for its next turn: by what
-// is sent, and where nothing is, by asking the provider now and then.
+// Detects that a channel which was down has recovered, so that its queues are retried at once: from the outcomes of sends
+// and, while nothing is sent, from health checks.
 import { isAccepted, isUnreachable } from '../core/outcome.ts';
-import type { DeliveryResult } from '../core/response.ts';
+import { type DeliveryResult, outcomesOf } from '../core/response.ts';
 import type { ChannelName } from '../usecases/ports/index.ts';
 
-const channelNames = ['push', 'email', 'mqtt'] as const satisfies ChannelName[];
 const probeMs = 5000;
-/** A channel that keeps going away, or of which a part is away, is greeted less and less often: each time all that waits for it is tried. */
+/** Each recovery retries everything queued for the channel, so a flapping channel is declared recovered with increasing pauses. */
 const firstPauseMs = 5000;
 const longestPauseMs = 10 * 60_000;
 
-/** A channel that is down for this long is reported; while it is, only one message of each target is tried. */
+/** A channel that is down for this long is reported. While it is down, one message of each target is attempted. */
 const reportAfterMs = 2000;
 
-/** Called when a channel has been down for a moment, with the last error, and when it works again. */
+/** Called with the last error when a channel has been down for `reportAfterMs`, and when it has recovered. */
 export type OnChannelState = (channel: ChannelName, state: 'down' | 'up', cause: string) => void;
 
 export class Recovery {
   readonly #onRecovered: (channel: ChannelName) => void;
   readonly #monotonicNow: () => number;
   readonly #probeMs: number;
-  readonly #away = new Set<ChannelName>();
-  readonly #greeted = new Map<ChannelName, { at: number; pauseMs: number }>();
+  readonly #down = new Set<ChannelName>();
+  readonly #lastRecovery = new Map<ChannelName, { at: number; pauseMs: number }>();
   readonly #probes = new Map<ChannelName, () => Promise<boolean>>();
   readonly #onState: OnChannelState;
   readonly #reports = new Map<ChannelName, NodeJS.Timeout>();
@@ -39,17 +38,17 @@ export class Recovery {
     this.#probeMs = everyMs;
   }
 
-  /** Asked while the channel is away; says whether its provider is there. */
+  /** `probe` is called while the channel is down; resolves with whether its provider responds. */
   probeWith(channel: ChannelName, probe: () => Promise<boolean>): void {
     this.#probes.set(channel, probe);
   }
 
   note(result: DeliveryResult): void {
-    for (const channel of channelNames) {
-      const outcomes = result[channel];
+    for (const channel in result) {
+      const outcomes = outcomesOf(result, channel);
       const unreached = outcomes.find(isUnreachable);
-      if (unreached !== undefined) this.#miss(channel, unreached.error);
-      else if (this.#away.size > 0 && outcomes.some(isAccepted)) this.#greet(channel);
+      if (unreached !== undefined) this.#markDown(channel, unreached.error);
+      else if (this.#down.size > 0 && outcomes.some(isAccepted)) this.#markRecovered(channel);
     }
   }
 
@@ -59,8 +58,8 @@ export class Recovery {
     for (const report of this.#reports.values()) clearTimeout(report);
   }
 
-  #miss(channel: ChannelName, cause: string): void {
-    this.#away.add(channel);
+  #markDown(channel: ChannelName, cause: string): void {
+    this.#down.add(channel);
     if (!this.#reports.has(channel)) {
       const report = setTimeout(() => this.#onState(channel, 'down', cause), reportAfterMs).unref();
       this.#reports.set(channel, report);
@@ -68,30 +67,30 @@ export class Recovery {
     if (this.#probes.has(channel)) this.#probeSoon();
   }
 
-  #greet(channel: ChannelName): void {
-    if (!this.#away.has(channel)) return;
+  #markRecovered(channel: ChannelName): void {
+    if (!this.#down.has(channel)) return;
     const now = this.#monotonicNow();
-    const { at, pauseMs } = this.#greeted.get(channel) ?? { at: Number.NEGATIVE_INFINITY, pauseMs: 0 };
+    const { at, pauseMs } = this.#lastRecovery.get(channel) ?? { at: Number.NEGATIVE_INFINITY, pauseMs: 0 };
     if (now - at < pauseMs) return;
-    this.#away.delete(channel);
+    this.#down.delete(channel);
     clearTimeout(this.#reports.get(channel));
     this.#reports.delete(channel);
     this.#onState(channel, 'up', '');
-    const isCalm = now - at > longestPauseMs;
-    this.#greeted.set(channel, {
+    const wasStable = now - at > longestPauseMs;
+    this.#lastRecovery.set(channel, {
       at: now,
-      pauseMs: isCalm ? firstPauseMs : Math.min(pauseMs * 2, longestPauseMs),
+      pauseMs: wasStable ? firstPauseMs : Math.min(pauseMs * 2, longestPauseMs),
     });
     this.#onRecovered(channel);
   }
 
   #probeSoon(): void {
     this.#timer ??= setTimeout(async () => {
-      const asked = [...this.#probes].filter(([channel]) => this.#away.has(channel));
-      const answers = await Promise.all(asked.map(async ([channel, probe]) => ({ channel, isBack: await probe() })));
+      const probed = [...this.#probes].filter(([channel]) => this.#down.has(channel));
+      const states = await Promise.all(probed.map(async ([channel, probe]) => ({ channel, isUp: await probe() })));
       this.#timer = undefined;
-      for (const { channel, isBack } of answers) if (isBack) this.#greet(channel);
-      if ([...this.#probes.keys()].some((channel) => this.#away.has(channel))) this.#probeSoon();
+      for (const { channel, isUp } of states) if (isUp) this.#markRecovered(channel);
+      if ([...this.#probes.keys()].some((channel) => this.#down.has(channel))) this.#probeSoon();
     }, this.#probeMs);
   }
 }

@@ -1,106 +1,107 @@
-// What a first attempt could not deliver is tried again, and what a crash cut off between storing and sending is taken
-// up. Any number of processes may do this at once: dispatches and lanes are held by lease.
-
+// Drains the retry queues and resumes orphaned dispatches. Any number of processes may do this at once: dispatches and
+// queues are held by lease.
+import type { ChannelDefinitions, Channels } from '../core/channel.ts';
 import { clockSkewMs, leaseMs } from '../core/lease.ts';
-import type { Channels, Store, TargetQueue } from '../usecases/ports/index.ts';
-import { createTell } from './deliver-stored.ts';
-import type { FollowUp } from './dispatch-lifecycle.ts';
-import { type LeftBehindParts, takeUpLeftBehind } from './resume-orphans.ts';
-import { createLaneWork, type LaneParts } from './target-queue.ts';
+import type { Store, TargetQueue } from '../usecases/ports/index.ts';
+import { createDeliverStored } from './deliver-stored.ts';
+import type { DispatchLifecycle } from './dispatch-lifecycle.ts';
+import { type ResumeDeps, resumeOrphans } from './resume-orphans.ts';
+import { createDrainQueue, type DrainDeps } from './target-queue.ts';
 
 const pollMs = 1000;
-/** Between two looks for what a clock that ran ahead left; one that is set back is noticed at once. */
-const lookAheadMs = 60_000;
-/** Lanes worked on at once. */
-const maxLanes = 32;
+/** Interval of the check for times that a clock ahead of this one wrote; a clock that is set back is noticed at once. */
+const checkClockMs = 60_000;
+/** Queues that are drained at once. */
+const maxQueues = 32;
 
-export interface RedeliveryParts extends Omit<LaneParts, 'tell'> {
-  store: LaneParts['store'] & LeftBehindParts['store'] & Pick<Store, 'targetQueues'>;
+export interface RedeliveryDeps extends Omit<DrainDeps, 'deliverStored' | 'definitions'> {
+  store: DrainDeps['store'] & ResumeDeps['store'] & Pick<Store, 'targetQueues'>;
   channels: Channels;
-  followUp: Pick<FollowUp, 'settlements' | 'recovery' | 'queues'>;
+  lifecycle: Pick<DispatchLifecycle, 'definitions' | 'writer' | 'recovery' | 'queues'>;
 }
 
 export interface Redelivery {
-  /** Looks now instead of within a second; resolves when all that was due has had its turn. */
+  /** Polls now instead of within a second; resolves when everything that was due has been attempted. */
   turn(): Promise<void>;
-  /** Finishes what is being sent at this moment, and gives back the rest. */
+  /** Finishes the sends that are in flight, and releases the queues. */
   close(): Promise<void>;
 }
 
-export function startRedelivery(parts: RedeliveryParts): Redelivery {
-  const { store, now, onFailed } = parts;
-  const { settlements, recovery, queues } = parts.followUp;
+export function startRedelivery(deps: RedeliveryDeps): Redelivery {
+  const { store, now, onFailed } = deps;
+  const { writer, recovery, queues } = deps.lifecycle;
+  const definitions: ChannelDefinitions = deps.lifecycle.definitions;
   const closing = new AbortController();
-  const tell = createTell({ channels: parts.channels, recovery });
-  const workLane = createLaneWork({ ...parts, tell }, closing.signal);
-  /** Lanes that are being worked on, and the work. */
-  const held = new Map<string, { lane: TargetQueue; work: Promise<void> }>();
+  const deliverStored = createDeliverStored({ definitions, channels: deps.channels, recovery });
+  const drainQueue = createDrainQueue({ ...deps, definitions, deliverStored }, closing.signal);
+  /** Queues that are being drained. */
+  const held = new Map<string, { queue: TargetQueue; draining: Promise<void> }>();
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | null = null;
-  let lastLook = Number.NEGATIVE_INFINITY;
-  let lookAheadAt = Number.NEGATIVE_INFINITY;
+  let polling: Promise<void> | null = null;
+  let lastPoll = Number.NEGATIVE_INFINITY;
+  let checkClockAt = Number.NEGATIVE_INFINITY;
 
-  async function look(): Promise<void> {
-    await settlements.flush();
-    await lookAhead();
-    await takeUpLeftBehind({ ...parts, settlements, queues }, 'orphaned');
-    while (!closing.signal.aborted && held.size < maxLanes) {
-      const claimed = await store.targetQueues.claim(now(), now() + leaseMs, maxLanes - held.size);
+  async function poll(): Promise<void> {
+    await writer.flush();
+    await checkClock();
+    await resumeOrphans({ ...deps, definitions, writer, queues }, 'orphaned');
+    while (!closing.signal.aborted && held.size < maxQueues) {
+      const claimed = await store.targetQueues.claim(now(), now() + leaseMs, maxQueues - held.size);
       if (claimed.length === 0) break;
-      for (const lane of claimed) begin(lane);
-      if (held.size >= maxLanes) await Promise.race([...held.values()].map(({ work }) => work));
+      for (const queue of claimed) begin(queue);
+      if (held.size >= maxQueues) await Promise.race([...held.values()].map(({ draining }) => draining));
     }
   }
 
-  async function lookAhead(): Promise<void> {
+  async function checkClock(): Promise<void> {
     const time = now();
-    const isSetBack = time < lastLook - clockSkewMs;
-    lastLook = time;
-    if (!isSetBack && performance.now() < lookAheadAt) return;
+    const isSetBack = time < lastPoll - clockSkewMs;
+    lastPoll = time;
+    if (!isSetBack && performance.now() < checkClockAt) return;
     await store.targetQueues.resetTimesAhead(time, { wasSetBack: isSetBack });
-    lookAheadAt = performance.now() + lookAheadMs;
+    checkClockAt = performance.now() + checkClockMs;
   }
 
-  function begin(lane: TargetQueue): void {
-    const id = `${lane.ownerId}/${lane.channel}/${lane.target}`;
-    const known = held.get(id);
+  function begin(queue: TargetQueue): void {
+    const key = `${queue.ownerId}/${queue.channel}/${queue.target}`;
+    const known = held.get(key);
     if (known !== undefined) {
-      // Its lease ran out under our hands, and we are the ones who took it again.
-      known.lane.leaseUntil = lane.leaseUntil;
+      // The lease expired while this process drained the queue, and this process claimed it again.
+      known.queue.leaseUntil = queue.leaseUntil;
       return;
     }
-    const work = workLane(lane)
+    const draining = drainQueue(queue)
       .catch(onFailed)
-      .finally(() => held.delete(id));
-    held.set(id, { lane, work });
+      .finally(() => held.delete(key));
+    held.set(key, { queue, draining });
   }
 
-  function poll(): void {
+  function schedule(): void {
     if (!closing.signal.aborted) timer = setTimeout(() => void run(), pollMs);
   }
 
   function run(): Promise<void> {
     clearTimeout(timer);
-    looking ??= look()
+    polling ??= poll()
       .catch(onFailed)
       .finally(() => {
-        looking = null;
-        poll();
+        polling = null;
+        schedule();
       });
-    return looking;
+    return polling;
   }
 
   async function finish(): Promise<void> {
-    await looking;
-    await Promise.all([...held.values()].map(({ work }) => work));
+    await polling;
+    await Promise.all([...held.values()].map(({ draining }) => draining));
   }
 
-  poll();
+  schedule();
 
   return {
     async turn() {
-      // One that is under way may have looked already.
-      await looking;
+      // A poll that is already running may have missed what is due now.
+      await polling;
       await run();
       await finish();
     },

@@ -1,65 +1,66 @@
-// How much of one owner may wait to be delivered again, so that one who is never reached does not fill the disk.
+// How many deliveries of one owner may wait for a retry, so that unreachable targets of one owner cannot fill the disk.
 import { BoundedMap } from '../core/bounded-map.ts';
 import type { DeliveryRepository } from '../usecases/ports/index.ts';
 
-/** A count from the store is believed for this long; what this process adds meanwhile is counted on. */
-const believedMs = 1000;
+/** A count from the store is used for this long; deliveries that this process adds meanwhile are counted on top. */
+const freshMs = 1000;
 const maxOwners = 10_000;
 
-interface Taken {
+interface Usage {
   count: number;
   since: number;
-  asking: Promise<void> | null;
-  /** Added while the store was being asked. */
+  refreshing: Promise<void> | null;
+  /** Added while the store was counting. */
   added: number;
 }
 
-export class WaitingRoom {
+export class RetryQuota {
   readonly #deliveries: Pick<DeliveryRepository, 'countWaiting'>;
-  readonly #seats: number;
+  readonly #limit: number;
   readonly #monotonicNow: () => number;
-  readonly #taken = new BoundedMap<string, Taken>(maxOwners);
+  readonly #used = new BoundedMap<string, Usage>(maxOwners);
 
-  constructor(deliveries: Pick<DeliveryRepository, 'countWaiting'>, seats: number, monotonicNow: () => number) {
+  constructor(deliveries: Pick<DeliveryRepository, 'countWaiting'>, limit: number, monotonicNow: () => number) {
     this.#deliveries = deliveries;
-    this.#seats = seats;
+    this.#limit = limit;
     this.#monotonicNow = monotonicNow;
   }
 
-  /** Learns how much of the owner waits, where that is not known well enough. */
-  async ask(ownerId: string): Promise<void> {
-    const taken = this.#of(ownerId);
+  /** Counts the waiting deliveries of the owner, unless a recent count is known. */
+  async refresh(ownerId: string): Promise<void> {
+    const usage = this.#usageOf(ownerId);
     const now = this.#monotonicNow();
-    if (now - taken.since < believedMs) return;
-    taken.asking ??= this.#count(ownerId, taken, now).finally(() => {
-      taken.asking = null;
+    if (now - usage.since < freshMs) return;
+    usage.refreshing ??= this.#count(ownerId, usage, now).finally(() => {
+      usage.refreshing = null;
     });
-    await taken.asking;
+    await usage.refreshing;
   }
 
-  roomFor(ownerId: string): number {
-    return this.#seats - this.#of(ownerId).count;
+  remaining(ownerId: string): number {
+    return this.#limit - this.#usageOf(ownerId).count;
   }
 
-  take(ownerId: string, count: number): void {
-    const taken = this.#of(ownerId);
-    taken.count += count;
-    taken.added += count;
+  /** A negative count gives back what was reserved. */
+  reserve(ownerId: string, count: number): void {
+    const usage = this.#usageOf(ownerId);
+    usage.count += count;
+    usage.added += count;
   }
 
-  async #count(ownerId: string, taken: Taken, since: number): Promise<void> {
-    taken.added = 0;
+  async #count(ownerId: string, usage: Usage, since: number): Promise<void> {
+    usage.added = 0;
     const count = await this.#deliveries.countWaiting(ownerId);
-    taken.count = count + taken.added;
-    taken.since = since;
+    usage.count = count + usage.added;
+    usage.since = since;
   }
 
-  #of(ownerId: string): Taken {
-    let taken = this.#taken.get(ownerId);
-    if (taken === undefined) {
-      taken = { count: 0, since: Number.NEGATIVE_INFINITY, asking: null, added: 0 };
-      this.#taken.set(ownerId, taken);
+  #usageOf(ownerId: string): Usage {
+    let usage = this.#used.get(ownerId);
+    if (usage === undefined) {
+      usage = { count: 0, since: Number.NEGATIVE_INFINITY, refreshing: null, added: 0 };
+      this.#used.set(ownerId, usage);
     }
-    return taken;
+    return usage;
   }
 }

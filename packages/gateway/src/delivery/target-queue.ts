@@ -1,9 +1,27 @@
-// One lane: everything that waits for one target, tried in the order of acceptance by whoever holds it.
+// The retry queue of one target: deliveries wait in the order of acceptance, and the process that holds the lease drains
+// them. Two state machines meet here.
+//
+//   delivery                                          queue
+//
+//     first attempt failed, or joined the queue        first delivery waits
+//            │                                               │
+//            ▼     retry: next attempt by backoff            ▼        nextAt passed, or woken
+//         waiting ◄─────────────┐                          idle ─────────────────────────► due
+//            │ attempt ─────────┘                            ▲                              │ claim
+//            ├── accepted ─────────────────► sent            │ release: target unreachable  ▼
+//            ├── gone, rejected, expired ──► dead            └──────────────────────────── held ◄─┐
+//            └── dropped by an operator ───► deleted                                        │     │ a delivery
+//                                                                   last delivery attempted │     │ joined
+//                                                                                           ▼     │
+//                                                             deleted ◄── nothing joined ── closing
+//
+// A lease that expires makes a held queue due again: its process died.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTooOld, laterDelays, minTurns, nextTurn, spread } from '../core/backoff.ts';
+import type { ChannelDefinitions, DrainOptions } from '../core/channel.ts';
 import { leaseMs, leaseReserveMs } from '../core/lease.ts';
-import { holdsQueue, isAccepted, type Outcome, type Retry, retry } from '../core/outcome.ts';
-import type { Recipients } from '../core/plan.ts';
+import { holdsQueue, isAccepted, type Outcome, type Retry, rejected, retry } from '../core/outcome.ts';
+import type { Recipients } from '../core/recipients.ts';
 import {
   type ChannelName,
   type Delivery,
@@ -12,133 +30,120 @@ import {
   StoreUnavailable,
   type TargetQueue,
 } from '../usecases/ports/index.ts';
-import { findReadable, type Tell } from './deliver-stored.ts';
-import { giveUp, notBefore } from './dispatch.ts';
+import { type DeliverStored, findReadable } from './deliver-stored.ts';
+import { notBefore, toDead } from './dispatch.ts';
 
-/** Deliveries between two writes of how they went: after a crash so many may be told twice. */
-const laneBatch: Record<ChannelName, number> = { mqtt: 200, email: 50, push: 50 };
-/**
- * Sends to one target that are under way at once. What goes over one MQTT connection arrives in the order in which it
- * was sent; mail and push take several ways.
- */
-const atOnce: Record<ChannelName, number> = { mqtt: 50, email: 1, push: 1 };
-/**
- * The same for a lane that is behind: one that had a full page waiting. One at a time it would never end under a load
- * that the provider takes easily when it is sent directly.
- */
-const atOnceBehind: Record<ChannelName, number> = { mqtt: 50, email: 10, push: 10 };
-const unreadable: Outcome = {
-  kind: 'rejected',
-  reason: 'refused',
-  error: 'The notification was deleted, or does not open',
-};
-/** A provider that was not asked, because its breaker is open or too much waits for it, is tried again after this. */
-const notAskedMs = 12_000;
-/** Between two tries to write down how deliveries went. */
-const writeAgainMs = 1000;
+const defaultDrain: DrainOptions = { batch: 50, concurrency: 1, concurrencyWhenBehind: 10 };
+const unreadable: Outcome = rejected('refused', 'The notification was deleted, or cannot be decrypted');
+/** Delay after a send that was not attempted, because the breaker was open or the channel was at capacity. */
+const notAttemptedMs = 12_000;
+/** Delay between two attempts to write results. */
+const rewriteMs = 1000;
 
-export interface LaneParts {
-  store: Pick<Store, 'targetQueues' | 'deliveries' | 'notifications' | 'owners' | 'mqttQueues'>;
-  tell: Tell;
-  /** The broker is the embedded one, which keeps a receipt of what a device acknowledged. */
-  keepsReceipts: boolean;
+export interface DrainDeps {
+  definitions: ChannelDefinitions;
+  store: Pick<Store, 'targetQueues' | 'deliveries' | 'notifications' | 'owners'>;
+  deliverStored: DeliverStored;
+  /** Whether the target has acknowledged the notification, for channels that keep receipts. */
+  isReceived: (delivery: Delivery) => Promise<boolean>;
   now: () => number;
   random: () => number;
   onFailed: (error: unknown) => void;
-  onGivenUp: (delivery: Delivery) => void;
+  onDead: (delivery: Delivery) => void;
 }
 
-/** How far one look at a lane got. */
-interface LaneTurn {
-  /** The last one that was tried. */
+/** How far one batch got. */
+interface BatchResult {
+  /** The last notification that was attempted. */
   last?: string;
   /** The target cannot be reached. */
   isStopped: boolean;
   releaseAt?: number;
 }
 
-/** Works through a lane that is held, once, as far as it goes, and gives it back. Ends soon after the signal. */
-export type WorkLane = (lane: TargetQueue) => Promise<void>;
+/** Attempts the deliveries of a held queue, in order, and releases it. Ends soon after the signal. */
+export type DrainQueue = (queue: TargetQueue) => Promise<void>;
 
-export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane {
-  const { store, now } = parts;
+export function createDrainQueue(deps: DrainDeps, closing: AbortSignal): DrainQueue {
+  const { store, now } = deps;
+  const drainOptions = (channel: ChannelName): DrainOptions =>
+    deps.definitions.find(({ name }) => name === channel)?.drain ?? defaultDrain;
 
-  async function workLane(lane: TargetQueue): Promise<void> {
+  async function drainQueue(queue: TargetQueue): Promise<void> {
     try {
-      await goThrough(lane);
+      await drain(queue, drainOptions(queue.channel));
     } catch (error) {
       if (!(error instanceof EncryptionKeyMissing)) throw error;
-      // Without the owner's key nothing of this can ever be sent.
-      parts.onFailed(error);
-      await store.targetQueues.deadLetter(lane, now());
-      await store.targetQueues.release(lane);
+      // Without the owner's key none of these can ever be sent.
+      deps.onFailed(error);
+      await store.targetQueues.deadLetter(queue, now());
+      await store.targetQueues.release(queue);
     }
   }
 
-  /** Once through the lane, as far as it goes. */
-  async function goThrough(lane: TargetQueue): Promise<void> {
+  async function drain(queue: TargetQueue, { batch, concurrency, concurrencyWhenBehind }: DrainOptions): Promise<void> {
     let after: string | undefined;
     let isClosing = false;
     let isReached = false;
-    // Until the lane ends: if it went back to one at a time, it would fall behind again.
+    // Stays set until the queue ends: with less concurrency it would fall behind again.
     let isBehind = false;
     for (;;) {
-      const waiting = await store.deliveries.listWaiting(lane, {
+      const waiting = await store.deliveries.listWaiting(queue, {
         now: now(),
-        limit: laneBatch[lane.channel],
+        limit: batch,
         ...(after !== undefined && { after }),
       });
-      isBehind ||= waiting.length === laneBatch[lane.channel];
-      const width = (isBehind ? atOnceBehind : atOnce)[lane.channel];
-      const { last, isStopped, releaseAt } = await tryInOrder(lane, waiting, { isReached, width });
+      isBehind ||= waiting.length === batch;
+      const width = isBehind ? concurrencyWhenBehind : concurrency;
+      const { last, isStopped, releaseAt } = await attemptInOrder(queue, waiting, { isReached, width });
       isReached ||= last !== undefined;
       after = last ?? after;
       if (isStopped || closing.aborted) {
-        await store.targetQueues.release(lane, releaseAt === undefined ? {} : { at: releaseAt });
+        await store.targetQueues.release(queue, releaseAt === undefined ? {} : { at: releaseAt });
         return;
       }
-      if (waiting.length < laneBatch[lane.channel] && last === waiting.at(-1)?.notificationId) {
-        if (await store.targetQueues.release(lane, { ifNothingSince: now() })) return;
-        // What joined meanwhile may be older than the last one, if another process accepted it.
+      if (waiting.length < batch && last === waiting.at(-1)?.notificationId) {
+        if (await store.targetQueues.release(queue, { ifNothingSince: now() })) return;
+        // A delivery that joined meanwhile may be older than the last one, if another process accepted it.
         after = undefined;
         isClosing = true;
       }
-      const extended = await store.targetQueues.extend(lane, now() + leaseMs, isClosing);
+      const extended = await store.targetQueues.extend(queue, now() + leaseMs, isClosing);
       if (extended === null) return;
-      lane.leaseUntil = extended.leaseUntil;
+      queue.leaseUntil = extended.leaseUntil;
     }
   }
 
-  /** Stops where the target cannot be reached, since those behind have to wait too; and before the lease runs out. */
-  async function tryInOrder(
-    lane: TargetQueue,
+  /** Stops if the target cannot be reached, since later deliveries would fail too, and before the lease expires. */
+  async function attemptInOrder(
+    queue: TargetQueue,
     waiting: readonly Delivery[],
     { isReached, width }: { isReached: boolean; width: number },
-  ): Promise<LaneTurn> {
-    const recipients = await store.owners.recipientsOf(lane.ownerId);
+  ): Promise<BatchResult> {
+    const recipients = await store.owners.recipientsOf(queue.ownerId);
     const changed: Delivery[] = [];
     let unreached: Retry | null = null;
     let isGone = false;
     try {
       for (let next = 0; next < waiting.length && !isGone && unreached === null; ) {
-        if (closing.aborted || now() > lane.leaseUntil - leaseReserveMs) break;
-        // The first shows whether the target can be reached.
+        if (closing.aborted || now() > queue.leaseUntil - leaseReserveMs) break;
+        // The first one shows whether the target can be reached.
         const several = waiting.slice(next, next + (next > 0 || isReached ? width : 1));
-        const outcomes = await tellAgain(several, recipients);
+        const outcomes = await redeliver(several, recipients);
         next += several.length;
         for (const [index, delivery] of several.entries()) {
-          const outcome = putOff(outcomes[index] as Outcome);
-          changed.push(afterTurn(delivery, outcome));
+          const outcome = retryable(outcomes[index] as Outcome);
+          changed.push(afterAttempt(delivery, outcome));
           isGone ||= outcome.kind === 'gone';
           if (holdsQueue(outcome)) unreached ??= outcome;
         }
       }
     } finally {
-      // Whatever went wrong, what was sent is written down: otherwise it would be sent again.
+      // Results are written whatever failed: otherwise the deliveries would be sent a second time.
       await write(changed);
     }
-    if (isGone) await store.targetQueues.deadLetter(lane, now());
-    if (unreached !== null) return { isStopped: true, ...(await postpone(lane, waiting, unreached)) };
+    if (isGone) await store.targetQueues.deadLetter(queue, now());
+    if (unreached !== null) return { isStopped: true, ...(await postpone(queue, waiting, unreached)) };
     const last = changed.at(-1)?.notificationId;
     return { isStopped: isGone, ...(last !== undefined && { last }) };
   }
@@ -150,76 +155,68 @@ export function createLaneWork(parts: LaneParts, closing: AbortSignal): WorkLane
         break;
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || closing.aborted) throw error;
-        parts.onFailed(error);
-        await delay(writeAgainMs, undefined, { signal: closing }).catch(() => undefined);
+        deps.onFailed(error);
+        await delay(rewriteMs, undefined, { signal: closing }).catch(() => undefined);
       }
     }
-    for (const delivery of changed) if (delivery.state === 'dead') parts.onGivenUp(delivery);
+    for (const delivery of changed) if (delivery.state === 'dead') deps.onDead(delivery);
   }
 
   async function postpone(
-    lane: TargetQueue,
+    queue: TargetQueue,
     waiting: readonly Delivery[],
     outcome: Retry,
   ): Promise<{ releaseAt?: number }> {
     const time = now();
     const isDue = waiting.some(({ nextAt }) => nextAt !== null && nextAt <= time);
-    // Hastened, or too much is under way, but the provider was not asked: that was nobody's turn, and the next is soon.
-    const isNoTurn = outcome.reason === 'not_attempted' || (outcome.reason === 'circuit_open' && !isDue);
-    if (isNoTurn) {
-      return { releaseAt: time + spread(notAskedMs, parts.random) };
-    }
-    const delaysMs = laterDelays(parts.random);
+    // Not attempted (channel at capacity, or woken while the breaker is open): does not count as an attempt; retry soon.
+    const isUncounted = outcome.reason === 'not_attempted' || (outcome.reason === 'circuit_open' && !isDue);
+    if (isUncounted) return { releaseAt: time + spread(notAttemptedMs, deps.random) };
+    const delaysMs = laterDelays(deps.random);
     const notBefore = time + (outcome.retryAfterMs ?? 0);
-    const givenUp = await store.targetQueues.postponeDue(lane, time, { delaysMs, minTurns, notBefore });
-    for (const delivery of givenUp) parts.onGivenUp(delivery);
+    const dead = await store.targetQueues.postponeDue(queue, time, { delaysMs, minTurns, notBefore });
+    for (const delivery of dead) deps.onDead(delivery);
     return {};
   }
 
-  /** All are read before the first is sent, so that they are sent in their order. */
-  async function tellAgain(several: readonly Delivery[], recipients: Recipients): Promise<Outcome[]> {
+  /** All notifications are read before the first is sent, so that they are sent in order. */
+  async function redeliver(several: readonly Delivery[], recipients: Recipients): Promise<Outcome[]> {
     const notifications = await Promise.all(
-      several.map(({ ownerId, notificationId }) => findReadable(parts, ownerId, notificationId)),
+      several.map(({ ownerId, notificationId }) => findReadable(deps, ownerId, notificationId)),
     );
-    const received = await Promise.all(several.map(isReceived));
+    // A process may die after the target got a message, and before it has written that.
+    const received = await Promise.all(several.map(deps.isReceived));
     return Promise.all(
       several.map((delivery, index) => {
         const notification = notifications[index] ?? null;
         if (received[index]) return { kind: 'sent' as const };
-        return notification === null ? unreadable : parts.tell(notification, recipients, delivery);
+        return notification === null ? unreadable : deps.deliverStored(notification, recipients, delivery);
       }),
     );
   }
 
-  /** A process may die after it has put a message into a device's queue, and before it has written that down. */
-  async function isReceived({ ownerId, notificationId, channel, target }: Delivery): Promise<boolean> {
-    if (channel !== 'mqtt' || !parts.keepsReceipts) return false;
-    const progress = await store.mqttQueues.findProgress(ownerId, notificationId, [target]);
-    return progress.get(target)?.state === 'delivered';
-  }
-
-  function afterTurn(delivery: Delivery, outcome: Outcome): Delivery {
+  function afterAttempt(delivery: Delivery, outcome: Outcome): Delivery {
     const time = now();
     if (isAccepted(outcome)) {
       return { ...delivery, state: 'sent', attempts: delivery.attempts + 1, nextAt: null, endedAt: time };
     }
-    const told = { ...delivery, error: outcome.error };
-    // One that was tried before its time, because the channel came back or another was due, keeps its turn.
+    const failed = { ...delivery, error: outcome.error };
+    // A delivery that was attempted early, because the channel recovered or another one was due, keeps its next attempt.
     const isDue = delivery.nextAt !== null && delivery.nextAt <= time;
     const attempts = delivery.attempts + (isDue ? 1 : 0);
-    const isOver = isDue && isTooOld({ ...delivery, attempts }, time);
-    if (outcome.kind !== 'retry' || isOver) return giveUp({ ...told, attempts }, time);
-    if (outcome.reason === 'not_attempted') return told;
-    if (!isDue) return { ...told, notBefore: notBefore(outcome, delivery.nextAt ?? time, time) };
-    const nextAt = nextTurn({ ...delivery, attempts }, time, parts.random, outcome.retryAfterMs);
-    return { ...told, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
+    const isExpired = isDue && isTooOld({ ...delivery, attempts }, time);
+    if (outcome.kind !== 'retry' || isExpired) return toDead({ ...failed, attempts }, time);
+    if (outcome.reason === 'not_attempted') return failed;
+    if (!isDue) return { ...failed, notBefore: notBefore(outcome, delivery.nextAt ?? time, time) };
+    const nextAt = nextTurn({ ...delivery, attempts }, time, deps.random, outcome.retryAfterMs);
+    return { ...failed, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
   }
 
-  return workLane;
+  return drainQueue;
 }
 
-/** A channel that has lost its provider's settings may get them back with the next start. */
-function putOff(outcome: Outcome): Outcome {
+/** A channel that has lost its settings may get them back at the next start. */
+function retryable(outcome: Outcome): Outcome {
   if (outcome.kind !== 'rejected' || outcome.reason === 'refused') return outcome;
   return retry('not_attempted', outcome.error);
 }

@@ -27,6 +27,8 @@ export interface AppParts extends IdempotencyDeps {
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
+  /** Names of all channels. */
+  channels: readonly string[];
   /** Headers that TLS adds to every response. */
   transportHeaders?: Record<string, string>;
   newRequestId: () => string;
@@ -57,7 +59,7 @@ const allowedMethods = 'GET, HEAD, POST, OPTIONS';
 
 export function createApp(parts: AppParts): RequestListener {
   const commonHeaders = Object.entries({ ...responseHeaders, ...parts.transportHeaders }).flat();
-  const metadata = toText(endpointMetadata(parts.version, parts.maxBodyBytes));
+  const metadata = toText(endpointMetadata(parts.version, parts.maxBodyBytes, parts.channels));
   const openApi = toText(openApiDocument(parts.version));
 
   function route(request: IncomingMessage, response: ServerResponse, context: Context): Answer | Promise<Answer> {

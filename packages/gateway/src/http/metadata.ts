@@ -1,7 +1,7 @@
 import { contentTypes, keyHeaders, limits, notifyKeyTypes, signatureHeaders } from '@tocsin/contract';
 
 /** Response to GET /: information for callers, without credentials or host names. */
-export function endpointMetadata(version: string, maxBodyBytes: number) {
+export function endpointMetadata(version: string, maxBodyBytes: number, channels: readonly string[]) {
   return {
     ok: true,
     kind: 'endpoint_metadata',
@@ -16,7 +16,7 @@ export function endpointMetadata(version: string, maxBodyBytes: number) {
       signature: { headers: Object.values(signatureHeaders), algorithm: 'HMAC-SHA256' },
     },
     limits: { ...limits, requestBytes: maxBodyBytes },
-    channels: ['push', 'email', 'mqtt'],
+    channels,
     links: { openapi: '/?format=openapi' },
   };
 }

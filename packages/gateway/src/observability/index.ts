@@ -1,8 +1,8 @@
 // Combines log, metrics and traces behind one observer for each part of the service.
 import type { RequestListener } from 'node:http';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
-import type { ChannelsObserver } from '../channels/registry.ts';
 import type { TraceConfig } from '../config/traces.ts';
+import type { OnBreakerState } from '../core/channel.ts';
 import type { DeliveryObserver } from '../delivery/observe.ts';
 import type { RequestLog } from '../http/app.ts';
 import type { OnDisconnected } from '../http/connection-guard.ts';
@@ -17,7 +17,7 @@ export interface Observability {
   onRefused: OnRefused;
   onDisconnected: OnDisconnected;
   onBrokerEvent(event: BrokerEvent): void;
-  channelsObserver: ChannelsObserver;
+  onBreakerState: OnBreakerState;
   deliveryObserver: DeliveryObserver;
   aroundRequests(app: RequestListener): RequestListener;
   close(): Promise<void>;
@@ -53,11 +53,9 @@ export function createObservability(
       metrics.brokerEvent(event);
       log.brokerEvent(event);
     },
-    channelsObserver: {
-      onGuardState(...change) {
-        metrics.onGuardState(...change);
-        log.guardState(...change);
-      },
+    onBreakerState(...change) {
+      metrics.onBreakerState(...change);
+      log.guardState(...change);
     },
     deliveryObserver: traces === null ? metrics : both(metrics, traces),
     aroundRequests: (app) => traces?.aroundRequests(app) ?? app,

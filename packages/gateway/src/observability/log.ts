@@ -2,8 +2,9 @@
 // get into one by accident.
 import pino from 'pino';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
-import type { ChannelsObserver, GuardName } from '../channels/registry.ts';
+import { channels } from '../channels/registry.ts';
 import type { LogLevel } from '../config/server.ts';
+import type { OnBreakerState } from '../core/channel.ts';
 import { printable, printableJson, printableLines } from '../core/printable.ts';
 import type { RequestLog } from '../http/app.ts';
 import type { OnDisconnected } from '../http/connection-guard.ts';
@@ -28,7 +29,7 @@ export interface Log extends RequestLog, WorkerPoolLog {
   limitsShared(isShared: boolean, cause?: string): void;
   brokerState(state: 'connected' | 'disconnected', error?: string): void;
   brokerEvent(event: BrokerEvent): void;
-  guardState: ChannelsObserver['onGuardState'];
+  guardState: OnBreakerState;
   masterKeyMissing(message: string): void;
   dataFolderNotLocked(dataDir: string): void;
   brokerShared(isShared: boolean): void;
@@ -61,13 +62,8 @@ const storeLineIntervalMs = 30_000;
 /** Limit for refused sign-ins, and for dropped connections, with the same reason. */
 const brokerLinesPerMinute = 10;
 
-const guardTexts: Record<GuardName, string> = {
-  mqtt: 'MQTT',
-  email: 'email',
-  webpush: 'Web Push',
-  fcm: 'FCM',
-  apns: 'APNs',
-};
+/** Names for people of all circuit breakers. */
+const breakerNames = new Map(channels.flatMap(({ breakers }) => Object.entries(breakers)));
 
 /** Writes short text if `isForPeople`, otherwise JSON. Lines of a worker carry its number. */
 export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {
@@ -77,7 +73,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     { level, base: worker === null ? null : { worker }, timestamp: pino.stdTimeFunctions.isoTime },
     destination,
   );
-  const failing = new Set<GuardName>();
+  const failing = new Set<string>();
   const summary = new LogSummary();
   const refusedAgain =
     (level: 'warn' | 'info' | 'debug', status: number, code: string | undefined) =>
@@ -171,9 +167,12 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       // Half open is not logged: it occurs with every probe of a provider that is down.
       if (state === 'open' && !failing.has(guard)) {
         failing.add(guard);
-        logger.warn({ channel: guard, cause }, `${guardTexts[guard]} channel down; deliveries are queued for retry`);
+        logger.warn(
+          { channel: guard, cause },
+          `${breakerNames.get(guard)} channel down; deliveries are queued for retry`,
+        );
       } else if (state === 'closed' && failing.delete(guard)) {
-        logger.info({ channel: guard }, `${guardTexts[guard]} channel recovered`);
+        logger.info({ channel: guard }, `${breakerNames.get(guard)} channel recovered`);
       }
     },
     tracesState: (reason) => {

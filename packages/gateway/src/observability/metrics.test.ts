@@ -27,7 +27,7 @@ test('Those of several processes add up, and what they all read from one store d
     metrics.answered({ requestId: 'req_1', method: 'POST', status: 200, ms: 3 });
     metrics.onBatch(16, 2);
   }
-  second.onGuardState('email', 'open', '');
+  second.onBreakerState('email', 'open', '');
   const all = await Promise.all([first, second].map(({ registry }) => registry.getMetricsAsJSON()));
   const text = await AggregatorRegistry.aggregate(all).metrics();
   assert.match(text, /^tocsin_http_requests_total\{status="200",code="none"\} 2$/m);

@@ -3,9 +3,10 @@
 import type { ErrorCode } from '@tocsin/contract';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
-import type { ChannelsObserver, GuardName } from '../channels/registry.ts';
+import { channels } from '../channels/registry.ts';
+import type { OnBreakerState } from '../core/channel.ts';
 import { kindOf, outcomeKinds } from '../core/outcome.ts';
-import type { Attempt, DeliveryObserver, ObservedChannel, SaveResult } from '../delivery/observe.ts';
+import type { Attempt, DeliveryObserver, SaveResult } from '../delivery/observe.ts';
 import type { RequestLog } from '../http/app.ts';
 import type { DisconnectReason, OnDisconnected } from '../http/connection-guard.ts';
 import type { OnRefused } from '../http/server.ts';
@@ -14,7 +15,8 @@ import type { DeliveryRepository, WaitingTotals } from '../usecases/ports/index.
 import { createCounters, createHistograms } from './counters.ts';
 import type { OnSpans } from './traces/exporter.ts';
 
-export interface Metrics extends DeliveryObserver, ChannelsObserver, Pick<RequestLog, 'answered'> {
+export interface Metrics extends DeliveryObserver, Pick<RequestLog, 'answered'> {
+  onBreakerState: OnBreakerState;
   refused: OnRefused;
   disconnected: OnDisconnected;
   /** One per process; several are combined with AggregatorRegistry. */
@@ -29,8 +31,8 @@ export interface Metrics extends DeliveryObserver, ChannelsObserver, Pick<Reques
 /** Timeout of a scrape for reading the store; after it the metrics of the store are omitted. */
 const storeDeadlineMs = 1000;
 
-const guards: readonly GuardName[] = ['mqtt', 'email', 'webpush', 'fcm', 'apns'];
-const guardStates = { closed: 0, half_open: 1, open: 2 } as const;
+const breakers = channels.flatMap((channel) => Object.keys(channel.breakers));
+const breakerStates = { closed: 0, half_open: 1, open: 2 } as const;
 const saveResults: readonly SaveResult[] = [
   'stored',
   'duplicate',
@@ -39,7 +41,7 @@ const saveResults: readonly SaveResult[] = [
   'failed',
 ];
 const disconnectReasons: readonly DisconnectReason[] = ['unread_response', 'pipelining', 'too_many_connections'];
-const channels: readonly ObservedChannel[] = ['push', 'email', 'mqtt', 'mqtt_custom'];
+const observedChannels = channels.flatMap(({ name, observedNames }) => observedNames ?? [name]);
 
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
@@ -53,7 +55,7 @@ export function createMetrics(version: string): Metrics {
     registry,
     ...requestMetrics(registry),
     ...deliveryMetrics(registry),
-    ...guardMetrics(registers),
+    ...breakerMetrics(registers),
     ...storeMetrics(registry),
     ...brokerMetrics(registry),
     ...traceMetrics(registry),
@@ -111,17 +113,21 @@ function deliveryMetrics(registry: Registry): DeliveryObserver {
     saved[result].count += 1;
   };
   const sentOver = (attempt: Attempt) =>
-    byName(channels, (channel): ReturnType<DeliveryObserver['sending']> => {
+    byName(observedChannels, (channel): ReturnType<DeliveryObserver['sending']> => {
       const kinds = byName(outcomeKinds, (kind) => outcomes({ channel, kind, attempt }));
       return (results) => {
         for (const outcome of results) kinds[kindOf(outcome)].count += 1;
       };
     });
   const sent = { first: sentOver('first'), redelivery: sentOver('redelivery') };
-  return { saving: () => save, sending: (channel, attempt) => sent[attempt][channel] };
+  return { saving: () => save, sending: (channel, attempt) => sent[attempt][channel] ?? ignore };
 }
 
-function guardMetrics(registers: Registry[]): ChannelsObserver {
+function ignore(): void {
+  // Not a channel of the registry, which names every value of the label.
+}
+
+function breakerMetrics(registers: Registry[]): Pick<Metrics, 'onBreakerState'> {
   const states = new Gauge({
     name: 'tocsin_breaker_state',
     help: 'State of the circuit breaker. 0: closed. 1: half open, one send probes the provider. 2: open, sends fail at once.',
@@ -129,9 +135,9 @@ function guardMetrics(registers: Registry[]): ChannelsObserver {
     aggregator: 'max',
     registers,
   });
-  const gauges = byName(guards, (guard) => states.labels(guard));
-  for (const gauge of Object.values(gauges)) gauge.set(guardStates.closed);
-  return { onGuardState: (guard, state) => gauges[guard].set(guardStates[state]) };
+  const gauges = byName(breakers, (breaker) => states.labels(breaker));
+  for (const gauge of Object.values(gauges)) gauge.set(breakerStates.closed);
+  return { onBreakerState: (breaker, state) => gauges[breaker]?.set(breakerStates[state]) };
 }
 
 function storeMetrics(registry: Registry): Pick<Metrics, 'onBatch' | 'watchDeliveries'> {

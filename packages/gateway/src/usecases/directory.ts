@@ -1,6 +1,6 @@
 // Cache of keys and recipients. Changes by any process take effect within a second.
 import { BoundedMap } from '../core/bounded-map.ts';
-import type { Recipients } from '../core/plan.ts';
+import type { Recipients } from '../core/recipients.ts';
 import { authenticationUnavailable } from '../core/refusal.ts';
 import { type ApiKey, type DirectorySource, StoreUnavailable } from './ports/index.ts';
 

@@ -1,15 +1,16 @@
-// A request that comes again under the same Idempotency-Key: the first answer, also where a crash kept it from being given.
+// A request that is repeated under the same Idempotency-Key gets the first response, even if a crash kept it from being sent.
 import type { NormalizedRequest } from '@tocsin/contract';
+import type { ChannelDefinitions } from '../core/channel.ts';
 import { createDeadline } from '../core/deadline.ts';
+import { channelsOf, targetIdsOf } from '../core/dispatch.ts';
 import { isLeaseOver } from '../core/lease.ts';
 import { type Outcome, type OutcomeKind, rejected, retry } from '../core/outcome.ts';
-import type { Plan } from '../core/plan.ts';
 import { Refusal } from '../core/refusal.ts';
-import { type DeliveryResult, report } from '../core/response.ts';
-import { queuesOf } from '../delivery/dispatch.ts';
+import { outcomesOf, report } from '../core/response.ts';
+import { isReportedToCaller } from '../delivery/dispatch.ts';
 import type { Accepted } from './accept.ts';
 import {
-  type ChannelName,
+  type Delivery,
   type Dispatch,
   type DispatchResults,
   EncryptionKeyMissing,
@@ -22,55 +23,60 @@ import {
 
 const rememberMs = 1000;
 
-export interface IdempotencyParts {
+export interface IdempotencyDeps {
+  definitions: ChannelDefinitions;
   store: Pick<Store, 'idempotency' | 'dispatches' | 'deliveries'>;
   now: () => number;
 }
 
-/** The first answer as it was given, or, where its process died before that, what it would have said. */
+/** The first response as it was sent or, if its process died before that, the report it would have contained. */
 export type Recalled = { answer: StoredResponse } | { interrupted: Accepted };
 
 export interface Idempotency {
-  /** null when this is the first request under the key. Refuses another request under it, and one still being answered. */
+  /** null for the first request under the key. Refuses a different request under it, and one that is still in progress. */
   recall(ownerId: string, claim: IdempotencyClaim, request: NormalizedRequest): Promise<Recalled | null>;
   remember(ownerId: string, claim: IdempotencyClaim, answer: StoredResponse): Promise<void>;
 }
 
-export function createIdempotency({ store, now }: IdempotencyParts): Idempotency {
+export function createIdempotency({ definitions, store, now }: IdempotencyDeps): Idempotency {
   async function recallInterrupted(
     ownerId: string,
     { notificationId, leaseUntil }: IdempotencyRecord,
     request: NormalizedRequest,
   ): Promise<Recalled> {
     if (!isLeaseOver(leaseUntil, now())) throw inProgress();
-    const kept = await store.dispatches.find(ownerId, notificationId);
-    // Whoever takes over the dispatch of the dead process is about to settle it.
-    if (kept !== null && kept.results === null) throw inProgress();
-    const results = kept?.results && (await sinceDelivered(ownerId, notificationId, kept.dispatch, kept.results));
-    return { interrupted: { id: notificationId, ...reportOf(request, kept?.dispatch ?? null, results ?? null) } };
+    const found = await store.dispatches.find(ownerId, notificationId);
+    // The process that resumes the orphaned dispatch is about to settle it.
+    if (found !== null && found.results === null) throw inProgress();
+    const dispatch = found?.dispatch ?? null;
+    const results = found?.results && (await withRetries(ownerId, notificationId, found.dispatch, found.results));
+    return { interrupted: { id: notificationId, ...interruptedReport(definitions, request, dispatch, results ?? {}) } };
   }
 
-  /** What the dead process did not send was put into the queue, and may have been delivered from there. */
-  async function sinceDelivered(
+  /** Deliveries that the dead process did not send were queued, and may have been sent since. */
+  async function withRetries(
     ownerId: string,
     notificationId: string,
     dispatch: Dispatch,
     results: DispatchResults,
   ): Promise<DispatchResults> {
-    const queues = queuesOf(ownerId, dispatch);
-    const deliveries = await store.deliveries.list({ ownerId, notificationId, limit: Math.max(1, queues.length) });
-    const of = (channel: ChannelName): OutcomeKind[] =>
-      queues
-        .filter((queue) => queue.channel === channel)
-        .map(({ target }, index) => {
-          const first = results[channel][index] as OutcomeKind;
-          const state = deliveries.find((each) => each.channel === channel && each.target === target)?.state;
-          if (state === 'sent') return 'sent';
-          // A strict caller hears how its one attempt ended, and nothing before.
-          if (state === 'waiting' && channel === 'mqtt' && dispatch.isStrict) throw inProgress();
-          return state === 'dead' && first === 'retry' ? 'rejected' : first;
-        });
-    return { push: of('push'), email: of('email'), mqtt: of('mqtt') };
+    const channels = channelsOf(dispatch);
+    const count = channels.reduce((sum, channel) => sum + targetIdsOf(dispatch, channel).length, 0);
+    const deliveries = await store.deliveries.list({ ownerId, notificationId, limit: Math.max(1, count) });
+    const stateOf = (channel: string, target: string): Delivery['state'] | undefined =>
+      deliveries.find((each) => each.channel === channel && each.target === target)?.state;
+    const current = channels.map((channel): [string, OutcomeKind[]] => [
+      channel,
+      targetIdsOf(dispatch, channel).map((target, index) => {
+        const first = results[channel]?.[index] as OutcomeKind;
+        const state = stateOf(channel, target);
+        if (state === 'sent') return 'sent';
+        // A strict caller gets the result of the one attempt, and no response before.
+        if (state === 'waiting' && isReportedToCaller(definitions, dispatch, channel)) throw inProgress();
+        return state === 'dead' && first === 'retry' ? 'rejected' : first;
+      }),
+    ]);
+    return Object.fromEntries(current);
   }
 
   return {
@@ -82,10 +88,10 @@ export function createIdempotency({ store, now }: IdempotencyParts): Idempotency
     },
 
     async remember(ownerId, claim, answer) {
-      // Told without it, a caller that repeats the request hears that it is in progress, and then what became of it. So
-      // a store that is slow just now does not hold up the answer.
-      using patience = createDeadline(rememberMs);
-      const late = new Promise<void>((resolve) => patience.signal.addEventListener('abort', () => resolve()));
+      // If it is not remembered, a repeated request is first refused as in progress, and then gets the delivery status.
+      // So a store that is slow at the moment does not delay the response.
+      using deadline = createDeadline(rememberMs);
+      const late = new Promise<void>((resolve) => deadline.signal.addEventListener('abort', () => resolve()));
       await Promise.race([orNull(store.idempotency.saveResponse(ownerId, claim.keyDigest, answer)), late]);
     },
   };
@@ -95,7 +101,7 @@ function inProgress(): Refusal {
   return new Refusal('idempotency_in_progress', { headers: { 'Retry-After': '1' } });
 }
 
-/** A store that does not answer, or a lost key, does not silence the bells: the request goes on, and is told the truth. */
+/** If the store fails or a key is lost, the request continues, and its response reports that. */
 async function orNull<T>(asking: Promise<T>): Promise<T | null> {
   try {
     return await asking;
@@ -105,40 +111,34 @@ async function orNull<T>(asking: Promise<T>): Promise<T | null> {
   }
 }
 
-/** What is known of a request whose process died: whom it was to tell, and how that went when another took it up. */
-function reportOf(request: NormalizedRequest, dispatch: Dispatch | null, results: DispatchResults | null) {
-  const result: DeliveryResult = {
-    push: toOutcomes(results?.push ?? []),
-    email: toOutcomes(results?.email ?? []),
-    mqtt: request.customBroker === null ? toOutcomes(results?.mqtt ?? []) : [customBrokerUnknown],
-  };
-  const isMqttSkipped = request.sendMqtt && result.mqtt.length === 0;
-  const plan: Plan = {
-    push: { enabled: request.sendPush, targets: [], isHushed: false },
-    email: {
-      enabled: request.sendEmail ?? dispatch?.email ?? false,
-      targets: [],
-      isHushed: false,
-      // With `sendEmail` absent it is not known any more whether address, preference or quiet hours decided.
-      skipReason: request.sendEmail === false ? 'disabled_by_request' : null,
-    },
-    mqtt: {
-      enabled: request.sendMqtt,
-      targets: [],
-      isHushed: false,
-      skipReason: !request.sendMqtt ? 'disabled_by_request' : isMqttSkipped ? 'no_active_devices' : null,
-    },
-  };
-  const mqttRetried = request.strictDelivery ? [] : result.mqtt;
-  const isScheduled = [...result.push, ...result.email, ...mqttRetried].some(({ kind }) => kind === 'retry');
-  return report(request, plan, null, result, isScheduled);
+/** What is known about a request whose process died: its stored targets, and their outcomes after it was resumed. */
+function interruptedReport(
+  definitions: ChannelDefinitions,
+  request: NormalizedRequest,
+  dispatch: Dispatch | null,
+  results: DispatchResults,
+) {
+  const plan = definitions.map((channel) => {
+    const ids = dispatch === null ? [] : targetIdsOf(dispatch, channel.name);
+    return { ...channel.planFromDispatch(request, ids), targets: ids.map((id) => ({ id })) };
+  });
+  const result = Object.fromEntries(
+    plan.map(({ channel: { name }, isTransient }) => [
+      name,
+      isTransient ? [interruptedTransient] : toOutcomes(results[name] ?? []),
+    ]),
+  );
+  const isRetryScheduled = plan.some(
+    ({ channel: { name, reportsStrictly } }) =>
+      !(request.strictDelivery && reportsStrictly) && outcomesOf(result, name).some(({ kind }) => kind === 'retry'),
+  );
+  return report(request, plan, null, result, isRetryScheduled);
 }
 
-const customBrokerUnknown: Outcome = {
-  kind: 'rejected',
-  reason: 'refused',
-  error: 'The request was cut off: it is not known whether the custom MQTT broker got it',
-};
+const interruptedTransient: Outcome = rejected(
+  'refused',
+  'The request was interrupted: it is not known whether the message was received',
+);
 
 function toOutcomes(kinds: readonly OutcomeKind[]): Outcome[] {
   const error = 'The first attempt did not reach it';

@@ -24,7 +24,11 @@ export interface CreatedDevice {
   mqtt: { username: string; password: string; topic: string; urls: string[] };
 }
 
-export type OwnerProfile = Pick<Owner, 'name' | 'email' | 'emailAlerts'> & Partial<Pick<Owner, 'id' | 'role'>>;
+export interface OwnerProfile extends Partial<Pick<Owner, 'id' | 'role'>> {
+  name: string;
+  email: string | null;
+  emailAlerts: boolean;
+}
 
 export async function createOwner(store: Store, environment: Environment, profile: OwnerProfile): Promise<Owner> {
   const owner = newOwner(environment, profile);

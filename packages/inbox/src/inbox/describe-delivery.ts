@@ -1,5 +1,6 @@
 // Describes the delivery status of one target.
-import type { DeliveryEntry } from '@tocsin/contract/console';
+import type { DeliveryEntry, ServiceInfo } from '@tocsin/contract/console';
+import { presentChannel } from '../channels.ts';
 import { text } from '../text/index.ts';
 import { stripBidiControls } from './text-direction.ts';
 
@@ -27,12 +28,13 @@ export function describeDelivery(
   delivery: DeliveryEntry,
   now: number,
   clock: (at: number) => string,
+  channels: ServiceInfo['channels'] = [],
 ): DeliveryDescription {
   const { state, error } = delivery;
   const words = text.inbox.delivery;
   const outcome = describeState(delivery, now, clock);
   return {
-    target: describeTarget(delivery),
+    target: describeTarget(delivery, channels),
     outcome:
       state === 'sent' || state === 'sending' || error === null
         ? outcome
@@ -42,10 +44,11 @@ export function describeDelivery(
   };
 }
 
-function describeTarget({ channel, name }: DeliveryEntry): string {
-  const channelName = text.inbox.channel[channel];
-  if (channel === 'email' && name === null) return channelName;
-  return text.inbox.channelAndName(channelName, name ?? text.inbox.removedTarget);
+function describeTarget({ channel, target, name }: DeliveryEntry, channels: ServiceInfo['channels']): string {
+  const { label } = presentChannel(channel, channels);
+  // An empty id means that the channel has one target only.
+  if (target === '' && name === null) return label;
+  return text.inbox.channelAndName(label, name ?? text.inbox.removedTarget);
 }
 
 function describeState(

@@ -1,4 +1,6 @@
 // All texts that users read. Another language is another object of the same type.
+
+import { channels } from './en/channels.ts';
 import { common } from './en/common.ts';
 import { devices } from './en/devices.ts';
 import { docs } from './en/docs.ts';
@@ -10,4 +12,4 @@ import { settings } from './en/settings.ts';
 import { signIn } from './en/sign-in.ts';
 
 export { locale } from './locale.ts';
-export const text = { common, devices, docs, inbox, keys, operator, push, settings, signIn };
+export const text = { channels, common, devices, docs, inbox, keys, operator, push, settings, signIn };

@@ -18,7 +18,7 @@ interface SmtpError {
   command: string;
 }
 
-const checkServer = 'Check the address in TOCSIN_SMTP_URL, and that the mail server runs and lets this machine in';
+const checkServer = 'Check the address in TOCSIN_SMTP_URL, and that the SMTP server runs and lets this machine in';
 const checkSignIn = 'Check the user name and password in TOCSIN_SMTP_URL';
 
 export function explain(error: unknown): Failure {
@@ -33,14 +33,14 @@ export function unreachable(error: string, fix = checkServer): Failure {
 
 function explainSignIn({ reply }: SmtpError): Failure {
   return isTemporary(reply)
-    ? unreachable(`The mail server could not check the user name and password (${reply})`, 'Try again later')
-    : unreachable('The mail server did not accept the user name and password', checkSignIn);
+    ? unreachable(`The SMTP server could not check the user name and password (${reply})`, 'Try again later')
+    : unreachable('The SMTP server did not accept the user name and password', checkSignIn);
 }
 
 function explainReply({ reply, command }: SmtpError): Failure {
-  if (reply === 421) return unreachable('The mail server is not available (421)');
+  if (reply === 421) return unreachable('The SMTP server is not available (421)');
   if (reply === 530) {
-    const error = 'The mail server wants encryption, or a user name and password, first (530)';
+    const error = 'The SMTP server wants encryption, or a user name and password, first (530)';
     return unreachable(error, 'Use smtps: or add user name and password in TOCSIN_SMTP_URL');
   }
   if (command === 'RCPT TO') return refused('recipient', reply);
@@ -49,19 +49,19 @@ function explainReply({ reply, command }: SmtpError): Failure {
     // All mail has the same sender, so no other mail would fare better; and once it is put right, this one goes out too.
     return isTemporary(reply)
       ? refused('sender', reply)
-      : unreachable(`The mail server refused the sender (${reply})`, 'Check TOCSIN_EMAIL_FROM');
+      : unreachable(`The SMTP server refused the sender (${reply})`, 'Check TOCSIN_EMAIL_FROM');
   }
   if (command === 'STARTTLS') return notEncrypted();
-  return unreachable(`The mail server is not available (${reply})`);
+  return unreachable(`The SMTP server is not available (${reply})`);
 }
 
 function refused(what: 'recipient' | 'message' | 'sender', reply: number): Failure {
   if (isTemporary(reply)) {
-    const error = `The mail server does not take the ${what} at the moment (${reply})`;
+    const error = `The SMTP server does not take the ${what} at the moment (${reply})`;
     return { outcome: { kind: 'retry', reason: 'deferred', error }, fix: 'Try again later' };
   }
   return {
-    outcome: { kind: 'rejected', reason: 'refused', error: `The mail server refused the ${what} (${reply})` },
+    outcome: { kind: 'rejected', reason: 'refused', error: `The SMTP server refused the ${what} (${reply})` },
     fix: checkServer,
   };
 }
@@ -75,17 +75,17 @@ function explainSilence({ code, cause }: SmtpError): Failure {
   const detail = cause === '' ? '' : ` (${cause})`;
   if (/CERT|SIGNATURE|ALTNAME/.test(cause)) {
     const fix = 'Use the host name that the certificate is for; name an authority of your own in NODE_EXTRA_CA_CERTS';
-    return unreachable(`The certificate of the mail server was not accepted${detail}`, fix);
+    return unreachable(`The certificate of the SMTP server was not accepted${detail}`, fix);
   }
   if (code === 'ETLS' || /^(EPROTO$|ERR_SSL|ERR_TLS)/.test(cause)) return notEncrypted(detail);
-  if (code === 'EDNS') return unreachable(`The name of the mail server was not found${detail}`);
-  if (code === 'ETIMEDOUT') return unreachable('The mail server did not answer in time');
-  if (code === 'ESOCKET') return unreachable(`The mail server cannot be reached${detail}`);
-  if (code === 'ECONNECTION') return unreachable('The mail server ended the connection');
-  if (code === 'EPROTOCOL') return unreachable('What answers at the address is not a mail server');
+  if (code === 'EDNS') return unreachable(`The name of the SMTP server was not found${detail}`);
+  if (code === 'ETIMEDOUT') return unreachable('The SMTP server did not respond in time');
+  if (code === 'ESOCKET') return unreachable(`The SMTP server cannot be reached${detail}`);
+  if (code === 'ECONNECTION') return unreachable('The SMTP server ended the connection');
+  if (code === 'EPROTOCOL') return unreachable('What answers at the address is not an SMTP server');
   if (code === 'EENVELOPE') {
     return {
-      outcome: { kind: 'rejected', reason: 'refused', error: 'The address is not one that mail can be sent to' },
+      outcome: { kind: 'rejected', reason: 'refused', error: 'Email cannot be sent to this address' },
       fix: checkServer,
     };
   }
@@ -95,8 +95,8 @@ function explainSilence({ code, cause }: SmtpError): Failure {
 function notEncrypted(detail = ''): Failure {
   const fix =
     'In TOCSIN_SMTP_URL, smtps: is for TLS from the start, often port 465, and smtp: for STARTTLS, often port 587. ' +
-    'If the mail server has no TLS, ?requireTLS=false at the end sends email in the clear';
-  return unreachable(`The connection to the mail server could not be encrypted${detail}`, fix);
+    'If the SMTP server has no TLS, ?requireTLS=false at the end sends email in the clear';
+  return unreachable(`The connection to the SMTP server could not be encrypted${detail}`, fix);
 }
 
 function readError(error: unknown): SmtpError {

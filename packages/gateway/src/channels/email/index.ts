@@ -1,113 +1,79 @@
-// Mail, over the operator's own mail server.
-import { createTransport, type SendMailOptions } from 'nodemailer';
-import type { EmailConfig } from '../../config/channels.ts';
-import { isOneAddress } from '../../core/email-address.ts';
-import type { Outcome } from '../../core/outcome.ts';
-import type { EmailTarget } from '../../core/plan.ts';
-import { smtpTls } from '../../core/smtp-tls.ts';
-import type { ManagedChannel, Notification } from '../../usecases/ports/index.ts';
-import { domainOf, parseSender, type Sender } from './address.ts';
-import { explain, type Failure, unreachable } from './failure.ts';
-import { format } from './format.ts';
-import { smtpOptions, type Trust } from './smtp-options.ts';
-import { GivenUp, Lanes, LanesClosed } from './smtp-pool.ts';
-import { formatLetter, type Letter } from './transactional-email.ts';
+// The email channel, through the operator's own SMTP server.
+import { smtpTls, smtpTlsWarning } from '../../core/smtp-tls.ts';
+import type { ChannelModule, Finding } from '../module.ts';
+import { type EmailConfig, readEmailConfig } from './config.ts';
+import type { OpenEmailChannel } from './sender.ts';
+import { describeMailbox, type EmailTarget, mailbox, reportEmail, resolveMailbox, skipReasonOf } from './target.ts';
 
-const longestCheckMs = 5000;
+export const emailChannel: ChannelModule<EmailTarget, EmailConfig, OpenEmailChannel> = {
+  name: 'email',
+  label: 'Email',
+  provider: 'The SMTP server',
+  breakers: { email: 'email' },
+  hasOneTarget: true,
+  isProbedWhenDown: true,
+  notConfigured: 'No SMTP server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
+  settings: readEmailConfig,
 
-export interface EmailChannel extends ManagedChannel<EmailTarget> {
-  /** Something other than a notification, over the same connections; never rejects. */
-  sendLetter(letter: Letter, address: string): Promise<Outcome>;
-}
+  plan(request, recipients) {
+    const enabled = request.sendEmail ?? recipients.emailAlerts;
+    return {
+      channel: emailChannel,
+      enabled,
+      targets: enabled && recipients.email !== null ? [mailbox(recipients.email)] : [],
+      skipReason: skipReasonOf(request, recipients),
+      // A request that asks for email explicitly overrides the owner's preferences, including quiet hours.
+      ...(request.sendEmail === true && { ignoresQuietHours: true }),
+    };
+  },
+  planFromDispatch: ({ sendEmail }, targetIds) => ({
+    channel: emailChannel,
+    enabled: sendEmail ?? targetIds.length > 0,
+    targets: [],
+    // Without `sendEmail` it is no longer known whether the address, the preference or quiet hours decided.
+    skipReason: sendEmail === false ? 'disabled_by_request' : null,
+  }),
+  resolve: resolveMailbox,
+  describe: describeMailbox,
+  report: reportEmail,
 
-const never = new AbortController().signal;
+  async open(settings, { store, onBreakerState }) {
+    const [{ createEmailSender }, { guard }] = await Promise.all([
+      import('./sender.ts'),
+      import('../../delivery/guard.ts'),
+    ]);
+    const sender = createEmailSender(settings, undefined, await store.isLegacy());
+    return {
+      ...guard(sender, {
+        provider: emailChannel.provider,
+        timeoutMs: settings.timeoutMs,
+        maxConcurrent: 50,
+        onStateChange: (...change) => onBreakerState?.('email', ...change),
+      }),
+      sendTransactional: (email, address) => sender.sendTransactional(email, address),
+      check: () => sender.check(),
+      close: () => sender.close(),
+    };
+  },
 
-/** `trust` is for a mail server whose certificate Node does not know; there is no way to leave certificates unchecked. */
-export function createEmailChannel(
-  { url, from, timeoutMs }: EmailConfig,
-  trust?: Trust,
-  /** The installation is from before TLS was required. */
-  isLegacy = false,
-): EmailChannel {
-  const tls = smtpTls(url, isLegacy);
-  const sender = parseSender(from);
-  const lanes = new Lanes(smtpOptions({ url, timeoutMs, tls }, trust));
+  /** Links in emails do not depend on the request, so the address of the console has to be configured. */
+  async diagnose({ url }, opened, { consoleUrl, isLegacy }) {
+    const problem = await opened.check();
+    const warnings = [
+      consoleUrl === null
+        ? 'set TOCSIN_CONSOLE_URL: without it, sign-in links in emails use the listening address'
+        : null,
+      smtpTlsWarning(url, isLegacy),
+    ].filter((message) => message !== null);
+    return [
+      problem === null ? { state: 'ok', message: 'the SMTP server responds' } : { state: 'failed', message: problem },
+      ...warnings.map((message): Finding => ({ state: 'warning', message })),
+    ];
+  },
 
-  const compose = (notification: Notification): SendMailOptions => ({
-    ...format(notification, domainOf(sender.address)),
-    date: new Date(notification.createdAt),
-  });
-
-  async function sendOne(content: SendMailOptions, address: string, signal: AbortSignal): Promise<Outcome> {
-    if (!isOneAddress(address)) {
-      return { kind: 'rejected', reason: 'invalid_target', error: 'The address is not one that mail can be sent to' };
-    }
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), timeoutMs);
-    try {
-      await lanes.send({ ...content, ...envelope(sender, address) }, AbortSignal.any([signal, deadline.signal]));
-      return { kind: 'sent' };
-    } catch (error) {
-      if (error instanceof LanesClosed) return notAsked('The mail channel is shut down');
-      if (!(error instanceof GivenUp)) return explain(error).outcome;
-      if (!error.wasStarted) return notAsked('No connection to the mail server was free in time');
-      if (deadline.signal.aborted) return noAnswerWithin(timeoutMs).outcome;
-      return {
-        kind: 'retry',
-        reason: 'deferred',
-        error: 'The mail was broken off before the mail server had taken it',
-      };
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  return {
-    send: (notification, targets, _options, signal) =>
-      Promise.all(targets.map(({ address }) => sendOne(compose(notification), address, signal))),
-
-    sendLetter: (letter, address) => sendOne({ ...formatLetter(letter), date: new Date() }, address, never),
-
-    async check() {
-      const checkMs = Math.min(timeoutMs, longestCheckMs);
-      const transport = createTransport({
-        ...smtpOptions({ url, timeoutMs: checkMs, tls }, trust),
-        socketTimeout: checkMs,
-      });
-      const late = Promise.withResolvers<false>();
-      const timer = setTimeout(late.resolve, checkMs, false);
-      try {
-        const isWell = await Promise.race([transport.verify(), late.promise]);
-        return isWell ? null : sentenceOf(noAnswerWithin(checkMs));
-      } catch (error) {
-        return sentenceOf(explain(error));
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-
-    close: () => lanes.close(),
-  };
-}
-
-function envelope(sender: Sender, address: string): SendMailOptions {
-  // As objects: nodemailer takes a string apart and finds a second recipient behind a comma.
-  const recipient = { name: '', address };
-  return {
-    from: sender,
-    to: recipient,
-    envelope: { from: { name: '', address: sender.address }, to: [recipient] },
-  };
-}
-
-function notAsked(error: string): Outcome {
-  return { kind: 'retry', reason: 'not_attempted', error };
-}
-
-function noAnswerWithin(ms: number): Failure {
-  return unreachable(`The mail server did not answer within ${ms} ms`);
-}
-
-function sentenceOf({ outcome, fix }: Failure): string {
-  return `${outcome.error}. ${fix}.`;
-}
+  /** What the operator chose is reported by doctor only. */
+  legacyWarnings({ url }) {
+    const warning = smtpTls(url, true) === 'optional until set' ? smtpTlsWarning(url, true) : null;
+    return warning === null ? [] : [warning];
+  },
+};

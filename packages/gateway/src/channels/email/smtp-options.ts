@@ -1,4 +1,4 @@
-// The address of the mail server → what nodemailer is given. Nothing else of the address counts: an option such as
+// The address of the SMTP server → what nodemailer is given. Nothing else of the address counts: an option such as
 // ?tls.rejectUnauthorized=false, which nodemailer itself would read from it, has no effect.
 import { domainToASCII } from 'node:url';
 import type { SMTPTransportOptions } from 'nodemailer';

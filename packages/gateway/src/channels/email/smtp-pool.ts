@@ -1,34 +1,34 @@
-// A few connections to the mail server that are kept open, one mail at a time on each. Each is a nodemailer pool of one:
-// a pool of several cannot break off a single mail, and would send later what its caller has long given up.
+// A pool of open connections to the SMTP server, with one email at a time on each. Each is a nodemailer pool of one: a
+// pool of several cannot abort a single email, and would send it after its caller has stopped waiting.
 import { createTransport, type SendMailOptions, type SMTPPoolOptions, type SMTPTransportOptions } from 'nodemailer';
 
-const laneCount = 5;
+const maxConnections = 5;
 
-/** The signal came first. What was started may or may not have reached the server. */
-export class GivenUp extends Error {
-  override readonly name = 'GivenUp';
+/** The signal aborted first. An email that was started may or may not have reached the server. */
+export class SendAborted extends Error {
+  override readonly name = 'SendAborted';
   readonly wasStarted: boolean;
 
   constructor(wasStarted: boolean) {
-    super('given up');
+    super('aborted');
     this.wasStarted = wasStarted;
   }
 }
 
-export class LanesClosed extends Error {
-  override readonly name = 'LanesClosed';
+export class SmtpPoolClosed extends Error {
+  override readonly name = 'SmtpPoolClosed';
 }
 
-type Lane = ReturnType<typeof openLane>;
+type Connection = ReturnType<typeof openConnection>;
 
 interface Waiter {
   enter(): void;
   refuse(error: Error): void;
 }
 
-export class Lanes {
+export class SmtpPool {
   readonly #options: SMTPTransportOptions;
-  readonly #idle: Lane[] = [];
+  readonly #idle: Connection[] = [];
   readonly #waiting = new Set<Waiter>();
   readonly #drained = Promise.withResolvers<void>();
   #busy = 0;
@@ -38,47 +38,47 @@ export class Lanes {
     this.#options = options;
   }
 
-  /** Resolves when the server has taken the mail. Rejects with what nodemailer says, GivenUp, or LanesClosed. */
+  /** Resolves when the server has accepted the email. Rejects with an error of nodemailer, SendAborted or SmtpPoolClosed. */
   async send(mail: SendMailOptions, signal: AbortSignal): Promise<void> {
     await this.#enter(signal);
-    let lane: Lane | undefined;
+    let connection: Connection | undefined;
     try {
-      if (signal.aborted) throw new GivenUp(false);
-      // The one used last: in quiet times the others fall idle and close.
-      lane = this.#idle.pop() ?? openLane(this.#options);
-      await orGiveUp(lane.sendMail(mail), signal);
+      if (signal.aborted) throw new SendAborted(false);
+      // The most recently used one: without load the others become idle and close.
+      connection = this.#idle.pop() ?? openConnection(this.#options);
+      await orAbort(connection.sendMail(mail), signal);
     } catch (error) {
-      if (error instanceof GivenUp && lane !== undefined) {
-        lane.close({ force: true });
-        lane = undefined;
+      if (error instanceof SendAborted && connection !== undefined) {
+        connection.close({ force: true });
+        connection = undefined;
       }
       throw error;
     } finally {
-      this.#leave(lane);
+      this.#leave(connection);
     }
   }
 
-  /** Mail on its way is finished, within its own deadline; mail that waits is refused. */
+  /** Emails in flight are finished, within their deadlines; emails that wait are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const waiter of this.#waiting) waiter.refuse(new LanesClosed());
-    for (const lane of this.#idle.splice(0)) lane.close();
+    for (const waiter of this.#waiting) waiter.refuse(new SmtpPoolClosed());
+    for (const connection of this.#idle.splice(0)) connection.close();
     if (this.#busy === 0) this.#drained.resolve();
     await this.#drained.promise;
   }
 
   #enter(signal: AbortSignal): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new LanesClosed());
-    if (signal.aborted) return Promise.reject(new GivenUp(false));
-    if (this.#busy < laneCount) {
+    if (this.#isClosed) return Promise.reject(new SmtpPoolClosed());
+    if (signal.aborted) return Promise.reject(new SendAborted(false));
+    if (this.#busy < maxConnections) {
       this.#busy++;
       return Promise.resolve();
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const giveUp = (): void => waiter.refuse(new GivenUp(false));
+    const abort = (): void => waiter.refuse(new SendAborted(false));
     const stopWaiting = (): void => {
       this.#waiting.delete(waiter);
-      signal.removeEventListener('abort', giveUp);
+      signal.removeEventListener('abort', abort);
     };
     const waiter: Waiter = {
       enter() {
@@ -91,13 +91,13 @@ export class Lanes {
       },
     };
     this.#waiting.add(waiter);
-    signal.addEventListener('abort', giveUp);
+    signal.addEventListener('abort', abort);
     return promise;
   }
 
-  #leave(lane: Lane | undefined): void {
-    if (this.#isClosed) lane?.close();
-    else if (lane !== undefined) this.#idle.push(lane);
+  #leave(connection: Connection | undefined): void {
+    if (this.#isClosed) connection?.close();
+    else if (connection !== undefined) this.#idle.push(connection);
     const [next] = this.#waiting;
     if (next !== undefined) {
       next.enter();
@@ -108,27 +108,27 @@ export class Lanes {
   }
 }
 
-function openLane(options: SMTPTransportOptions) {
+function openConnection(options: SMTPTransportOptions) {
   const poolOptions: SMTPPoolOptions & { pool: true } = {
     ...options,
     pool: true,
     maxConnections: 1,
     maxMessages: Number.POSITIVE_INFINITY,
-    // Once: the server may have ended a connection that was idle. nodemailer does so only before the first byte of a mail.
+    // Once: the server may have closed an idle connection. nodemailer requeues only before the first byte of an email.
     maxRequeues: 1,
-    // At once, where nodemailer would leave it for later: closed in between, it would connect all the same, and send.
+    // Without this, nodemailer connects later, and then sends even if the pool was closed in between.
     getSocket: (_options, callback) => callback(null, undefined),
   };
   return createTransport(poolOptions);
 }
 
-async function orGiveUp(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+async function orAbort(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(new GivenUp(true));
-  signal.addEventListener('abort', giveUp);
+  const abort = (): void => reject(new SendAborted(true));
+  signal.addEventListener('abort', abort);
   try {
     await Promise.race([work, promise]);
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abort);
   }
 }

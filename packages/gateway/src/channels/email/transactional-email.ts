@@ -1,21 +1,25 @@
-// Mails that are no notifications: a few sentences and a link. Pure.
-
+// Emails that are not notifications: a few sentences and a link. Pure.
 import type { MailContent } from './format.ts';
 import { escapeHtml, renderPage, wrap } from './html.ts';
 import { cut, oneLine } from './sanitize.ts';
 
-export interface Letter {
+export interface TransactionalEmail {
   subject: string;
-  /** Before the link. */
+  /** Paragraphs before the link. */
   paragraphs: string[];
   link: { label: string; url: string };
-  /** After it, smaller. */
+  /** Smaller text after the link. */
   footnote: string;
 }
 
 const colour = '#1d4ed8';
 
-export function formatLetter({ subject, paragraphs, link, footnote }: Letter): Omit<MailContent, 'messageId'> {
+export function formatTransactional({
+  subject,
+  paragraphs,
+  link,
+  footnote,
+}: TransactionalEmail): Omit<MailContent, 'messageId'> {
   const title = cut(oneLine(subject), 180);
   return {
     subject: title,
@@ -26,7 +30,7 @@ export function formatLetter({ subject, paragraphs, link, footnote }: Letter): O
       button(link),
       footer(footnote, link.url),
     ]),
-    // Keep vacation notices and other machines from answering: RFC 3834, and Exchange's own header.
+    // Keeps out-of-office and other automatic replies from being sent: RFC 3834, and the header of Exchange.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   };
 }
@@ -36,7 +40,7 @@ function paragraph(text: string): string {
   return `<p class="strong" dir="auto" style="${style}">${escapeHtml(oneLine(text))}</p>`;
 }
 
-function button({ label, url }: Letter['link']): string {
+function button({ label, url }: TransactionalEmail['link']): string {
   const style = `display:inline-block;padding:10px 20px;border-radius:6px;background:${colour};color:#ffffff;font-size:15px;line-height:22px;font-weight:700;text-decoration:none`;
   return `<p style="margin:18px 0 0"><a href="${escapeHtml(url)}" style="${style}">${escapeHtml(label)}</a></p>`;
 }

@@ -1,5 +1,5 @@
-// A broker that a request brought along. One connection for the request, closed after it; the credentials are kept
-// nowhere, so nothing is ever tried again.
+// A broker that a request brought: one connection for the request, closed after it. The credentials are not stored, so
+// nothing is retried.
 import type { TLSSocket } from 'node:tls';
 import type { CustomBroker } from '@tocsin/contract';
 import type { NotSent, Outcome } from '../../core/outcome.ts';
@@ -18,7 +18,7 @@ export interface CustomPublisher {
   ): Promise<Outcome[]>;
 }
 
-/** One sentence for every cause, or the gateway would tell what listens where. */
+/** One sentence for every cause, or the gateway would reveal which ports are open in its network. */
 export const notReached: NotSent = {
   kind: 'rejected',
   reason: 'refused',
@@ -27,31 +27,21 @@ export const notReached: NotSent = {
 const refused: NotSent = { kind: 'rejected', reason: 'refused', error: 'Custom MQTT broker refused the message' };
 
 const maxFrameBytes = 64 * 1024;
-/** A broker that is only published to has a few bytes to say for each message. */
+/** A broker that only receives messages sends a few bytes for each. */
 const maxReceivedBytes = 256 * 1024;
 
-export function createCustomPublisher(egress: Egress, options: { now(): number; timeoutMs?: number }): CustomPublisher {
-  const { now, timeoutMs = 10_000 } = options;
+export function createCustomPublisher(egress: Egress, { now }: { now(): number }): CustomPublisher {
   return {
-    async publish(broker, messages, requestSignal, ownerId) {
-      const deadline = new AbortController();
-      const abort = (): void => deadline.abort(new Error('The deadline passed'));
-      const timer = setTimeout(abort, timeoutMs);
-      requestSignal.addEventListener('abort', abort, { once: true });
-      if (requestSignal.aborted) abort();
+    async publish(broker, messages, signal, ownerId) {
       try {
-        const { signal } = deadline;
         const connect = (): Promise<TLSSocket> => egress.connect(broker.host, broker.port, signal, ownerId);
         const connection = await openWithVersion(allVersions, (version) => open(connect, broker, version, now, signal));
         const outcomes = await Promise.all(messages.map((message) => publishOne(connection, message, signal)));
-        // The answer does not wait for the goodbye, which has a deadline of its own.
+        // The response does not wait for the DISCONNECT, which has a deadline of its own.
         connection.close();
         return outcomes;
       } catch {
         return messages.map(() => notReached);
-      } finally {
-        clearTimeout(timer);
-        requestSignal.removeEventListener('abort', abort);
       }
     },
   };
@@ -70,7 +60,7 @@ async function open(
   now: () => number,
   signal: AbortSignal,
 ): Promise<MqttConnection> {
-  // Loaded with the first broker that somebody brings: most installations never see one.
+  // Loaded with the first broker that a caller brings: most installations never see one.
   const { newClientId, openConnection } = await import('./client-connection.ts');
   const socket = await connect();
   try {
@@ -93,7 +83,7 @@ async function open(
           createConnection: () => socket,
           followRedirects: false,
           perMessageDeflate: false,
-          // Answers that a hostile server never reads would pile up here.
+          // Pongs that a hostile server never reads would accumulate here.
           autoPong: false,
           maxPayload: maxFrameBytes,
         },

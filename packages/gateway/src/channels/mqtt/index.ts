@@ -1,80 +1,116 @@
-// The MQTT channel: a message for each target, over the service's broker or the one that the request brought along.
+// The MQTT channel: devices through the embedded broker or the operator's, and brokers that requests bring.
+import type { ChannelSettings } from '../../core/channel.ts';
+import type { ChannelModule } from '../module.ts';
+import { type MqttConfig, readMqttConfig } from './config.ts';
+import { describeDevices, devicesOf, type MqttTarget, reportMqtt, resolveDevice, skipReasonOf } from './target.ts';
 
-import { deviceTopic } from '../../core/device-topics.ts';
-import { dayMs } from '../../core/duration.ts';
-import type { Outcome } from '../../core/outcome.ts';
-import type { MqttTarget } from '../../core/plan.ts';
-import type { Channel, ManagedChannel, Notification } from '../../usecases/ports/index.ts';
-import { type CustomPublisher, notReached } from './custom.ts';
-import { messageOf } from './format.ts';
-import type { MqttMessage, MqttPublisher } from './publisher.ts';
+/** The time for all messages of one request to a broker that it brought. */
+const customTimeoutMs = 8000;
 
-export interface MqttChannelOptions {
-  publisher: MqttPublisher;
-  custom: CustomPublisher;
-  topicPrefix: string;
-  /** 0: for ever. */
-  retentionDays: number;
-  /** Goes around each of the two ways on its own, so that brokers of callers cannot stand in the way of ours. */
-  guards?: Record<'own' | 'custom', (channel: Channel<MqttTarget>) => Channel<MqttTarget>>;
-}
+const customBroker = {
+  provider: 'The custom MQTT broker',
+  timeoutMs: customTimeoutMs,
+  maxConcurrent: 200,
+  // Every request may bring another broker, so the failures of some say nothing about the next.
+  failuresToOpen: Number.POSITIVE_INFINITY,
+};
+const customPerOwner = { provider: customBroker.provider, running: 20, waiting: 100 };
 
-export function createMqttChannel(options: MqttChannelOptions): ManagedChannel<MqttTarget> {
-  const { publisher, custom, guards = { own: unguarded, custom: unguarded } } = options;
+export const mqttChannel: ChannelModule<MqttTarget, MqttConfig> = {
+  name: 'mqtt',
+  label: 'MQTT',
+  provider: 'The MQTT broker',
+  breakers: { mqtt: 'MQTT' },
+  // Brokers from callers are counted apart: the operator cannot fix them.
+  observedNames: ['mqtt', 'mqtt_custom'],
+  observedName: (options) => (options.customBroker === null ? 'mqtt' : 'mqtt_custom'),
+  reportsStrictly: true,
+  // Messages on one MQTT connection arrive in the order in which they were sent, so many may be in flight.
+  drain: { batch: 200, concurrency: 50, concurrencyWhenBehind: 50 },
+  notConfigured: 'MQTT is not configured',
+  settings: readMqttConfig,
 
-  const own = guards.own({
-    async send(notification, targets, { qos, isStored }, signal) {
-      const payload = messageOf(notification);
-      return Promise.all(
-        targets.map(async (target): Promise<Outcome> => {
-          // A topic that a caller chose is for the caller's broker only.
-          if ('topic' in target) return notReached;
-          const toSend = message(notification, target, payload, qos);
-          if (isStored === false && toSend.notification !== null) toSend.notification.isStored = false;
-          return publisher.publish(toSend, signal);
-        }),
-      );
-    },
-  });
-
-  const brought = guards.custom({
-    async send(notification, targets, { qos, customBroker }, signal) {
-      if (customBroker === null) return targets.map(() => notReached);
-      const payload = messageOf(notification);
-      const messages = targets.map((target) => message(notification, target, payload, qos));
-      return custom.publish(customBroker, messages, signal, notification.ownerId);
-    },
-  });
-
-  const message = (
-    notification: Notification,
-    target: MqttTarget,
-    payload: Buffer,
-    qos: MqttMessage['qos'],
-  ): MqttMessage => {
-    const { id, ownerId, createdAt } = notification;
-    const { topicPrefix, retentionDays } = options;
+  plan(request, recipients) {
+    const targets = devicesOf(request, recipients);
     return {
-      topic: 'topic' in target ? target.topic : deviceTopic(topicPrefix, ownerId, target.deviceId),
-      payload,
-      qos,
-      expiresAt: retentionDays === 0 ? null : createdAt + retentionDays * dayMs,
-      notification: 'topic' in target ? null : { id, ownerId, deviceId: target.deviceId },
+      channel: mqttChannel,
+      enabled: request.sendMqtt,
+      targets,
+      skipReason: skipReasonOf(request, targets.length),
+      ...(request.customBroker !== null && { isTransient: true }),
+      // A topic on a broker of the caller is not one of the owner's devices.
+      ...(typeof request.customBroker?.topic === 'string' && { ignoresQuietHours: true }),
     };
-  };
+  },
+  planFromDispatch: (request, targetIds) => ({
+    channel: mqttChannel,
+    enabled: request.sendMqtt,
+    targets: [],
+    skipReason: skipReasonOf(request, request.customBroker === null ? targetIds.length : 1),
+    ...(request.customBroker !== null && { isTransient: true }),
+  }),
+  resolve: resolveDevice,
+  describe: describeDevices,
+  progress: (read, notificationId, deviceIds) => read.mqttProgress(notificationId, deviceIds),
+  report: reportMqtt,
 
-  return {
-    async send(notification, targets, sendOptions, signal) {
-      if (sendOptions.customBroker === null) return own.send(notification, targets, sendOptions, signal);
-      const outcomes = await brought.send(notification, targets, sendOptions, signal);
-      // The credentials are gone after this request: nothing can be tried again, whatever the guard says.
-      return outcomes.map((outcome) => (outcome.kind === 'retry' ? notReached : outcome));
-    },
-    check: () => publisher.check(),
-    close: () => publisher.close(),
-  };
-}
+  async open({ topicPrefix, timeoutMs, platform }, tools) {
+    const { publisher, allowedNetworks, retentionDays, now, onBreakerState } = tools;
+    const [{ createMqttSender }, { createCustomPublisher }, { guard }, { shareByOwner }, { createEgress }] =
+      await Promise.all([
+        import('./sender.ts'),
+        import('./custom.ts'),
+        import('../../delivery/guard.ts'),
+        import('../../delivery/owner-share.ts'),
+        import('../../egress/index.ts'),
+      ]);
+    const egress = createEgress({ allowed: allowedNetworks });
+    const sender = createMqttSender({
+      ...{ publisher, topicPrefix, retentionDays },
+      custom: createCustomPublisher(egress, { now }),
+      guards: {
+        own: (channel) =>
+          guard(channel, {
+            provider: mqttChannel.provider,
+            timeoutMs,
+            maxConcurrent: 2000,
+            onReachable: (close) => publisher.onConnected?.(close),
+            onStateChange: (...change) => onBreakerState?.('mqtt', ...change),
+          }),
+        custom: (channel) => shareByOwner(guard(channel, customBroker), customPerOwner),
+      },
+    });
+    return {
+      ...sender,
+      // After the guard: by then its breaker is closed.
+      onRecovered(listener) {
+        publisher.onConnected?.(listener);
+        publisher.onRoom?.(listener);
+      },
+      keepsReceipts: platform === null,
+      close: async () => {
+        await sender.close();
+        egress.close();
+      },
+    };
+  },
 
-function unguarded(channel: Channel<MqttTarget>): Channel<MqttTarget> {
-  return channel;
+  async diagnose({ topicPrefix, platform, embeddedPort }, _opened, { server, listenerUrl, now }) {
+    if (platform !== null) {
+      const { tryRoundTrip } = await import('./round-trip.ts');
+      return [await tryRoundTrip(platform, { topicPrefix, now })];
+    }
+    // The embedded broker is part of the server, so it runs if the server does.
+    const url = listenerUrl('mqtt', embeddedPort);
+    const place = url === null ? 'on a random port (TOCSIN_MQTT_PORT is 0)' : `at ${url}`;
+    if (server.isRunning) return [{ state: 'ok', message: `the embedded broker is running ${place}` }];
+    const why =
+      server.url === null ? 'cannot be checked, since TOCSIN_CONSOLE_PORT is 0' : `does not respond at ${server.url}`;
+    return [{ state: 'warning', message: `the embedded broker runs in the server, which ${why}` }];
+  },
+};
+
+/** MQTT always has settings: the embedded broker needs none of its own. */
+export function mqttSettingsOf(settings: ChannelSettings): MqttConfig {
+  return settings.get(mqttChannel.name) as MqttConfig;
 }

@@ -19,7 +19,7 @@ export function outcomeOf(result: PublishResult): Outcome {
     case 'lost':
       return unreachable('The connection to the MQTT broker was lost');
     case 'late':
-      return unreachable('The MQTT broker did not answer in time');
+      return unreachable('The MQTT broker did not respond in time');
     case 'tooLarge':
       return { kind: 'rejected', reason: 'refused', error: 'The message is larger than the MQTT broker allows' };
     case 'badQos':

@@ -1,9 +1,9 @@
 // The broker of the operator: one connection that is kept, and opened again when it breaks.
 import type { IClientOptions } from 'mqtt';
-import type { PlatformBrokerConfig } from '../../config/channels.ts';
 import { knownAuthoritiesAnd } from '../../egress/certificate-authorities.ts';
 import { type MqttConnection, type MqttVersion, newClientId, openConnection } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';
+import type { PlatformBrokerConfig } from './config.ts';
 import { type ConnectionProblem, endOf, outcomeOf, problemOf, unreachable, withoutAdvice } from './outcome.ts';
 import type { MqttPublisher } from './publisher.ts';
 

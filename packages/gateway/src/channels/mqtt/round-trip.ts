@@ -1,11 +1,11 @@
 // Whether what is published on the operator's broker arrives. Brokers of MQTT 3.1.1 confirm what they throw away for want
 // of permission, so a confirmation proves nothing: doctor publishes a message and listens for it.
 import { randomBytes } from 'node:crypto';
-import type { PlatformBrokerConfig } from '../../config/channels.ts';
 import { deviceTopic } from '../../core/device-topics.ts';
 import { isAccepted } from '../../core/outcome.ts';
 import { type MqttConnection, openConnection } from './client-connection.ts';
 import { allVersions, openWithVersion } from './client-version.ts';
+import type { PlatformBrokerConfig } from './config.ts';
 import { outcomeOf, problemOf } from './outcome.ts';
 import { clientOptionsOf, describe } from './platform.ts';
 

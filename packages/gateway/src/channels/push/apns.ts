@@ -1,6 +1,7 @@
 // Apple Push Notification service over HTTP/2, authenticated by a provider token.
-import type { ApnsConfig } from '../../config/channels.ts';
+
 import type { NotSent, Outcome } from '../../core/outcome.ts';
+import type { ApnsConfig } from './config.ts';
 import { apnsExpiration, apnsPayload, apnsPriority, timeToLiveSeconds, urgencyOf } from './format.ts';
 import { createHttp2Client, type Http2Response } from './http2-client.ts';
 import { readPrivateKey, signJwt } from './jwt.ts';

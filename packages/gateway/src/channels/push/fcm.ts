@@ -1,6 +1,7 @@
 // Firebase Cloud Messaging, HTTP v1.
-import type { FcmConfig } from '../../config/channels.ts';
+
 import type { NotSent, Outcome } from '../../core/outcome.ts';
+import type { FcmConfig } from './config.ts';
 import { fcmMessage, timeToLiveSeconds } from './format.ts';
 import { createAccessTokens } from './google-access-token.ts';
 import { createHttp2Client, type Http2Client, type Http2Response } from './http2-client.ts';

@@ -1,7 +1,8 @@
 // OAuth 2.0 for a service account of Google: a signed assertion (RFC 7523) for an access token.
-import type { FcmConfig } from '../../config/channels.ts';
+
 import { createDeadline } from '../../core/deadline.ts';
 import { orAbort } from './abort.ts';
+import type { FcmConfig } from './config.ts';
 import type { Http2Client, Http2Response } from './http2-client.ts';
 import { readPrivateKey, signJwt } from './jwt.ts';
 import { Failure, retryLater } from './provider.ts';
@@ -42,7 +43,7 @@ export function createAccessTokens(
     using deadline = createDeadline(timeoutMs);
     const response = await client.post({ path: pathname + search, headers, body }, deadline.signal).catch((error) => {
       if (!deadline.signal.aborted) throw error;
-      const late = `Google's token service did not answer in time`;
+      const late = `Google's token service did not respond in time`;
       throw new Failure({ kind: 'retry', reason: 'unreachable', error: late });
     });
     return readToken(response, now());

@@ -1,141 +1,83 @@
-// The push channel: every target goes to its provider, all at once.
-import type { PushConfig } from '../../config/channels.ts';
-import { createDeadline, type Deadline } from '../../core/deadline.ts';
-import type { NotSent, Outcome } from '../../core/outcome.ts';
-import type { PushTarget } from '../../core/plan.ts';
-import type { ManagedChannel, Notification } from '../../usecases/ports/index.ts';
-import { orAbort } from './abort.ts';
-import { createApns } from './apns.ts';
-import { mapConcurrently } from './concurrency.ts';
-import { createFcm } from './fcm.ts';
-import { Failure, type PushProvider, type SendTo } from './provider.ts';
-import type { VapidKeys } from './vapid.ts';
-import { createWebPush } from './web-push.ts';
-import type { WebPushDial } from './web-push-dial.ts';
+// The push channel: Web Push, FCM and APNs.
 
-export { createVapidKeys, parseVapidKeys, type VapidKeys } from './vapid.ts';
-export type { WebPushDial } from './web-push-dial.ts';
+import type { ChannelSettings } from '../../core/channel.ts';
+import type { PushTarget } from '../../core/recipients.ts';
+import type { ChannelModule } from '../module.ts';
+import { defaultWebPushSubject, type PushConfig, readPushConfig } from './config.ts';
+import { describePushTargets, providerNames, reportPush, resolvePushTarget } from './target.ts';
 
-export interface PushParts {
-  vapid: VapidKeys;
-  dial: WebPushDial;
-  /** The provider says that the target is no more. Its own failures are its own to log. */
-  disable(targetId: string): Promise<void>;
-  now(): number;
-  retentionDays: number;
-  /** Push services besides the known ones: names, or `*.` and an ending, each with a port where it is not 443. */
-  webPushHosts?: readonly string[];
-  /** Certificate authority for FCM and APNs in PEM form, instead of those that Node knows. */
-  ca?: string;
-}
+export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
+  name: 'push',
+  label: 'Push',
+  provider: 'The push service',
+  breakers: providerNames,
+  notConfigured: 'Push is not configured',
+  settings: readPushConfig,
 
-type Providers = Record<PushTarget['provider'], PushProvider | null>;
+  plan: ({ sendPush }, { pushTargets }) => ({
+    channel: pushChannel,
+    enabled: sendPush,
+    targets: sendPush ? pushTargets : [],
+    skipReason: null,
+  }),
+  planFromDispatch: ({ sendPush }) => ({ channel: pushChannel, enabled: sendPush, targets: [], skipReason: null }),
+  resolve: resolvePushTarget,
+  describe: describePushTargets,
+  report: reportPush,
 
-/** Targets of one notification that are told at the same moment; HTTP/2 and push services cope with far more. */
-const concurrency = 50;
+  async open(settings, { store, allowedNetworks, retentionDays, now, onBreakerState }) {
+    const [{ createPushSender }, { createVapidKeys, parseVapidKeys }, { guardPerProvider }, { createEgress }] =
+      await Promise.all([
+        import('./sender.ts'),
+        import('./vapid.ts'),
+        import('./per-provider.ts'),
+        import('../../egress/index.ts'),
+      ]);
+    const egress = createEgress({ allowed: allowedNetworks });
+    const sender = createPushSender(settings, {
+      vapid: parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys)),
+      dial: async (url, request, signal) => {
+        const { status, headers } = await egress.post(url, request, signal);
+        return {
+          status,
+          headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+        };
+      },
+      disable: (id) => store.pushTargets.disable(id, now()),
+      now,
+      retentionDays,
+      webPushHosts: settings.webPushHosts,
+    });
+    return {
+      ...guardPerProvider(sender, (provider) => ({
+        provider: provider === 'webpush' ? 'The push service' : providerNames[provider],
+        timeoutMs: settings.timeoutMs,
+        maxConcurrent: 100,
+        // Web Push goes to a different host for each browser: one that is down says little about the others.
+        failuresToOpen: provider === 'webpush' ? 50 : 5,
+        onStateChange: (...change) => onBreakerState?.(provider, ...change),
+      })),
+      check: () => sender.check(),
+      close: async () => {
+        await sender.close();
+        egress.close();
+      },
+    };
+  },
 
-const notConfigured: Record<PushTarget['provider'], NotSent> = {
-  webpush: { kind: 'rejected', reason: 'not_configured', error: 'Web Push is not configured' },
-  fcm: { kind: 'rejected', reason: 'not_configured', error: 'FCM is not configured: set TOCSIN_FCM_CREDENTIALS' },
-  apns: { kind: 'rejected', reason: 'not_configured', error: 'APNs is not configured: set TOCSIN_APNS_KEY' },
+  /** Push services write to this contact if something goes wrong; Apple's requires a real address. */
+  async diagnose({ webPushSubject }, opened) {
+    const problem = await opened.check();
+    const ready = { state: 'ok', message: 'Web Push is ready; FCM and APNs where they are configured' } as const;
+    const message = 'set TOCSIN_WEBPUSH_SUBJECT to your mailto: or https: address';
+    return [
+      problem === null ? ready : { state: 'failed', message: problem },
+      ...(webPushSubject === defaultWebPushSubject ? [{ state: 'warning' as const, message }] : []),
+    ];
+  },
 };
 
-export function createPushChannel(config: PushConfig, parts: PushParts): ManagedChannel<PushTarget> {
-  const providers = createProviders(config, parts);
-  const all = Object.values(providers).filter((provider) => provider !== null);
-  const disabling = new Set<Promise<void>>();
-
-  function disable({ id }: PushTarget): void {
-    // The next notification would find the target gone again, so a failure here costs no more than that.
-    const done: Promise<void> = Promise.try(() => parts.disable(id))
-      .catch(() => undefined)
-      .finally(() => disabling.delete(done));
-    disabling.add(done);
-  }
-
-  return {
-    async send(notification, targets, _options, signal) {
-      using deadline = createDeadline(config.timeoutMs, signal);
-      const sendTo = createSenders(notification);
-      return await mapConcurrently(targets, concurrency, async (target) => {
-        const outcome = await tell(target, providers[target.provider], sendTo, deadline);
-        if (outcome.kind === 'gone') disable(target);
-        return outcome;
-      });
-    },
-
-    async check() {
-      using deadline = createDeadline(config.timeoutMs);
-      const problems = await Promise.all(all.map((provider) => problemOf(provider, deadline)));
-      return problems.filter((problem) => problem !== null).join('; ') || null;
-    },
-
-    async close() {
-      await Promise.all(all.map((provider) => provider.close()));
-      await Promise.all(disabling);
-    },
-  };
-}
-
-function createProviders(config: PushConfig, parts: PushParts): Providers {
-  const { vapid, dial, now, retentionDays, webPushHosts: hosts = [], ca } = parts;
-  const common = { timeoutMs: config.timeoutMs, retentionDays, now, ca };
-  return {
-    webpush: createWebPush({ vapid, subject: config.webPushSubject, dial, hosts, retentionDays, now }),
-    fcm: config.fcm && createFcm(config.fcm, common),
-    apns: config.apns && createApns(config.apns, common),
-  };
-}
-
-/** Each provider formats the notification at most once. */
-function createSenders(notification: Notification): (provider: PushProvider) => SendTo {
-  const prepared = new Map<PushProvider, SendTo>();
-  return (provider) => {
-    const known = prepared.get(provider);
-    if (known !== undefined) return known;
-    const sendTo = provider.prepare(notification);
-    prepared.set(provider, sendTo);
-    return sendTo;
-  };
-}
-
-async function tell(
-  target: PushTarget,
-  provider: PushProvider | null,
-  sendTo: (provider: PushProvider) => SendTo,
-  deadline: Deadline,
-): Promise<Outcome> {
-  if (provider === null) return notConfigured[target.provider];
-  if (deadline.signal.aborted) {
-    return { kind: 'retry', reason: 'not_attempted', error: `${provider.name}: time was up before this target's turn` };
-  }
-  try {
-    return await orAbort(sendTo(provider)(target.token, deadline.signal), deadline.signal);
-  } catch (error) {
-    return toOutcome(provider, error, deadline);
-  }
-}
-
-async function problemOf(provider: PushProvider, deadline: Deadline): Promise<string | null> {
-  try {
-    await orAbort(provider.check(deadline.signal), deadline.signal);
-    return null;
-  } catch (error) {
-    return toOutcome(provider, error, deadline).error;
-  }
-}
-
-function toOutcome({ name }: PushProvider, error: unknown, deadline: Deadline): NotSent {
-  if (error instanceof Failure) return error.outcome;
-  if (deadline.isOver()) {
-    return { kind: 'retry', reason: 'unreachable', error: `${name} did not answer in time` };
-  }
-  if (deadline.signal.aborted)
-    return { kind: 'retry', reason: 'deferred', error: `${name} had not answered when the wait was called off` };
-  // A fault of ours. Its message might quote a token, so only its kind is told.
-  return {
-    kind: 'retry',
-    reason: 'deferred',
-    error: `${name}: sending failed (${(error as Error)?.name ?? 'unknown error'})`,
-  };
+/** Push always has settings: Web Push needs none of its own. */
+export function pushSettingsOf(settings: ChannelSettings): PushConfig {
+  return settings.get(pushChannel.name) as PushConfig;
 }

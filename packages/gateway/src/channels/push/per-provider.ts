@@ -1,12 +1,12 @@
+import type { Channel } from '../../core/channel.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { PushTarget } from '../../core/plan.ts';
+import type { PushTarget } from '../../core/recipients.ts';
 import { type GuardOptions, guard } from '../../delivery/guard.ts';
-import type { Channel } from '../../usecases/ports/index.ts';
 
 type Provider = PushTarget['provider'];
 
-/** A guard for each provider, so that one that is down does not silence the others. */
-export function perProvider(
+/** A guard for each provider, so that one that is down does not block the others. All have the same timeout. */
+export function guardPerProvider(
   channel: Channel<PushTarget>,
   guardOptions: (provider: Provider) => GuardOptions,
 ): Channel<PushTarget> {
@@ -15,7 +15,10 @@ export function perProvider(
     fcm: guard(channel, guardOptions('fcm')),
     apns: guard(channel, guardOptions('apns')),
   };
+  const { timeoutMs } = guardOptions('webpush');
   return {
+    timeoutMs: () => timeoutMs,
+
     async send(notification, targets, options, signal) {
       const outcomes = new Map<PushTarget, Outcome>();
       const groups = Map.groupBy(targets, ({ provider }) => provider);

@@ -1,6 +1,6 @@
 // What a push token must look like, by provider. It is asked when a target is added, and again whenever one is used.
 import { ECDH } from 'node:crypto';
-import type { PushTarget } from '../../core/plan.ts';
+import type { PushTarget } from '../../core/recipients.ts';
 import type { SubscriptionKeys } from './web-push-encryption.ts';
 
 export interface Subscription extends SubscriptionKeys {

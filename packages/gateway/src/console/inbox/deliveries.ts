@@ -1,83 +1,84 @@
 // Delivery status of a notification by target: the result of the first attempt, and of retries.
 import type { DeliveryEntry } from '@tocsin/contract/console';
+import type { ChannelDefinitions, DeliveryProgress } from '../../core/channel.ts';
+import { channelsOf, targetIdsOf } from '../../core/dispatch.ts';
 import type { OutcomeKind } from '../../core/outcome.ts';
-import type {
-  ChannelName,
-  Delivery,
-  Dispatch,
-  DispatchResults,
-  MqttProgress,
-  Owner,
-  Store,
-} from '../../usecases/ports/index.ts';
+import { targetReader } from '../../delivery/target-reader.ts';
+import type { ChannelName, Delivery, Dispatch, DispatchResults, Owner, Store } from '../../usecases/ports/index.ts';
 
 /** Above the number of targets that an owner can have. */
 export const everyDelivery = 10_000;
-
-const providerNames = { webpush: 'Web Push', fcm: 'FCM', apns: 'APNs' } as const;
 
 /** Attempts that were not made and deliveries that an operator dropped leave no row. */
 const notAttempted = 'Not attempted: the channel was not configured at that time, or an operator dropped the delivery';
 const dropped = 'Not reached, then dropped by an operator';
 
-type Names = Record<ChannelName, ReadonlyMap<string, string>>;
+/** What a channel knows about its targets. */
+interface ChannelFacts {
+  names: ReadonlyMap<string, string>;
+  progress: ReadonlyMap<string, DeliveryProgress>;
+}
 
-export async function describeDeliveries(store: Store, owner: Owner, notificationId: string): Promise<DeliveryEntry[]> {
+export async function describeDeliveries(
+  definitions: ChannelDefinitions,
+  store: Store,
+  owner: Owner,
+  notificationId: string,
+): Promise<DeliveryEntry[]> {
   const { id: ownerId } = owner;
   // The dispatch is read first: a result that is recorded between the two reads is then seen by the second.
   const found = await store.dispatches.find(ownerId, notificationId);
   if (found === null) return [];
-  const [deliveries, names, queues] = await Promise.all([
+  const [deliveries, facts] = await Promise.all([
     store.deliveries.list({ ownerId, notificationId, limit: everyDelivery }),
-    currentNames(store, owner),
-    store.mqttQueues.findProgress(ownerId, notificationId, found.dispatch.mqtt),
+    readFacts(definitions, store, owner, notificationId, found.dispatch),
   ]);
-  return entriesOf(found, deliveries, names).map((entry) =>
-    entry.channel === 'mqtt' ? withQueue(entry, queues.get(entry.target)) : entry,
-  );
+  return entriesOf(found, deliveries, facts);
 }
 
-/** The embedded broker also knows whether the device has received the message. */
-function withQueue(entry: DeliveryEntry, progress: MqttProgress | undefined): DeliveryEntry {
-  if (progress?.state === 'delivered') {
-    return { ...entry, state: 'delivered', endedAt: progress.deliveredAt, nextAt: null, error: null };
-  }
-  return progress?.state === 'queued' && entry.state === 'sent' ? { ...entry, state: 'queued', endedAt: null } : entry;
-}
-
-async function currentNames(store: Store, { id, email }: Owner): Promise<Names> {
-  const [devices, pushTargets] = await Promise.all([
-    store.devices.list(id, skipDamaged),
-    store.pushTargets.list(id, skipDamaged),
-  ]);
-  return {
-    push: new Map(pushTargets.map(({ id, label, provider }) => [id, label ?? providerNames[provider]])),
-    email: new Map(email === null ? [] : [['', email]]),
-    mqtt: new Map(devices.map(({ id, name }) => [id, name])),
-  };
-}
-
-function skipDamaged(): void {
-  // A row that cannot be decrypted has no name.
+async function readFacts(
+  definitions: ChannelDefinitions,
+  store: Store,
+  owner: Owner,
+  notificationId: string,
+  dispatch: Dispatch,
+): Promise<ReadonlyMap<ChannelName, ChannelFacts>> {
+  const read = targetReader(store, owner);
+  const used = definitions.filter(({ name }) => targetIdsOf(dispatch, name).length > 0);
+  const facts = used.map(async (channel): Promise<[ChannelName, ChannelFacts]> => {
+    const [names, progress = new Map()] = await Promise.all([
+      channel.describe(read),
+      channel.progress?.(read, notificationId, targetIdsOf(dispatch, channel.name)),
+    ]);
+    return [channel.name, { names, progress }];
+  });
+  return new Map(await Promise.all(facts));
 }
 
 function entriesOf(
   { dispatch, results }: { dispatch: Dispatch; results: DispatchResults | null },
   deliveries: readonly Delivery[],
-  names: Names,
+  facts: ReadonlyMap<ChannelName, ChannelFacts>,
 ): DeliveryEntry[] {
-  const targets = { push: dispatch.push, email: dispatch.email ? [''] : [], mqtt: dispatch.mqtt };
-  return (['push', 'email', 'mqtt'] as const).flatMap((channel) =>
-    targets[channel].map((target, index) => ({
-      channel,
-      target,
-      name: names[channel].get(target) ?? null,
-      ...progressOf(
-        results?.[channel][index] ?? null,
-        deliveries.find((delivery) => delivery.channel === channel && delivery.target === target),
-      ),
-    })),
+  return channelsOf(dispatch).flatMap((channel) =>
+    targetIdsOf(dispatch, channel).map((target, index) => {
+      const known = facts.get(channel);
+      const delivery = deliveries.find((each) => each.channel === channel && each.target === target);
+      const entry = {
+        ...{ channel, target, name: known?.names.get(target) ?? null },
+        ...progressOf(results?.[channel]?.[index] ?? null, delivery),
+      };
+      return withReceipt(entry, known?.progress.get(target));
+    }),
   );
+}
+
+/** Some channels also know whether the target has received the message. */
+function withReceipt(entry: DeliveryEntry, progress: DeliveryProgress | undefined): DeliveryEntry {
+  if (progress?.state === 'delivered') {
+    return { ...entry, state: 'delivered', endedAt: progress.deliveredAt, nextAt: null, error: null };
+  }
+  return progress?.state === 'queued' && entry.state === 'sent' ? { ...entry, state: 'queued', endedAt: null } : entry;
 }
 
 type Progress = Pick<DeliveryEntry, 'state' | 'retries' | 'nextAt' | 'endedAt' | 'error'>;

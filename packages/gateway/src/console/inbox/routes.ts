@@ -16,7 +16,7 @@ import { readPosition } from './position.ts';
 import { addSearchRoute } from './search-route.ts';
 
 export function addInboxRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void {
-  const { store, now } = deps;
+  const { definitions, store, now } = deps;
 
   async function find(ownerId: string, id: string): Promise<InboxEntry> {
     const entry = isNotificationId(id) ? await findEntry(store, ownerId, id) : null;
@@ -45,7 +45,7 @@ export function addInboxRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void
   addRoute(app, inboxRoutes.getNotification, async (request) => {
     const owner = ownerOf(request);
     const notification = await find(owner.id, request.params.id);
-    return { notification, deliveries: await describeDeliveries(store, owner, notification.id) };
+    return { notification, deliveries: await describeDeliveries(definitions, store, owner, notification.id) };
   });
 
   addRoute(app, inboxRoutes.retryDeliveries, async (request) => {

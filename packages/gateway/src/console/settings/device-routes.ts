@@ -1,7 +1,7 @@
 import type { DeviceEntry } from '@tocsin/contract/console';
 import { deviceRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isPublishable } from '../../core/plan.ts';
+import { isPublishable } from '../../core/recipients.ts';
 import type { StoredDevice } from '../../usecases/ports/index.ts';
 import { createDevice, renewDevicePassword } from '../../usecases/registration.ts';
 import type { ConsoleApiDeps } from '../deps.ts';
@@ -78,7 +78,7 @@ export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, send
       const [state, remedy] = device.state === 'inactive' ? ['inactive', 'Activate'] : ['paused', 'Resume'];
       throw new ConsoleRefusal('conflict', `This device is ${state}, so nothing is sent to it. ${remedy} it first.`);
     }
-    return sendTest(request, { channel: 'mqtt', device });
+    return sendTest(request, { channel: 'mqtt', target: { id: device.id } });
   });
 }
 

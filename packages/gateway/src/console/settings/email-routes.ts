@@ -1,5 +1,6 @@
 import { settingsRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
+import type { ChannelTarget } from '../../core/channel.ts';
 import type { ConsoleApiDeps } from '../deps.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { addRoute } from '../route.ts';
@@ -52,6 +53,7 @@ export function addEmailRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendT
       );
     }
     if (address === null) throw new ConsoleRefusal('conflict', 'You have no email address. Enter one first.');
-    return sendTest(request, { channel: 'email', address });
+    const target: ChannelTarget & { address: string } = { id: '', address };
+    return sendTest(request, { channel: 'email', target });
   });
 }

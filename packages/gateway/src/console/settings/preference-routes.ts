@@ -1,14 +1,15 @@
 import type { FieldProblem, Preferences } from '@tocsin/contract/console';
 import { settingsRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
-import { parseTimeZone } from '../../core/quiet-hours.ts';
+import type { ChannelDefinitions } from '../../core/channel.ts';
+import { parseTimeZone, type QuietHours, quietSpanOf } from '../../core/quiet-hours.ts';
 import type { Owner } from '../../usecases/ports/index.ts';
 import type { ConsoleApiDeps } from '../deps.ts';
 import { addRoute } from '../route.ts';
 import { ownerOf } from '../signed-in.ts';
 import { changeOwner } from './change-owner.ts';
 
-export function addPreferenceRoutes(app: FastifyInstance, { store, service }: ConsoleApiDeps): void {
+export function addPreferenceRoutes(app: FastifyInstance, { definitions, store, service }: ConsoleApiDeps): void {
   addRoute(app, settingsRoutes.getPreferences, async (request) => toPreferences(ownerOf(request)));
 
   addRoute(
@@ -20,7 +21,7 @@ export function addPreferenceRoutes(app: FastifyInstance, { store, service }: Co
         ...owner,
         name,
         emailAlerts: emailAlerts && owner.email !== null,
-        quietHours: quietHours && canonicalQuietHours(quietHours),
+        quietHours: quietHours && canonicalQuietHours(definitions, quietHours),
         retentionDays,
       }));
       return toPreferences(changed);
@@ -39,10 +40,14 @@ export function addPreferenceRoutes(app: FastifyInstance, { store, service }: Co
   );
 }
 
-/** The time zone in the spelling of Intl, and no further members. */
-function canonicalQuietHours({ timeZone, push, email, mqtt }: NonNullable<Preferences['quietHours']>) {
-  const span = (each: typeof push) => each && { from: each.from, to: each.to };
-  return { timeZone: parseTimeZone(timeZone) ?? timeZone, push: span(push), email: span(email), mqtt: span(mqtt) };
+/** The time zone in the spelling of Intl, a span or null for each channel, and no further members. */
+function canonicalQuietHours(definitions: ChannelDefinitions, quietHours: QuietHours): QuietHours {
+  const spans = definitions.map(({ name }) => {
+    const span = quietSpanOf(quietHours, name);
+    return [name, span && { from: span.from, to: span.to }];
+  });
+  const timeZone = parseTimeZone(quietHours.timeZone) ?? quietHours.timeZone;
+  return { timeZone, ...Object.fromEntries(spans) };
 }
 
 function toPreferences({ name, emailAlerts, quietHours, retentionDays }: Owner): Preferences {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Device } from '../../core/plan.ts';
+import type { Device } from '../../core/recipients.ts';
 import type { DeviceRepository, StoredDevice } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';

@@ -1,4 +1,4 @@
-import type { Device, Recipients } from '../../core/plan.ts';
+import type { Device, Recipients } from '../../core/recipients.ts';
 import {
   DecryptionFailed,
   EncryptionKeyMissing,

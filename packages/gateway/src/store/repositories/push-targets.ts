@@ -1,4 +1,4 @@
-import type { PushTarget } from '../../core/plan.ts';
+import type { PushTarget } from '../../core/recipients.ts';
 import type { PushTargetRepository, StoredPushTarget } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { bumpGeneration } from '../schema/generation.ts';

@@ -1,33 +1,18 @@
 // Dispatches (the first attempt to send a notification), deliveries that wait for a retry, and their queues.
 import type { Qos } from '@tocsin/contract';
-import type { OutcomeKind } from '../../core/outcome.ts';
+import type { Dispatch, DispatchResults } from '../../core/dispatch.ts';
 
-export type ChannelName = 'push' | 'email' | 'mqtt';
+export type { Dispatch, DispatchResults } from '../../core/dispatch.ts';
 
-/** The targets of a stored notification, by id, so that the stored row contains neither addresses nor tokens. */
-export interface Dispatch {
-  qos: Qos;
-  /** MQTT failures are reported to the caller, who handles them: no retries over MQTT. */
-  isStrict: boolean;
-  push: readonly string[];
-  /** Whether to send to the owner's email address. */
-  email: boolean;
-  mqtt: readonly string[];
-}
-
-/** The results of a dispatch per target, in the order of its targets. */
-export interface DispatchResults {
-  push: readonly OutcomeKind[];
-  email: readonly OutcomeKind[];
-  mqtt: readonly OutcomeKind[];
-}
+/** The name of a channel of the registry, or of one that another version has. */
+export type ChannelName = string;
 
 /** A send to one target that did not succeed at the first attempt. */
 export interface Delivery {
   ownerId: string;
   notificationId: string;
   channel: ChannelName;
-  /** Id of a device or push target; empty for the owner's email address. */
+  /** Id of the target; empty if the owner has only one on this channel. */
   target: string;
   state: 'waiting' | 'sent' | 'dead';
   /** Number of retries, not counting the first attempt. */

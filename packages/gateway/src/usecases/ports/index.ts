@@ -1,5 +1,4 @@
-// Interfaces of the use cases to the outside, by subject. Implementations are in store/ and channels/.
-export type * from './channels.ts';
+// Interfaces of the use cases to the outside, by subject. Implementations are in store/.
 export type * from './clock.ts';
 export type * from './deliveries.ts';
 export * from './errors.ts';

@@ -1,21 +1,8 @@
 // Notifications, idempotency keys and used signatures.
-import type { Category, JsonObject, Severity } from '@tocsin/contract';
+import type { Notification } from '../../core/notification.ts';
 import type { Dispatch } from './deliveries.ts';
 
-export interface NotificationContent {
-  title: string;
-  body: string;
-  source: string;
-  category: Category;
-  severity: Severity | null;
-  data: JsonObject;
-}
-
-export interface Notification extends NotificationContent {
-  id: string;
-  ownerId: string;
-  createdAt: number;
-}
+export type { Notification, NotificationContent } from '../../core/notification.ts';
 
 export interface NotificationPage {
   notifications: Notification[];

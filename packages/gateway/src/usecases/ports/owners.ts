@@ -1,7 +1,7 @@
 // Owners, and their keys, devices and push targets.
 import type { KeyType, Rate } from '@tocsin/contract';
-import type { Device, PushTarget, Recipients } from '../../core/plan.ts';
 import type { QuietHours } from '../../core/quiet-hours.ts';
+import type { Device, PushTarget, Recipients } from '../../core/recipients.ts';
 
 export interface Owner {
   id: string;

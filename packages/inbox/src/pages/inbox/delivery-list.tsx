@@ -1,14 +1,12 @@
 import type { DeliveryEntry } from '@tocsin/contract/console';
+import { presentChannel } from '../../channels.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { clockTime, fullTime } from '../../components/time.tsx';
 import { type DeliveryDescription, describeDelivery } from '../../inbox/describe-delivery.ts';
+import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 
-const channelIcons = { push: 'device', email: 'email', mqtt: 'mqtt' } as const satisfies Record<
-  DeliveryEntry['channel'],
-  IconName
->;
 const toneIcons = { good: 'check', busy: 'send', warning: 'clock', error: 'warning' } as const satisfies Record<
   DeliveryDescription['tone'],
   IconName
@@ -22,6 +20,7 @@ interface DeliveryListProps {
 }
 
 export function DeliveryList({ deliveries, isOffline, onRetry }: DeliveryListProps) {
+  const { channels } = useSession().service;
   if (deliveries.length === 0) return <p class="soft">{text.inbox.noDeliveries}</p>;
   const now = Date.now();
   // From a day on, the time of day alone would be ambiguous.
@@ -29,10 +28,10 @@ export function DeliveryList({ deliveries, isOffline, onRetry }: DeliveryListPro
   return (
     <ul class="inbox-deliveries">
       {deliveries.map((delivery) => {
-        const { target, outcome, tone, canRetry } = describeDelivery(delivery, now, clock);
+        const { target, outcome, tone, canRetry } = describeDelivery(delivery, now, clock, channels);
         return (
           <li key={`${delivery.channel} ${delivery.target}`} class={tone}>
-            <Icon name={channelIcons[delivery.channel]} />
+            <Icon name={presentChannel(delivery.channel).icon} />
             <span class="grow">
               <strong dir="auto">{target}</strong>
               <span class="visually-hidden">: </span>

@@ -2,20 +2,23 @@ import type { Preferences, QuietSpanEntry } from '@tocsin/contract/console';
 import { useMemo } from 'preact/hooks';
 import { fieldProblem, formProblem } from '../../api/problems.ts';
 import { useAttempt } from '../../api/use-attempt.ts';
+import { presentChannel } from '../../channels.ts';
 import { SelectField, Switch, TextField } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { useSession } from '../../session.tsx';
 import { text } from '../../text/index.ts';
 import { useDraft, useUnsaved } from '../../unsaved.ts';
 import type { SavePreferences } from './use-preferences.ts';
 
 const words = text.settings.quietHours;
-const channels = ['push', 'email', 'mqtt'] as const;
 const night: QuietSpanEntry = { from: '22:00', to: '07:00' };
 
 type QuietHours = NonNullable<Preferences['quietHours']>;
 
 export function QuietHoursForm({ preferences, save }: { preferences: Preferences; save: SavePreferences }) {
+  const { channels } = useSession().service;
+  const names = channels.map(({ name }) => name);
   const none = useMemo(noQuietHours, []);
   const draft = useDraft<QuietHours>(preferences.quietHours ?? none);
   const hours = draft.value;
@@ -29,10 +32,10 @@ export function QuietHoursForm({ preferences, save }: { preferences: Preferences
     await save({ quietHours: hasQuietHours ? hours : null });
     draft.reset();
   };
-  const hasQuietHours = channels.some((channel) => hours[channel] !== null);
+  const hasQuietHours = names.some((channel) => spanOf(hours, channel) !== null);
   const problem = formProblem(
     error,
-    channels.map((channel) => `quietHours.${channel}`),
+    names.map((channel) => `quietHours.${channel}`),
   );
   return (
     <Form class="stack settings-quiet" submit={words.save} kind="plain" onSubmit={() => attempt(store)}>
@@ -40,13 +43,14 @@ export function QuietHoursForm({ preferences, save }: { preferences: Preferences
         <h3>{words.title}</h3>
         <p class="soft small">{words.intro}</p>
       </div>
-      {channels.map((channel) => {
-        const span = hours[channel];
+      {names.map((channel) => {
+        const span = spanOf(hours, channel);
+        const label = presentChannel(channel, channels).quietHoursLabel;
         return (
           <fieldset key={channel} class="settings-channel">
-            <legend class="visually-hidden">{words.channels[channel]}</legend>
+            <legend class="visually-hidden">{label}</legend>
             <Switch
-              label={words.channels[channel]}
+              label={label}
               checked={span !== null}
               onChange={(isQuiet) => setHours({ ...hours, [channel]: isQuiet ? night : null })}
             />
@@ -90,7 +94,13 @@ export function QuietHoursForm({ preferences, save }: { preferences: Preferences
 }
 
 function noQuietHours(): QuietHours {
-  return { timeZone: localZone(), push: null, email: null, mqtt: null };
+  return { timeZone: localZone() };
+}
+
+/** The members beside the time zone are the spans of channels. */
+function spanOf(hours: QuietHours, channel: string): QuietSpanEntry | null {
+  const span = hours[channel];
+  return typeof span === 'object' ? span : null;
 }
 
 function localZone(): string {

@@ -93,7 +93,6 @@ export const inbox = {
 
   deliveries: 'Delivery',
   noDeliveries: 'Stored in the inbox only; not sent over any channel.',
-  channel: { push: 'Push', email: 'Email', mqtt: 'MQTT' },
   channelAndName: (channel: string, name: string) => `${channel} · ${name}`,
   removedTarget: 'no longer registered',
   delivery: {

@@ -31,7 +31,6 @@ export const settings = {
     title: 'Quiet hours',
     intro:
       'During these hours a channel is muted: notifications only appear in the inbox. Critical ones are still delivered.',
-    channels: { push: 'Push to browsers and phones', email: 'Email', mqtt: 'MQTT devices' },
     from: 'From',
     to: 'Until',
     timeZone: 'Time zone',

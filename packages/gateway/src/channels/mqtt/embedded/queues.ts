@@ -1,9 +1,9 @@
 // All queues of the embedded broker: one for each session, and one for each device. The limit on their length is kept here.
 import type { Qos } from '@tocsin/contract';
-import type { QueueLimit } from '../../../config/channels.ts';
 import { deviceTopic } from '../../../core/device-topics.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { MqttQueueName, Store } from '../../../usecases/ports/index.ts';
+import type { QueueLimit } from '../config.ts';
 import type { OnBrokerEvent } from './events.ts';
 import type { FindPayload } from './find-payload.ts';
 import { Queue } from './queue.ts';

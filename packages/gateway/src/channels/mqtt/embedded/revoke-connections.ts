@@ -1,5 +1,5 @@
 // Devices that were deleted, paused or deactivated lose their connections. Looked at only while somebody is connected.
-import { isPublishable } from '../../../core/plan.ts';
+import { isPublishable } from '../../../core/recipients.ts';
 import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { Connection, Connections } from './connections.ts';
 import { limits } from './limits.ts';

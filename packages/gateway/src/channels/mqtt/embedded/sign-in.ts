@@ -1,7 +1,7 @@
 // Who may connect: a device with its own secret, active and not paused. Every other case looks the same to the peer.
 import { timingSafeEqual } from 'node:crypto';
 import { digestOf } from '../../../core/key-format.ts';
-import { isPublishable } from '../../../core/plan.ts';
+import { isPublishable } from '../../../core/recipients.ts';
 import type { Store } from '../../../usecases/ports/index.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { SignInRefusal } from './events.ts';
