@@ -220,7 +220,7 @@ suite('Email', () => {
     assert.equal(server.mails.length, 2);
   });
 
-  suite('of which the server does not want to know', () => {
+  suite('that the server refuses', () => {
     const unavailable = (reply: number) => `The SMTP server is not available (${reply})`;
     const rows: [step: keyof TestMailServer['faults'], reply: number, outcome: Outcome][] = [
       ['greeting', 421, { kind: 'retry', reason: 'unreachable', error: unavailable(421) }],

@@ -178,15 +178,15 @@ suite('An Idempotency-Key', () => {
     assert.deepEqual(second.body, first.body);
   });
 
-  test('of a request whose process died says what became of it, once that is known', async () => {
+  test('of a request whose process died returns its delivery status, once that is known', async () => {
     const { store, ownerId, clock, lifecycle } = gateway;
     const now = (): number => clock.now;
-    const raw = Buffer.from('{"title":"cut off"}');
+    const raw = Buffer.from('{"title":"interrupted"}');
     const idempotency = readIdempotencyKey({ 'idempotency-key': 'a' }, { format: 'json', raw }, clock.now);
     const id = '0190aaaa-0000-7000-8000-000000000001';
     await store.notifications.save(
       {
-        ...{ id, ownerId, createdAt: clock.now, title: 'cut off', body: '', source: '' },
+        ...{ id, ownerId, createdAt: clock.now, title: 'interrupted', body: '', source: '' },
         ...{ category: 'info', severity: null, data: {} },
       },
       {
