@@ -2,7 +2,7 @@
 // Measures the effect on requests that use no channel.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mosquitto } from '@tocsin/test-support/mosquitto.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { adopt } from './clean-up.ts';
 import { createEnvironment, startBroker } from './environment.ts';
 import { median } from './figures.ts';
@@ -27,7 +27,7 @@ export interface OutageReport {
 
 interface Providers {
   broker: Mosquitto;
-  smtp: TestMailServer;
+  smtp: TestSmtpServer;
 }
 
 const goal = 1.2;
@@ -54,7 +54,7 @@ const restoreProvider: Record<Phase, (providers: Providers) => void | Promise<vo
 
 export async function measureOutages(options: Options, say: (line: string) => void): Promise<OutageReport> {
   const broker = await startBroker();
-  const smtp = await adopt(startMailServer, (server) => server.kill());
+  const smtp = await adopt(startSmtpServer, (server) => server.kill());
   const { installation } = await createEnvironment(options, {
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${broker.port}`,
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,

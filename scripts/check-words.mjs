@@ -41,6 +41,7 @@ const finished = [
   'packages/inbox/public',
   'packages/inbox/screenshots',
   'packages/inbox/src',
+  'packages/test-support',
   'scripts/torture.mjs',
   'scripts',
   'wordpress',
@@ -129,6 +130,7 @@ const released = [
   },
   { text: /\bmail(?:\.[a-z0-9-]+)+/, reason: 'host name, such as mail.example.com' },
   { text: /\bMAIL\b/, reason: 'SMTP command (RFC 5321)' },
+  { text: /\b(?:onMailFrom|mailFrom)\b/, reason: 'smtp-server API' },
   { text: /\bsendMail\b/, reason: 'nodemailer API' },
   {
     text: /\btocsin_tell_of_changes\b|\bchanges_told\b/,

@@ -6,7 +6,7 @@ import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts'
 import { ApnsStandIn, apnsError } from '@tocsin/test-support/push-apns-stand-in.ts';
 import { apnsToken, createTestPush, fcmToken, sampleNotification, target } from '@tocsin/test-support/push-channel.ts';
 import { FcmStandIn, fcmError } from '@tocsin/test-support/push-fcm-stand-in.ts';
-import { serverText, startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { serverText, startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { createEmailSender } from '../src/channels/email/sender.ts';
 import { type EmailTarget, mailbox } from '../src/channels/email/target.ts';
 import { createCustomPublisher } from '../src/channels/mqtt/custom.ts';
@@ -24,7 +24,7 @@ runChannelContract<EmailTarget>(
   'email',
   { outcomes: { well: 'sent', busy: 'retry', refusing: 'rejected', silent: 'retry', away: 'retry' } },
   async (t) => {
-    const server = await startMailServer({ users: { user: 'canary-word' }, disabledCommands: ['STARTTLS'] });
+    const server = await startSmtpServer({ users: { user: 'canary-word' }, disabledCommands: ['STARTTLS'] });
     const url = new URL(`smtp://user:canary-word@127.0.0.1:${server.port}?requireTLS=false`);
     const channel = createEmailSender({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
     t.after(async () => {

@@ -8,7 +8,7 @@ import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts'
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { connectAsync } from 'mqtt';
 
 interface Device {
@@ -161,7 +161,7 @@ suite("With the operator's broker", () => {
 
 suite('With an SMTP server', () => {
   test('email arrives, the response reports it, and a server that is down is reported', async (t) => {
-    const server = await startMailServer();
+    const server = await startSmtpServer();
     t.after(() => server.kill());
     const installation = await install(t, {
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${server.port}`,
@@ -173,11 +173,11 @@ suite('With an SMTP server', () => {
     const send = () => notify(gateway, { title: 'Disk almost full', severity: 'critical', sendMqtt: false });
     const { body } = await eventually('the new address is known', 5000, send, ({ body }) => body.emailEnabled);
     assert.equal(body.emailSent, true);
-    assert.deepEqual(server.mails.at(-1)?.recipients, ['ann@example.com']);
-    assert.match(server.mails.at(-1)?.raw ?? '', /Disk almost full/);
+    assert.deepEqual(server.emails.at(-1)?.recipients, ['ann@example.com']);
+    assert.match(server.emails.at(-1)?.raw ?? '', /Disk almost full/);
     const result = await installation.run(['owner', 'test-email', owner]);
     assert.equal(result.exitCode, 0, result.stdout + result.stderr);
-    assert.match(server.mails.at(-1)?.raw ?? '', /Test from Tocsin/);
+    assert.match(server.emails.at(-1)?.raw ?? '', /Test from Tocsin/);
     await server.kill();
     const failed = await send();
     assert.equal(failed.status, 200);

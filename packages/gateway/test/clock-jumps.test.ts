@@ -7,7 +7,7 @@ import { fakeClockObstacle, JumpingClock, withClockOff } from '@tocsin/test-supp
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Waiting {
   attempts: number;
@@ -17,7 +17,7 @@ interface Waiting {
 for (const by of ['+2d', '-2d']) {
   test(`Queued deliveries survive a clock that is off by ${by} for a moment`, { timeout: 240_000 }, async (t) => {
     if (!canRun(t, fakeClockObstacle())) return;
-    const smtp = await startMailServer();
+    const smtp = await startSmtpServer();
     t.after(() => smtp.kill());
     const installation = await Installation.create({
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
@@ -47,10 +47,10 @@ for (const by of ['+2d', '-2d']) {
     await eventually(
       'all emails arrive',
       120_000,
-      () => titles.filter((title) => !smtp.mails.some(({ raw }) => new RegExp(`\\b${title}\\b`).test(raw))),
+      () => titles.filter((title) => !smtp.emails.some(({ raw }) => new RegExp(`\\b${title}\\b`).test(raw))),
       (missing) => missing.length === 0,
     );
-    assert.equal(smtp.mails.length, titles.length, 'none arrives twice');
+    assert.equal(smtp.emails.length, titles.length, 'none arrives twice');
     await eventually('no delivery is queued or dead', 30_000, list, (left) => left.length === 0);
     assert.doesNotMatch(gateway.log.slice(asked), /delivery dead/);
   });
@@ -60,7 +60,7 @@ test('Notifications accepted after a restart with the clock set back are sent af
   timeout: 240_000,
 }, async (t) => {
   if (!canRun(t, fakeClockObstacle())) return;
-  const smtp = await startMailServer();
+  const smtp = await startSmtpServer();
   t.after(() => smtp.kill());
   const installation = await Installation.create({
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
@@ -81,9 +81,9 @@ test('Notifications accepted after a restart with the clock set back are sent af
   await eventually(
     'all emails arrive',
     120_000,
-    () => smtp.mails.length,
+    () => smtp.emails.length,
     (count) => count === 4,
   );
-  const titles = smtp.mails.map(({ raw }) => /^Subject: .*?(\w+)\r$/m.exec(raw)?.[1]);
+  const titles = smtp.emails.map(({ raw }) => /^Subject: .*?(\w+)\r$/m.exec(raw)?.[1]);
   assert.deepEqual(titles, ['one', 'two', 'three', 'four']);
 });

@@ -16,7 +16,7 @@ import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-
 import { findFreePort, Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { serverText, startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { serverText, startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { makeLink } from '../src/usecases/one-time-links.ts';
@@ -29,14 +29,14 @@ const titles = (entries: readonly InboxEntry[]): string[] => entries.map(({ titl
 suite('The inbox', () => {
   let installation: Installation;
   let gateway: GatewayProcess;
-  let smtp: TestMailServer;
+  let smtp: TestSmtpServer;
   /** null if this machine has none. */
   let mosquitto: Mosquitto | null = null;
   let ann: ConsoleClient;
   let bob: { id: string; client: ConsoleClient; api: string; key: string };
 
   before(async () => {
-    smtp = await startMailServer();
+    smtp = await startSmtpServer();
     if (mosquittoObstacle() === null) mosquitto = await Mosquitto.start();
     const brokerPort = mosquitto?.port ?? (await findFreePort());
     installation = await Installation.create({
@@ -257,12 +257,12 @@ suite('The inbox', () => {
     assert.equal((await retry({ channel: 'email' })).body.count, 1);
     const sent = await eventually('the email is sent', 3000, look, ({ email: { state } }) => state === 'sent');
     assert.deepEqual([sent.email.retries, sent.email.nextAt], [1, null]);
-    assert.equal(smtp.mails.length, 1);
+    assert.equal(smtp.emails.length, 1);
 
     assert.equal((await retry({})).body.count, 1, 'a completed delivery is not repeated');
     await mosquitto?.run();
     await eventually('the message is published', 30_000, look, (now) => now.mqtt.state === 'sent');
-    assert.equal(smtp.mails.length, 1);
+    assert.equal(smtp.emails.length, 1);
   });
 });
 

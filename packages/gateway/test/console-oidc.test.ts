@@ -7,7 +7,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { type OidcAccount, TestOidcProvider } from '@tocsin/test-support/oidc-provider.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { createOidcProvider } from '../src/console/sign-in/oidc-provider.ts';
 import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
@@ -197,7 +197,7 @@ test('With a provider and without an SMTP server owners cannot claim an unconfir
 test('All invalid settings of a provider are reported together', async (t) => {
   const installation = await Installation.create();
   t.after(() => installation.remove());
-  const { exitCode, stderr } = await serveAndGiveUp(installation, {
+  const { exitCode, stderr } = await serveExpectingFailure(installation, {
     TOCSIN_OIDC_ISSUER: 'http://login.example.com',
     TOCSIN_OIDC_CLIENT_ID: 'tocsin',
     TOCSIN_OIDC_SCOPES: 'email',

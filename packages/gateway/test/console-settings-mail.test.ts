@@ -17,7 +17,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import Fastify from 'fastify';
 import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { addApi } from '../src/console/routes.ts';
@@ -43,7 +43,7 @@ async function routesOfApi(): Promise<{ method: string; path: string }[]> {
 const markup = '<script>alert(1)</script>';
 
 suite('With an SMTP server', () => {
-  let smtp: TestMailServer;
+  let smtp: TestSmtpServer;
   let installation: Installation;
   let gateway: GatewayProcess;
   /** The first owner is an operator. */
@@ -52,7 +52,7 @@ suite('With an SMTP server', () => {
   let benId: string;
 
   before(async () => {
-    smtp = await startMailServer();
+    smtp = await startSmtpServer();
     installation = await Installation.create({
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
       TOCSIN_EMAIL_FROM: 'Tocsin <tocsin@example.com>',
@@ -73,7 +73,7 @@ suite('With an SMTP server', () => {
     const email = await eventually(
       `an email to ${address}`,
       5000,
-      () => smtp.mails.findLast(({ recipients }) => recipients.includes(address)),
+      () => smtp.emails.findLast(({ recipients }) => recipients.includes(address)),
       (found) => found !== undefined,
     );
     const [link] = /http:\S+\/sign-in#[\w-]+/.exec(parseMessage(email?.raw ?? '').text) ?? [];
@@ -156,7 +156,7 @@ suite('With an SMTP server', () => {
 
     const sent = await ben.post<TestResult>('/api/preferences/test-mail');
     assert.deepEqual([sent.body.isSent, sent.body.error], [true, null]);
-    assert.match(smtp.mails.at(-1)?.raw ?? '', /Test from Tocsin/);
+    assert.match(smtp.emails.at(-1)?.raw ?? '', /Test from Tocsin/);
     smtp.faults.rcpt = 451;
     const failed = await ben.post<TestResult>('/api/preferences/test-mail');
     assert.equal(failed.body.isSent, false);
@@ -238,7 +238,7 @@ suite('With an SMTP server', () => {
       if (!path.includes('/:')) await ask(method, path + (method === 'GET' ? query : ''));
       else for (const id of ids) await ask(method, path.replace(/:\w+/, id));
     }
-    const emailedTokens = smtp.mails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
+    const emailedTokens = smtp.emails.flatMap(({ raw }) => parseMessage(raw).text.match(/sign-in#[\w-]+/g) ?? []);
     assert.ok(emailedTokens.length > 0, 'Ben was invited on the way');
     for (const hidden of [secret, key.body.value, device.body.mqtt.password, ...emailedTokens]) {
       assert.deepEqual(

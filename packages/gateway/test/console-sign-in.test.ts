@@ -10,7 +10,7 @@ import { type LocalConsole, type LocalConsoleOptions, startLocalConsole } from '
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import { EmailNotSent } from '../src/console/deps.ts';
 import { EncryptionKeyMissing, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
@@ -19,11 +19,11 @@ import { createOwner, systemEnvironment } from '../src/usecases/registration.ts'
 const dayMs = 86_400_000;
 
 suite('The running service', () => {
-  let smtp: TestMailServer;
+  let smtp: TestSmtpServer;
   let installation: Installation;
   let gateway: GatewayProcess;
   before(async () => {
-    smtp = await startMailServer();
+    smtp = await startSmtpServer();
     installation = await Installation.create({
       // A request under another host name must get a response, so that a test can check its effect.
       TOCSIN_CONSOLE_HOSTS: '*',
@@ -89,7 +89,7 @@ suite('The running service', () => {
     const [email] = await eventually(
       'an email',
       5000,
-      () => smtp.mails,
+      () => smtp.emails,
       ({ length }) => length > 0,
     );
     assert.deepEqual(email?.recipients, ['Carol@example.org']);
@@ -102,7 +102,7 @@ suite('The running service', () => {
     assert.equal(body.owner.id, carol.id);
     const [session] = (await client.get<{ sessions: SessionEntry[] }>('/api/sessions')).body.sessions;
     assert.equal(session?.method, 'mail');
-    assert.equal(smtp.mails.length, 1, 'no email to the unknown address');
+    assert.equal(smtp.emails.length, 1, 'no email to the unknown address');
   });
 
   test('sets cookies as HttpOnly, and with the __Host- prefix behind a trusted proxy with TLS', async () => {
@@ -329,10 +329,10 @@ suite('The console', () => {
     await eventually(
       'three emails',
       2000,
-      () => local.mails.length,
+      () => local.emails.length,
       (count) => count === 3,
     );
-    const [first] = local.mails;
+    const [first] = local.emails;
     await client.useLink(first?.url ?? '');
   });
 

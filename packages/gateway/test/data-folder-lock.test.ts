@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 
@@ -31,8 +31,8 @@ for (const workers of ['1', '2']) {
   test(`A second server on a data directory is refused with the pid of the first (TOCSIN_WORKERS=${workers})`, async (t) => {
     const installation = await install(t, { TOCSIN_WORKERS: workers });
     const first = await installation.serve();
-    assertRefused(await serveAndGiveUp(installation), first.child.pid);
-    assertRefused(await serveAndGiveUp(installation), first.child.pid);
+    assertRefused(await serveExpectingFailure(installation), first.child.pid);
+    assertRefused(await serveExpectingFailure(installation), first.child.pid);
     const { body } = await notify(first, { title: 'undisturbed' });
     assert.equal(body.stored, true);
     assert.equal(await first.stop(), 0);
@@ -52,7 +52,7 @@ test('After kill -9 the next server starts, although the recorded pid may belong
   // As if the system had reused the pid for another process: this one, which is certainly running.
   writeFileSync(file, JSON.stringify({ ...noted, pid: process.pid }));
   const second = await installation.serve();
-  assertRefused(await serveAndGiveUp(installation), second.child.pid);
+  assertRefused(await serveExpectingFailure(installation), second.child.pid);
   assert.equal(await second.stop(), 0);
 });
 
@@ -61,10 +61,10 @@ test('Two containers with pid 1 each cannot share a data directory', async (t) =
   if (!canRun(t, obstacleIn('unshare', [...asPid1.slice(1), 'true']))) return;
   const installation = await install(t);
   await installation.serve({}, asPid1);
-  const { stderr, exitCode } = await serveAndGiveUp(installation);
+  const { stderr, exitCode } = await serveExpectingFailure(installation);
   assert.equal(exitCode, 1);
   assert.match(stderr, /^Another Tocsin server \(pid 1 on /);
-  const { stderr: inContainer } = await serveAndGiveUp(installation, {}, asPid1);
+  const { stderr: inContainer } = await serveExpectingFailure(installation, {}, asPid1);
   assert.match(inContainer, /^Another Tocsin server \(pid 1 on /);
 });
 

@@ -13,7 +13,7 @@ import { fcmToken } from '@tocsin/test-support/push-channel.ts';
 import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 /**
  * Pause between two requests, so that fewer than a page are queued: beyond that email and push are sent concurrently.
@@ -22,8 +22,8 @@ const smallBacklogMs = 400;
 
 const idsAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
-const idsIn = (smtp: TestMailServer): string[] =>
-  smtp.mails.map(({ raw }) => /^Message-ID: <([0-9a-f-]{36})@/im.exec(raw)?.[1] ?? raw);
+const idsIn = (smtp: TestSmtpServer): string[] =>
+  smtp.emails.map(({ raw }) => /^Message-ID: <([0-9a-f-]{36})@/im.exec(raw)?.[1] ?? raw);
 
 /** Its session survives a restart of the broker, so that nothing is missed while it reconnects. */
 async function startPhone(t: TestContext, mosquitto: Mosquitto, owner: string, device: string): Promise<Subscriber> {
@@ -100,7 +100,7 @@ test('No notification overtakes an older one to the same device on two nodes', {
 test('No email overtakes an older one while the SMTP server is stopped and restarted', {
   timeout: 600_000,
 }, async (t) => {
-  const smtp = await startMailServer();
+  const smtp = await startSmtpServer();
   t.after(() => smtp.kill());
   const installation = await Installation.create({
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
@@ -128,7 +128,7 @@ test('No email overtakes an older one while the SMTP server is stopped and resta
 test('The queue of a mailbox drains under a load that the SMTP server can take when it is sent directly', {
   timeout: 300_000,
 }, async (t) => {
-  const smtp = await startMailServer();
+  const smtp = await startSmtpServer();
   t.after(() => smtp.kill());
   const installation = await Installation.create({
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
@@ -262,7 +262,7 @@ test('Deliveries interrupted by a crash are sent before those accepted after the
 test('A queue that was being sent when the service was killed resumes right after the restart', {
   timeout: 300_000,
 }, async (t) => {
-  const smtp = await startMailServer();
+  const smtp = await startSmtpServer();
   t.after(() => smtp.kill());
   const installation = await Installation.create({
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
@@ -280,7 +280,7 @@ test('A queue that was being sent when the service was killed resumes right afte
   await smtp.stalls(1);
   await gateway.kill();
   smtp.resume();
-  const before = smtp.mails.length;
+  const before = smtp.emails.length;
   const restartedAt = performance.now();
   await installation.serve();
   await eventually(

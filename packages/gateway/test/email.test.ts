@@ -7,7 +7,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { type Certificates, createCertificates } from '@tocsin/test-support/smtp-certificates.ts';
 import { decodeWords, parseMessage } from '@tocsin/test-support/smtp-message.ts';
-import { serverText, startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { serverText, startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { createEmailSender } from '../src/channels/email/sender.ts';
 import { type EmailTarget, mailbox } from '../src/channels/email/target.ts';
 import type { OpenChannel } from '../src/core/channel.ts';
@@ -69,24 +69,24 @@ async function timed<T>(work: Promise<T>): Promise<{ result: T; tookMs: number }
 }
 
 suite('Email', () => {
-  let server: TestMailServer;
+  let server: TestSmtpServer;
   let url: string;
 
   before(async () => {
-    server = await startMailServer();
+    server = await startSmtpServer();
     url = `smtp://127.0.0.1:${server.port}`;
   });
   after(() => server.kill());
   beforeEach(() => {
     server.resume();
-    server.mails.length = 0;
+    server.emails.length = 0;
     server.transcript = '';
     server.connectionCount = 0;
   });
 
   test('arrives with its text, its HTML and its headers', async (t) => {
     assert.deepEqual(await openMailbox(t, url).send(), { kind: 'sent' });
-    const [email] = server.mails;
+    const [email] = server.emails;
     assert.ok(email);
     const { headers, header, text, html } = parseMessage(email.raw);
     assert.deepEqual(headers.map(([name]) => name).sort(), [
@@ -145,20 +145,20 @@ suite('Email', () => {
 
   test('keeps the address unchanged, also beyond ASCII', async (t) => {
     assert.equal((await openMailbox(t, url, { to: 'änn@exämple.org' }).send()).kind, 'sent');
-    assert.deepEqual(server.mails[0]?.recipients, ['änn@exämple.org']);
+    assert.deepEqual(server.emails[0]?.recipients, ['änn@exämple.org']);
   });
 
   test('gets no header and no recipient from a hostile title, source, body or data', async (t) => {
     const mailbox = openMailbox(t, url);
     await mailbox.send();
-    const expected = parseMessage(server.mails[0]?.raw ?? '').headers.map(([name]) => name);
+    const expected = parseMessage(server.emails[0]?.raw ?? '').headers.map(([name]) => name);
     for (const lineBreak of ['\r\n', '\n', '\r', '\u2028', '\u0085', '\u0000\r\n', '\v', '\f']) {
-      server.mails.length = 0;
+      server.emails.length = 0;
       const hostile = `x${lineBreak}Bcc: eve@example.com${lineBreak}${lineBreak}<b>${lineBreak}.${lineBreak}RCPT TO:<eve@example.com>`;
       const data = { [hostile]: hostile };
       assert.equal((await mailbox.send({ title: hostile, source: hostile, body: hostile, data })).kind, 'sent');
-      assert.equal(server.mails.length, 1);
-      const [email] = server.mails;
+      assert.equal(server.emails.length, 1);
+      const [email] = server.emails;
       const { headers, header } = parseMessage(email?.raw ?? '');
       assert.deepEqual(
         headers.map(([name]) => name),
@@ -175,7 +175,7 @@ suite('Email', () => {
       title: 'Größe 😀',
       body: '警告',
     });
-    const { header, text, html } = parseMessage(server.mails[0]?.raw ?? '');
+    const { header, text, html } = parseMessage(server.emails[0]?.raw ?? '');
     assert.equal(decodeWords(header('Subject') ?? ''), '[CRITICAL] Größe 😀');
     assert.match(decodeWords(header('From') ?? ''), /^"?Glocke, München"? <tocsin@example\.com>$/);
     assert.ok(text.includes('警告') && html.includes('警告'));
@@ -184,7 +184,7 @@ suite('Email', () => {
   test('has the same Message-ID when it is delivered again', async (t) => {
     await openMailbox(t, url).send();
     await openMailbox(t, url).send();
-    const ids = server.mails.map(({ raw }) => parseMessage(raw).header('Message-ID'));
+    const ids = server.emails.map(({ raw }) => parseMessage(raw).header('Message-ID'));
     assert.equal(ids.length, 2);
     assert.equal(ids[0], ids[1]);
   });
@@ -195,7 +195,7 @@ suite('Email', () => {
     assert.equal(server.connectionCount, 1);
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => mailbox.send()));
     assert.ok(outcomes.every(({ kind }) => kind === 'sent'));
-    assert.equal(server.mails.length, 60);
+    assert.equal(server.emails.length, 60);
     assert.equal(server.connectionCount, 5);
   });
 
@@ -205,7 +205,7 @@ suite('Email', () => {
     server.dropConnections();
     assert.deepEqual(await mailbox.send(), { kind: 'sent' });
     assert.equal(server.connectionCount, 2);
-    assert.equal(server.mails.length, 2);
+    assert.equal(server.emails.length, 2);
   });
 
   test('recovers by itself after a killed server has restarted', async (t) => {
@@ -217,12 +217,12 @@ suite('Email', () => {
     assert.equal((outcome as Retry).reason, 'unreachable');
     await server.start();
     assert.deepEqual(await mailbox.send(), { kind: 'sent' });
-    assert.equal(server.mails.length, 2);
+    assert.equal(server.emails.length, 2);
   });
 
   suite('that the server refuses', () => {
     const unavailable = (reply: number) => `The SMTP server is not available (${reply})`;
-    const rows: [step: keyof TestMailServer['faults'], reply: number, outcome: Outcome][] = [
+    const rows: [step: keyof TestSmtpServer['faults'], reply: number, outcome: Outcome][] = [
       ['greeting', 421, { kind: 'retry', reason: 'unreachable', error: unavailable(421) }],
       ['greeting', 454, { kind: 'retry', reason: 'unreachable', error: unavailable(454) }],
       ['greeting', 554, { kind: 'retry', reason: 'unreachable', error: unavailable(554) }],
@@ -266,7 +266,7 @@ suite('Email', () => {
         const mailbox = openMailbox(t, url);
         server.faults[step] = reply;
         assert.deepEqual(await mailbox.send(), expected);
-        assert.equal(server.mails.length, 0);
+        assert.equal(server.emails.length, 0);
         server.resume();
         assert.deepEqual(await mailbox.send(), { kind: 'sent' });
       });
@@ -318,8 +318,8 @@ suite('Email', () => {
       assert.deepEqual(new Set(outcomes.map(({ kind }) => kind)), new Set(['retry']));
       server.resume();
       assert.deepEqual(await mailbox.send({ title: 'The only one' }), { kind: 'sent' });
-      assert.equal(server.mails.length, 1);
-      assert.equal(parseMessage(server.mails[0]?.raw ?? '').header('Subject'), '[CRITICAL] The only one');
+      assert.equal(server.emails.length, 1);
+      assert.equal(parseMessage(server.emails[0]?.raw ?? '').header('Subject'), '[CRITICAL] The only one');
     });
 
     test('stops waiting for a free connection when the request is over', async (t) => {
@@ -334,7 +334,7 @@ suite('Email', () => {
       assert.deepEqual(await waiting, { kind: 'retry', reason: 'not_attempted', error });
       server.resume();
       assert.deepEqual(new Set((await Promise.all(ahead)).map(({ kind }) => kind)), new Set(['sent']));
-      assert.equal(server.mails.length, 5);
+      assert.equal(server.emails.length, 5);
     });
 
     test('is not started when the request is already over', async (t) => {
@@ -401,23 +401,23 @@ suite('Email', () => {
     assert.equal((await waiting).kind, 'retry');
     server.resume();
     await Promise.all([closing, ...ahead]);
-    assert.equal(server.mails.length, 5);
+    assert.equal(server.emails.length, 5);
   });
 
   suite('with a user name and a password', () => {
     for (const method of ['PLAIN', 'LOGIN']) {
       test(`signs in with ${method}`, async (t) => {
-        const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
+        const guarded = await startSmtpServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
         t.after(() => guarded.kill());
         const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${guarded.port}?requireTLS=false`);
         assert.deepEqual(await mailbox.send(), { kind: 'sent' });
-        assert.equal(guarded.mails[0]?.user, user);
-        assert.equal(guarded.mails[0]?.authMethod, method);
+        assert.equal(guarded.emails[0]?.user, user);
+        assert.equal(guarded.emails[0]?.authMethod, method);
         assert.equal(await mailbox.channel.check(), null);
       });
 
       test(`reports that ${method} was refused, without the text of the server`, async (t) => {
-        const guarded = await startMailServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
+        const guarded = await startSmtpServer({ users, authMethods: [method], disabledCommands: ['STARTTLS'] });
         t.after(() => guarded.kill());
         const mailbox = openMailbox(
           t,
@@ -431,7 +431,7 @@ suite('Email', () => {
     }
 
     test('keeps a percent sign in a password', async (t) => {
-      const guarded = await startMailServer({ users: { ann: '100%' }, disabledCommands: ['STARTTLS'] });
+      const guarded = await startSmtpServer({ users: { ann: '100%' }, disabledCommands: ['STARTTLS'] });
       t.after(() => guarded.kill());
       assert.deepEqual(await openMailbox(t, `smtp://ann:100%@127.0.0.1:${guarded.port}?requireTLS=false`).send(), {
         kind: 'sent',
@@ -439,7 +439,7 @@ suite('Email', () => {
     });
 
     test('reports that the server requires one and none is configured', async (t) => {
-      const guarded = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
+      const guarded = await startSmtpServer({ users, disabledCommands: ['STARTTLS'] });
       t.after(() => guarded.kill());
       const outcome = await openMailbox(t, `smtp://127.0.0.1:${guarded.port}`).send();
       assert.equal((outcome as Retry).reason, 'unreachable');
@@ -450,15 +450,15 @@ suite('Email', () => {
   suite('over TLS', () => {
     const obstacle: Obstacle = obstacleIn('openssl', ['version']);
     let certificates: Certificates;
-    let upgrading: TestMailServer;
-    let encrypted: TestMailServer;
+    let upgrading: TestSmtpServer;
+    let encrypted: TestSmtpServer;
 
     before(async () => {
       if (obstacle !== null) return;
       certificates = await createCertificates();
       const { key, cert } = certificates;
-      upgrading = await startMailServer({ key, cert, users });
-      encrypted = await startMailServer({ key, cert, users, secure: true });
+      upgrading = await startSmtpServer({ key, cert, users });
+      encrypted = await startSmtpServer({ key, cert, users, secure: true });
     });
     after(async () => {
       if (obstacle !== null) return;
@@ -472,7 +472,7 @@ suite('Email', () => {
     tlsTest('is encrypted where the server offers STARTTLS, before the password is sent', async (t) => {
       const mailbox = openMailbox(t, `smtp://${signIn}localhost:${upgrading.port}`, certificates);
       assert.deepEqual(await mailbox.send(), { kind: 'sent' });
-      assert.equal(upgrading.mails.at(-1)?.isSecure, true);
+      assert.equal(upgrading.emails.at(-1)?.isSecure, true);
       assert.doesNotMatch(upgrading.transcript, /AUTH|MAIL/);
       assert.match(upgrading.transcript, /STARTTLS/);
       assert.equal(await mailbox.channel.check(), null);
@@ -481,12 +481,12 @@ suite('Email', () => {
     tlsTest('is encrypted from the start with smtps', async (t) => {
       const mailbox = openMailbox(t, `smtps://${signIn}localhost:${encrypted.port}`, certificates);
       assert.deepEqual(await mailbox.send(), { kind: 'sent' });
-      assert.equal(encrypted.mails.at(-1)?.isSecure, true);
+      assert.equal(encrypted.emails.at(-1)?.isSecure, true);
       assert.equal(await mailbox.channel.check(), null);
     });
 
     tlsTest('is not sent in plaintext with a password, unless the operator explicitly allowed it', async (t) => {
-      const stripped = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
+      const stripped = await startSmtpServer({ users, disabledCommands: ['STARTTLS'] });
       t.after(() => stripped.kill());
       const mailbox = openMailbox(t, `smtp://${signIn}127.0.0.1:${stripped.port}`);
       const error = 'The connection to the SMTP server could not be encrypted';

@@ -10,7 +10,7 @@ import { hostileContents } from '@tocsin/test-support/hostile-contents.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 /** Far more than any step here should take, and far less than the 30 s that one row once took. */
 const patienceMs = 5000;
@@ -44,7 +44,7 @@ function watchOthers(gateway: GatewayProcess): { slowest: Record<string, number>
 }
 
 async function attack(t: TestContext, environment: Record<string, string>): Promise<void> {
-  const smtp = await startMailServer();
+  const smtp = await startSmtpServer();
   t.after(() => smtp.kill());
   const installation = await Installation.create({
     ...environment,
@@ -70,7 +70,7 @@ async function attack(t: TestContext, environment: Record<string, string>): Prom
   await eventually(
     'all were emailed',
     60_000,
-    () => smtp.mails.length,
+    () => smtp.emails.length,
     (count) => count >= contents.length,
   );
   const words = await search(bob, { q: 'nothing has these words' });

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { Installation, launcher, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
@@ -221,7 +221,7 @@ for (const hasData of [false, true]) {
     for (let kill = 0; kill < times; kill += 1) {
       const target = await prepare();
       await killAfter(start(target, args), draftOf(target), wholeMs * ((1.1 * kill) / times));
-      const began = await serveAndGiveUp(target);
+      const began = await serveExpectingFailure(target);
       if (began.stdout !== '') {
         const names = await namesOfOwners(target.dataDir);
         assert.ok(names.includes('First owner'), 'it started empty');
@@ -259,7 +259,7 @@ test('A server that is started during a restore is refused, and starts after it 
   const closed = once(restore, 'close');
   await hasMade(restore, join(target.dataDir, 'tocsin.db.unfinished-restore'));
   restore.kill('SIGSTOP');
-  const refused = await serveAndGiveUp(target);
+  const refused = await serveExpectingFailure(target);
   restore.kill('SIGCONT');
   assert.equal(refused.exitCode, 1, refused.stdout);
   assert.match(
@@ -287,7 +287,7 @@ test('A missing or empty database beside its master key is not replaced by a new
   };
   for (const [state, lose] of Object.entries(lost)) {
     lose();
-    const { exitCode, stderr, stdout } = await serveAndGiveUp(installation);
+    const { exitCode, stderr, stdout } = await serveExpectingFailure(installation);
     assert.equal(exitCode, 1, stdout);
     assert.match(stderr, new RegExp(`^The database \\S+tocsin\\.db ${state}, but \\S+master\\.key belongs to one\\.`));
     assert.match(
@@ -304,7 +304,7 @@ test('A missing or empty database beside its master key is not replaced by a new
   const empty = new DatabaseSync(database);
   empty.exec('PRAGMA journal_mode = WAL; CREATE TABLE gone (id); DROP TABLE gone');
   empty.close();
-  assert.match((await serveAndGiveUp(installation)).stderr, /is empty, but/);
+  assert.match((await serveExpectingFailure(installation)).stderr, /is empty, but/);
   // Requested explicitly.
   renameSync(keyFile, join(installation.dataDir, 'kept.key'));
   const recreated = await installation.serve();
@@ -318,7 +318,7 @@ test('An empty PostgreSQL database beside a master key is refused as well', asyn
   t.after(() => postgres.stop());
   const installation = await install(t);
   await (await installation.serve()).stop();
-  const refused = await serveAndGiveUp(installation, { TOCSIN_DATABASE_URL: await postgres.createDatabase() });
+  const refused = await serveExpectingFailure(installation, { TOCSIN_DATABASE_URL: await postgres.createDatabase() });
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /^The PostgreSQL database .* is empty, but \S+master\.key belongs to a store with data/);
   assert.match(refused.stderr, /'tocsin migrate-store --to URL' .*To start a new store, move master\.key/s);

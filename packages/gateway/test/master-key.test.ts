@@ -5,7 +5,7 @@ import { chmod, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 
 const key = randomBytes(32).toString('base64');
@@ -42,7 +42,7 @@ describe('The master key:', () => {
   test('a key other than the one that encrypted the database stops the start', async (t) => {
     const installation = await create(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
-    const result = await serveAndGiveUp(installation, { TOCSIN_MASTER_KEY: otherKey });
+    const result = await serveExpectingFailure(installation, { TOCSIN_MASTER_KEY: otherKey });
     assertRefusal(result, /not the one this database was encrypted with.*Check TOCSIN_MASTER_KEY/s);
     assert.deepEqual(await titles(installation), ['stored'], 'with the right key all data is unchanged');
   });
@@ -53,7 +53,7 @@ describe('The master key:', () => {
     const file = join(installation.dataDir, 'master.key');
     const kept = await readFile(file);
     await rm(file);
-    assertRefusal(await serveAndGiveUp(installation), /no master key.*backup.*TOCSIN_MASTER_KEY/s);
+    assertRefusal(await serveExpectingFailure(installation), /no master key.*backup.*TOCSIN_MASTER_KEY/s);
     assert.ok(!(await readdir(installation.dataDir)).includes('master.key'));
     await writeFile(file, kept, { mode: 0o600 });
     assert.deepEqual(await titles(installation), ['stored'], 'with the file restored all data is unchanged');
@@ -63,7 +63,7 @@ describe('The master key:', () => {
     const installation = await create(t);
     await storeOne(installation);
     await writeFile(join(installation.dataDir, 'master.key'), 'not a key\n');
-    assertRefusal(await serveAndGiveUp(installation), /master\.key does not hold a master key/);
+    assertRefusal(await serveExpectingFailure(installation), /master\.key does not hold a master key/);
   });
 
   const file = '/nowhere/master.key';
@@ -87,7 +87,7 @@ describe('The master key:', () => {
   for (const { what, environment, message } of problems) {
     test(`${what} is a configuration error, reported before any file is opened`, async (t) => {
       const installation = await create(t);
-      const result = await serveAndGiveUp(installation, environment);
+      const result = await serveExpectingFailure(installation, environment);
       assertRefusal(result, message);
       assert.match(result.stderr, /The configuration has problems/);
       assert.deepEqual(await readdir(installation.dataDir), []);
@@ -116,7 +116,10 @@ describe('A damaged database file stops the start, and the message names the bac
       const file = await open(join(installation.dataDir, 'tocsin.db'), 'r+');
       await file.write(Buffer.alloc(length, 0xa5), 0, length, offset);
       await file.close();
-      assertRefusal(await serveAndGiveUp(installation), /tocsin\.db cannot be opened.*restore it from a backup/s);
+      assertRefusal(
+        await serveExpectingFailure(installation),
+        /tocsin\.db cannot be opened.*restore it from a backup/s,
+      );
     });
   }
 });

@@ -8,11 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { fetchMetrics, scrape } from '@tocsin/test-support/scrape.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { connectAsync } from 'mqtt';
 
 const token = 'a-token-for-the-metrics';
@@ -69,7 +69,7 @@ suite('The counters', () => {
   });
 
   test('show an SMTP server that is down: the open breaker, the queued deliveries, and the recovery', async (t) => {
-    const smtpServer = await startMailServer();
+    const smtpServer = await startSmtpServer();
     t.after(() => smtpServer.kill());
     const installation = await install(t, {
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
@@ -83,7 +83,7 @@ suite('The counters', () => {
     const outcomes = 'tocsin_channel_outcomes_total';
     const before = await scrape(gateway);
     assert.equal(before.sum('tocsin_breaker_state', { guard: 'email' }), 0);
-    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), smtpServer.mails.length);
+    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), smtpServer.emails.length);
 
     // Different owners, since for one mailbox only the first email is attempted and the rest queue behind it.
     const keys = [gateway.key];
@@ -92,7 +92,7 @@ suite('The counters', () => {
       keys.push((await installation.json('key', 'create', '--owner', other.id as string)).key as string);
     }
     await smtpServer.kill();
-    const emailsBefore = smtpServer.mails.length;
+    const emailsBefore = smtpServer.emails.length;
     for (const key of keys) {
       const { body } = await notify(
         { api: gateway.api, key },
@@ -124,7 +124,7 @@ suite('The counters', () => {
     );
     const attempts = { channel: 'email', kind: 'sent' };
     assert.equal(after.sum(outcomes, { ...attempts, attempt: 'first' }), emailsBefore + 1);
-    assert.equal(after.sum(outcomes, attempts), smtpServer.mails.length, 'each received email was counted once');
+    assert.equal(after.sum(outcomes, attempts), smtpServer.emails.length, 'each received email was counted once');
   });
 
   test('count the devices connected to the embedded broker', async (t) => {
@@ -240,7 +240,7 @@ suite('Metrics are served', () => {
   });
 
   test('never with a guessable token: the service does not start with one', async (t) => {
-    const { exitCode, stderr } = await serveAndGiveUp(await install(t, { TOCSIN_METRICS_TOKEN: 'short' }));
+    const { exitCode, stderr } = await serveExpectingFailure(await install(t, { TOCSIN_METRICS_TOKEN: 'short' }));
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /TOCSIN_METRICS_TOKEN must be at least 16/);
     assert.ok(!stderr.includes('short'));

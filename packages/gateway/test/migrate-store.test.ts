@@ -17,7 +17,7 @@ import {
 import { KeyedLoad } from '@tocsin/test-support/keyed-load.ts';
 import { writeOlderBackup } from '@tocsin/test-support/older-backup.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { addRows, rowsOfDatabase, rowsOfFile } from '@tocsin/test-support/store-rows.ts';
@@ -133,7 +133,7 @@ if (obstacle !== null) {
         assert.notEqual(exitCode, 0, 'it was interrupted half-way');
         if (exitCode !== null) assert.match(stderr, /^The copy was interrupted; run this again: /);
         assert.doesNotMatch(stderr, /\n {4}at /);
-        const refused = await serveAndGiveUp(installation, { TOCSIN_DATABASE_URL: url });
+        const refused = await serveExpectingFailure(installation, { TOCSIN_DATABASE_URL: url });
         assert.equal(refused.exitCode, 1);
         assert.match(refused.stderr, /was not finished/);
         await migrate(installation, url);

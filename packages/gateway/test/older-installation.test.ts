@@ -13,7 +13,7 @@ import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 
 const users = { relay: 'relay-word' };
@@ -23,8 +23,8 @@ async function withPlainSmtp(
   t: TestContext,
   create: (environment: Record<string, string>) => Promise<Installation>,
   parameters = '',
-): Promise<{ smtpServer: TestMailServer; installation: Installation; gateway: GatewayProcess }> {
-  const smtpServer = await startMailServer({ users, disabledCommands: ['STARTTLS'] });
+): Promise<{ smtpServer: TestSmtpServer; installation: Installation; gateway: GatewayProcess }> {
+  const smtpServer = await startSmtpServer({ users, disabledCommands: ['STARTTLS'] });
   t.after(() => smtpServer.kill());
   const installation = await create({
     TOCSIN_SMTP_URL: `smtp://relay:${users.relay}@127.0.0.1:${smtpServer.port}${parameters}`,
@@ -57,7 +57,7 @@ test('An installation of version 0.1 keeps sending email without TLS, and doctor
   const { smtpServer, installation, gateway } = await withPlainSmtp(t, createOlderInstallation);
   const { body, warnings } = await sendEmail(installation, gateway, older.key);
   assert.equal(body.emailSent, true, JSON.stringify(body));
-  assert.equal(smtpServer.mails.length, 1);
+  assert.equal(smtpServer.emails.length, 1);
   assert.ok(warnings.some((warning) => warning.includes('Append ?requireTLS=true to TOCSIN_SMTP_URL')));
   assert.match(gateway.log, /Append \?requireTLS=true to TOCSIN_SMTP_URL/);
   assert.doesNotMatch(gateway.log, /relay-word/);
@@ -70,7 +70,7 @@ test('A new installation sends no email and no password without TLS', async (t) 
   await installation.json('owner', 'set', gateway.line.firstRun?.owner as string, '--email', 'ann@example.com');
   const { body } = await sendEmail(installation, gateway, gateway.key);
   assert.equal(body.emailSent, false);
-  assert.deepEqual(smtpServer.mails, []);
+  assert.deepEqual(smtpServer.emails, []);
   assert.doesNotMatch(smtpServer.transcript, /AUTH|MAIL FROM/);
   const { stdout } = await installation.run(['doctor']);
   assert.match(stdout, /FAILED {3}email: .*requireTLS=false/);
@@ -84,7 +84,7 @@ test('An installation with an explicit requireTLS=false sends without TLS, and d
     const owner = gateway.line.firstRun?.owner ?? older.owner;
     await installation.json('owner', 'set', owner, '--email', 'ann@example.com');
     const { body, warnings } = await sendEmail(installation, gateway, key);
-    assert.deepEqual([body.emailSent, smtpServer.mails.length], [true, 1]);
+    assert.deepEqual([body.emailSent, smtpServer.emails.length], [true, 1]);
     assert.ok(warnings.some((warning) => warning.includes('TOCSIN_SMTP_URL has requireTLS=false')));
     assert.doesNotMatch(gateway.log, /requireTLS/);
   }
@@ -93,7 +93,7 @@ test('An installation with an explicit requireTLS=false sends without TLS, and d
 test('requireTLS=true sends nothing without TLS, also in an installation of version 0.1', async (t) => {
   const { smtpServer, installation, gateway } = await withPlainSmtp(t, createOlderInstallation, '?requireTLS=true');
   const { body, warnings } = await sendEmail(installation, gateway, older.key);
-  assert.deepEqual([body.emailSent, smtpServer.mails], [false, []]);
+  assert.deepEqual([body.emailSent, smtpServer.emails], [false, []]);
   assert.ok(warnings.every((warning) => !warning.includes('requireTLS')));
 });
 

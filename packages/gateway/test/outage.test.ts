@@ -7,7 +7,7 @@ import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts'
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 const recoveryMs = 60_000;
 
@@ -15,14 +15,14 @@ interface House {
   installation: Installation;
   gateway: GatewayProcess;
   mosquitto: Mosquitto;
-  smtpServer: TestMailServer;
+  smtpServer: TestSmtpServer;
   phone: Subscriber;
 }
 
 async function build(t: TestContext): Promise<House> {
   const mosquitto = await Mosquitto.start({ isPersistent: true });
   t.after(() => mosquitto.stop());
-  const smtpServer = await startMailServer();
+  const smtpServer = await startSmtpServer();
   t.after(() => smtpServer.kill());
   const installation = await Installation.create({
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
@@ -43,8 +43,8 @@ async function build(t: TestContext): Promise<House> {
 
 const titlesAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
-const titlesIn = (smtpServer: TestMailServer): string[] =>
-  smtpServer.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
+const titlesIn = (smtpServer: TestSmtpServer): string[] =>
+  smtpServer.emails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
 
 async function send(gateway: GatewayProcess, kind: string, count: number): Promise<string[]> {
   const titles = Array.from({ length: count }, (_, index) => `${kind} ${index}`);
@@ -133,7 +133,7 @@ test('While broker and SMTP server are down everything is accepted, and arrives 
   assert.deepEqual(left, []);
   for (const [channel, seen] of [
     ['mqtt', phone.received.length],
-    ['email', smtpServer.mails.length],
+    ['email', smtpServer.emails.length],
   ] as const) {
     const sent = await counted(gateway, 'tocsin_channel_outcomes_total', `channel="${channel}"`, 'kind="sent"');
     assert.equal(sent, seen, `the counter of ${channel} agrees with what was received`);

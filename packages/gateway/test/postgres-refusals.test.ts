@@ -10,7 +10,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
 
@@ -81,7 +81,7 @@ suite('PostgreSQL', () => {
     const url = await pool(t, 'transaction', databaseUrl);
     const installation = await install(t, { TOCSIN_DATABASE_URL: url });
     for (let start = 0; start < 3; start += 1) {
-      const { exitCode, stdout, stderr } = await serveAndGiveUp(installation);
+      const { exitCode, stdout, stderr } = await serveExpectingFailure(installation);
       assert.equal(exitCode, 1, stdout);
       assert.match(
         stderr,
@@ -138,7 +138,7 @@ suite('PostgreSQL', () => {
     const gateway = await installation.serve();
     await gateway.stop();
     await server.becomeStandby();
-    for (const result of [await serveAndGiveUp(installation), await installation.run(['doctor'])]) {
+    for (const result of [await serveExpectingFailure(installation), await installation.run(['doctor'])]) {
       assert.equal(result.exitCode, 1);
       assert.match(
         result.stdout + result.stderr,

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Probe {
   status: number;
@@ -54,7 +54,7 @@ suite('Readiness', () => {
   });
 
   test('follows an SMTP server that stops and recovers', async (t) => {
-    const smtpServer = await startMailServer();
+    const smtpServer = await startSmtpServer();
     t.after(() => smtpServer.kill());
     const gateway = await (
       await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}` })
@@ -68,7 +68,7 @@ suite('Readiness', () => {
   });
 
   test('checks a provider rarely, however many probes there are', async (t) => {
-    const smtpServer = await startMailServer();
+    const smtpServer = await startSmtpServer();
     t.after(() => smtpServer.kill());
     const gateway = await (
       await install(t, { ...sender, TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}` })
@@ -86,7 +86,7 @@ suite('Readiness', () => {
   });
 
   test('does not wait for a provider that does not respond', async (t) => {
-    const smtpServer = await startMailServer();
+    const smtpServer = await startSmtpServer();
     t.after(() => smtpServer.kill());
     smtpServer.faults.greeting = 'stall';
     const gateway = await (

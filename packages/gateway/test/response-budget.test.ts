@@ -9,7 +9,7 @@ import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts'
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Row {
   channel: string;
@@ -18,7 +18,7 @@ interface Row {
 }
 
 async function build(t: TestContext, environment: Record<string, string> = {}, clock: Record<string, string> = {}) {
-  const smtpServer = await startMailServer();
+  const smtpServer = await startSmtpServer();
   t.after(() => smtpServer.kill());
   const installation = await Installation.create({
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
@@ -35,8 +35,8 @@ async function build(t: TestContext, environment: Record<string, string> = {}, c
 
 const emailOnly = (title: string) => ({ title, sendMqtt: false });
 const list = (installation: Installation, ...more: string[]) => installation.json<Row[]>('delivery', 'list', ...more);
-const titles = (smtpServer: TestMailServer): string[] =>
-  smtpServer.mails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
+const titles = (smtpServer: TestSmtpServer): string[] =>
+  smtpServer.emails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
 
 async function sendSlowly(gateway: GatewayProcess, title: string) {
   const startedAt = performance.now();

@@ -7,7 +7,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { Nginx, nginxExample, nginxObstacle } from '@tocsin/test-support/nginx.ts';
-import type { AnswerBody } from '@tocsin/test-support/requests.ts';
+import type { ResponseBody } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync } from 'mqtt';
@@ -17,7 +17,7 @@ interface Site {
   port: number;
   ca: string;
   /** Sends a request to nginx as a client at that address of this machine. */
-  ask(from: string, path: string, options?: AskOptions): Promise<{ status: number; body: AnswerBody }>;
+  ask(from: string, path: string, options?: AskOptions): Promise<{ status: number; body: ResponseBody }>;
 }
 
 interface AskOptions {
@@ -65,7 +65,7 @@ async function startSite(t: TestContext): Promise<Site> {
             method: body === undefined ? 'GET' : 'POST',
             headers: { Host: 'tocsin.example.com', ...headers },
           },
-          async (answer) => resolve({ status: answer.statusCode ?? 0, body: (await json(answer)) as AnswerBody }),
+          async (answer) => resolve({ status: answer.statusCode ?? 0, body: (await json(answer)) as ResponseBody }),
         );
         call.once('error', reject);
         call.end(body);

@@ -6,7 +6,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import { createEmailSender } from '../src/channels/email/sender.ts';
 import { createAccountMailer } from '../src/composition/account-mailer.ts';
@@ -84,7 +84,7 @@ suite('An owner gets an email', () => {
     const [message] = await eventually(
       'a link',
       5000,
-      () => local.mails.splice(0),
+      () => local.emails.splice(0),
       ({ length }) => length === 1,
     );
     await other.useLink(message?.url ?? '');
@@ -104,7 +104,7 @@ suite('An owner gets an email', () => {
     const [message] = await eventually(
       'a link',
       5000,
-      () => local.mails.splice(0),
+      () => local.emails.splice(0),
       ({ length }) => length === 1,
     );
     assert.equal(message?.to, 'new@example.org');
@@ -142,7 +142,7 @@ suite('An owner gets an email', () => {
 });
 
 test('Emails about an account say what happened and what to do, and repeat no text of a client', async (t) => {
-  const server = await startMailServer();
+  const server = await startSmtpServer();
   t.after(() => server.kill());
   const url = new URL(`smtp://127.0.0.1:${server.port}`);
   const channel = createEmailSender({ url, from: 'tocsin@example.com', timeoutMs: 5000 });
@@ -160,7 +160,7 @@ test('Emails about an account say what happened and what to do, and repeat no te
   await mailer.sendSecurityNotice(owner, { kind: 'email-changed', email: null, at }, settings);
   await mailer.sendSignInLink(owner, 'https://inbox.example.com/sign-in#token');
   await mailer.sendEmailConfirmation(owner, 'new@example.org', 'https://inbox.example.com/sign-in#token');
-  const texts = server.mails.map(({ raw }) => parseMessage(raw).text);
+  const texts = server.emails.map(({ raw }) => parseMessage(raw).text);
   const expected: RegExp[][] = [
     [
       /New sign-in to Tocsin/,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type CommandResult, type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import mqtt from 'mqtt';
@@ -80,7 +80,7 @@ for (const ending of ['stop', 'kill'] as const) {
       /the disk is full: notifications are delivered but not stored until there is space again/,
     );
     assert.doesNotMatch(gateway.log, /could not be locked/);
-    assert.match((await serveAndGiveUp(installation)).stderr, /^Another Tocsin server/);
+    assert.match((await serveExpectingFailure(installation)).stderr, /^Another Tocsin server/);
     // The start may have freed some space by truncating the write-ahead log.
     ballast.push(fillDisk(installation, 'more ballast'));
     await eventually(
@@ -132,7 +132,7 @@ test('A first start on a full disk is refused, and the message says what to do',
   const installation = await installOnSmallDisk(t);
   if (installation === null) return;
   const ballast = fillDisk(installation);
-  assertAdvice(await serveAndGiveUp(installation), /is full\. Free some space; no restore is needed\./);
+  assertAdvice(await serveExpectingFailure(installation), /is full\. Free some space; no restore is needed\./);
   rmSync(ballast);
   const gateway = await installation.serve();
   assert.ok(gateway.line.firstRun);
@@ -144,7 +144,7 @@ test('A data directory that is mounted read-only is reported as such', async (t)
   if (installation === null) return;
   await (await installation.serve()).stop();
   assert.equal(spawnSync('mount', ['-o', 'remount,ro', installation.dataDir]).status, 0);
-  assertAdvice(await serveAndGiveUp(installation), /is on a read-only file system\. Remount it read-write/);
+  assertAdvice(await serveExpectingFailure(installation), /is on a read-only file system\. Remount it read-write/);
   assert.equal(spawnSync('mount', ['-o', 'remount,rw', installation.dataDir]).status, 0);
 });
 
@@ -156,7 +156,7 @@ test('Files of another user are reported as a permission problem', async (t) => 
   for (const name of readdirSync(installation.dataDir)) chmodSync(join(installation.dataDir, name), 0o644);
   const asOtherUser = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
   assertAdvice(
-    await serveAndGiveUp(installation, {}, asOtherUser),
+    await serveExpectingFailure(installation, {}, asOtherUser),
     /Permission denied: this user cannot write to .*or change their owner \(chown\)/,
   );
 });
@@ -166,7 +166,7 @@ test('A limit on open files that is too low is reported at the start', async (t)
   await (await installation.serve()).stop();
   let named = 0;
   for (const limit of [24, 28, 32, 36, 40, 44]) {
-    const result = await serveAndGiveUp(installation, {}, ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh']);
+    const result = await serveExpectingFailure(installation, {}, ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh']);
     // Node itself may fail before our program starts.
     if (result.stdout !== '' || result.stderr === '') continue;
     assertAdvice(result, /Too many open files\. Raise the limit: LimitNOFILE=/);

@@ -14,7 +14,7 @@ import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts'
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { childrenOf, exitWithin } from '@tocsin/test-support/worker-processes.ts';
@@ -77,7 +77,7 @@ suite('After SIGTERM', () => {
         { length: clientCount },
         (_, index) => new KeepAliveClient(gateway, `client ${index}`),
       );
-      await Promise.all(clients.map(({ firstAnswer }) => firstAnswer));
+      await Promise.all(clients.map(({ firstResponse }) => firstResponse));
       const stopped = timedStop(t, gateway);
       const ends = await Promise.all(clients.map(({ ended }) => ended));
       const { code, ms } = await stopped;
@@ -87,9 +87,9 @@ suite('After SIGTERM', () => {
       const unanswered = ends.filter(({ wasWaiting }) => wasWaiting);
       t.diagnostic(`${answered.length} responses in total; ${unanswered.length} ended before any byte of a response`);
       assert.deepEqual([...new Set(ends.flatMap(({ statuses }) => [...statuses]))], [200]);
-      assert.equal(Math.max(...ends.map(({ cutOffBytes }) => cutOffBytes)), 0, 'no response was truncated');
+      assert.equal(Math.max(...ends.map(({ truncatedBytes }) => truncatedBytes)), 0, 'no response was truncated');
       // A client delayed by this machine beyond the linger time finds its connection closed, and may retry.
-      const left = ends.filter(({ wasWaiting, wasToldToClose }) => wasWaiting || !wasToldToClose);
+      const left = ends.filter(({ wasWaiting, saidClose }) => wasWaiting || !saidClose);
       assert.ok(
         left.length <= clientCount / 10,
         `${left.length} connections ended without a response or Connection: close`,
@@ -151,7 +151,7 @@ suite('After SIGTERM', () => {
     socket.on('error', () => socket.destroy()).resume();
     await once(socket, 'connect');
     const served = new KeepAliveClient(gateway, 'busy');
-    await served.firstAnswer;
+    await served.firstResponse;
     const { code, ms } = await timedStop(t, gateway);
     assert.equal(code, 0);
     assert.ok(ms < promptMs, `${ms} ms`);
@@ -341,7 +341,7 @@ async function isTaken(api: string): Promise<boolean> {
 
 /** A gateway whose first owner gets email, over a server that stalls from now on. */
 async function serveWithStalledSmtp(t: TestContext) {
-  const smtpServer = await startMailServer();
+  const smtpServer = await startSmtpServer();
   t.after(() => smtpServer.kill());
   const installation = await install(t, {
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,

@@ -12,7 +12,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { SecureCaller } from '@tocsin/test-support/secure-caller.ts';
 import { createTestAuthority, type IssuedCertificate, type TestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync } from 'mqtt';
@@ -149,7 +149,7 @@ suite('Invalid TLS settings are reported at the start, with the variable', () =>
       [{ TOCSIN_TLS_CERT: one.certFile, TOCSIN_TLS_KEY: other.keyFile }, /TOCSIN_TLS_KEY: .* does not belong/],
       [{ TOCSIN_TLS_CERT: cut, TOCSIN_TLS_KEY: one.keyFile }, /TOCSIN_TLS_CERT: .*cut\.pem cannot be used/],
     ] as const) {
-      const { exitCode, stdout, stderr } = await serveAndGiveUp(installation, environment);
+      const { exitCode, stdout, stderr } = await serveExpectingFailure(installation, environment);
       assert.equal(exitCode, 1, stdout);
       assert.match(stderr, expected);
       assert.doesNotMatch(stderr, /\n {4}at |PRIVATE KEY/);

@@ -4,10 +4,10 @@ import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { OtlpCollector, type ReceivedSpan } from '@tocsin/test-support/otlp-collector.ts';
-import { serveAndGiveUp } from '@tocsin/test-support/refusal-to-start.ts';
+import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
-import { startMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 const kinds = { internal: 1, server: 2, client: 3 };
 const parentId = 'b7ad6b7169203331';
@@ -50,7 +50,7 @@ async function withMailbox(installation: Installation, gateway: GatewayProcess):
 suite('With a collector', () => {
   test('a request is a trace: itself, its save, and every channel', async (t) => {
     const collector = await startCollector(t);
-    const smtpServer = await startMailServer();
+    const smtpServer = await startSmtpServer();
     t.after(() => smtpServer.kill());
     const installation = await install(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/`,
@@ -161,7 +161,7 @@ suite('With a collector', () => {
 
   test('a redelivery is a separate trace, with the id of its notification', async (t) => {
     const collector = await startCollector(t);
-    const smtpServer = await startMailServer();
+    const smtpServer = await startSmtpServer();
     t.after(() => smtpServer.kill());
     const installation = await install(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -236,7 +236,7 @@ test('Invalid settings for traces are refused without repeating them', async (t)
     OTEL_EXPORTER_OTLP_HEADERS: 'canary header',
     OTEL_TRACES_SAMPLER_ARG: '2',
   });
-  const { exitCode, stderr } = await serveAndGiveUp(installation);
+  const { exitCode, stderr } = await serveExpectingFailure(installation);
   assert.notEqual(exitCode, 0);
   for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_TRACES_SAMPLER_ARG']) {
     assert.match(stderr, new RegExp(`${name} must be`));

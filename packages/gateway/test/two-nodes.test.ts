@@ -9,7 +9,7 @@ import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 const promisedMs = 1000;
 /** The duration of a lease, plus the interval of the search for expired ones. */
@@ -138,7 +138,7 @@ test('Deliveries queued for a provider are taken over if the node that is sendin
   timeout: 150_000,
 }, async (t) => {
   if (!canRun(t, clusterObstacle())) return;
-  const smtpServer = await startMailServer();
+  const smtpServer = await startSmtpServer();
   t.after(() => smtpServer.kill());
   const { a, b, key, ownerId, installation } = await start(t, {
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
@@ -159,11 +159,11 @@ test('Deliveries queued for a provider are taken over if the node that is sendin
   await eventually(
     'the first emails arrive',
     takeOverMs,
-    () => smtpServer.mails.length,
+    () => smtpServer.emails.length,
     (count) => count >= 3,
   );
   await a.kill();
-  const sentByDead = smtpServer.mails.length;
+  const sentByDead = smtpServer.emails.length;
   b.child.kill('SIGCONT');
   await eventually(
     'the rest arrives',
@@ -173,15 +173,15 @@ test('Deliveries queued for a provider are taken over if the node that is sendin
   );
   const order = [...titlesIn(smtpServer)];
   assert.deepEqual(order, titles, 'in the order of acceptance');
-  const copies = smtpServer.mails.length - titles.length;
+  const copies = smtpServer.emails.length - titles.length;
   assert.ok(copies <= sentByDead, 'at most what the dead node had sent is delivered twice');
   t.diagnostic(`${sentByDead} of 30 sent before the kill, ${copies} of them once more`);
   const left = await installation.json<unknown[]>('delivery', 'list', '--owner', ownerId, '--state', 'waiting');
   assert.deepEqual(left, []);
 });
 
-const titlesIn = (smtpServer: TestMailServer): Set<string> =>
-  new Set(smtpServer.mails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw));
+const titlesIn = (smtpServer: TestSmtpServer): Set<string> =>
+  new Set(smtpServer.emails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw));
 
 async function putUnderLoad(
   name: 'a' | 'b',

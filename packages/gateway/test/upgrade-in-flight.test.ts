@@ -15,7 +15,7 @@ import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { databaseFileName, masterKeyFileName } from '../src/store/files/data-folder.ts';
 
 interface SavedDevice {
@@ -44,7 +44,7 @@ const dead = 'dead by email';
 /** The settings of the installation, with its clock a minute after the fixture was made: nothing has expired. */
 async function createInstallation(t: TestContext): Promise<{
   installation: Installation;
-  smtpServer: TestMailServer;
+  smtpServer: TestSmtpServer;
   fcm: FcmStandIn;
 }> {
   const behindSeconds = Math.round((Date.now() - saved.madeAt) / 1000) - 60;
@@ -57,7 +57,7 @@ async function createInstallation(t: TestContext): Promise<{
   t.after(() => clearInterval(ticking));
   const fcm = await FcmStandIn.start(clock);
   t.after(() => fcm.server.stop());
-  const smtpServer = await startMailServer({});
+  const smtpServer = await startSmtpServer({});
   t.after(() => smtpServer.kill());
   const { clientEmail, privateKey, projectId, tokenUrl, endpoint } = fcm.config;
   const installation = await Installation.create({
@@ -75,8 +75,8 @@ async function createInstallation(t: TestContext): Promise<{
   return { installation, smtpServer, fcm };
 }
 
-function titlesOfEmails(smtpServer: TestMailServer, recipient: string): string[] {
-  const emails = smtpServer.mails.filter(({ recipients }) => recipients.includes(recipient));
+function titlesOfEmails(smtpServer: TestSmtpServer, recipient: string): string[] {
+  const emails = smtpServer.emails.filter(({ recipients }) => recipients.includes(recipient));
   return emails.map(({ raw }) => parseMessage(raw).header('Subject') ?? '');
 }
 

@@ -1,14 +1,14 @@
 // The detail page of a notification: its text, its data and its delivery status.
 import assert from 'node:assert/strict';
 import { after, suite, type TestContext } from 'node:test';
-import { TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import type { Locator, Page } from 'playwright-core';
 import { openInbox, type PageOptions, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
 suite('The detail page of a notification', () => {
-  const smtp = new TestMailServer({});
+  const smtp = new TestSmtpServer({});
   after(() => smtp.kill());
   const site = openInbox(async () => {
     await smtp.start();
@@ -170,7 +170,7 @@ suite('The detail page of a notification', () => {
     delete smtp.faults.rcpt;
     await delivery.getByRole('button', { name: 'Retry: Email · ann@example.com' }).click();
     await delivery.filter({ hasText: /sent after \d+ retr/ }).waitFor();
-    assert.equal(smtp.mails.length, 1);
+    assert.equal(smtp.emails.length, 1);
     assert.equal(await delivery.getByRole('button').count(), 0);
   });
 });

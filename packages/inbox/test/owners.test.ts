@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { after, suite } from 'node:test';
 import type { OwnerOverview } from '@tocsin/contract/console';
 import { notify } from '@tocsin/test-support/requests.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { SoftwareAuthenticator } from '@tocsin/test-support/software-authenticator.ts';
 import type { Locator, Page } from 'playwright-core';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
 suite('The owners page', () => {
-  let smtp: TestMailServer | undefined;
+  let smtp: TestSmtpServer | undefined;
   const inbox = openInbox(async () => {
-    smtp = await startMailServer();
+    smtp = await startSmtpServer();
     return { TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, TOCSIN_EMAIL_FROM: 'tocsin@example.com' };
   });
   after(() => smtp?.kill());
@@ -53,12 +53,12 @@ suite('The owners page', () => {
     await add(page, 'Ann Example', 'ann@example.com');
     await page.getByText('Ann Example was added, and an invitation is on its way to ann@example.com').waitFor();
     assert.deepEqual(
-      smtp?.mails.map(({ recipients }) => recipients),
+      smtp?.emails.map(({ recipients }) => recipients),
       [['ann@example.com']],
     );
     await page.getByRole('button', { name: 'Send sign-in link to Ann Example' }).click();
     await page.getByText('A sign-in link is on its way to ann@example.com').waitFor();
-    assert.equal(smtp?.mails.length, 2);
+    assert.equal(smtp?.emails.length, 2);
 
     const ann = await ownerNamed('Ann Example');
     const { key = '' } = await inbox.installation.json('key', 'create', '--owner', ann.id);

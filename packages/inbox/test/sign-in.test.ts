@@ -3,7 +3,7 @@ import { after, suite } from 'node:test';
 import { linkFor } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { TestOidcProvider } from '@tocsin/test-support/oidc-provider.ts';
-import { startMailServer, type TestMailServer } from '@tocsin/test-support/smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import type { CDPSession, Page } from 'playwright-core';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
@@ -82,13 +82,13 @@ suite('The first sign-in', () => {
 
 suite('Sign-in with a provider and by email', () => {
   let provider: TestOidcProvider;
-  let smtp: TestMailServer;
+  let smtp: TestSmtpServer;
   const inbox = openInbox(async () => {
     provider = await TestOidcProvider.start({
       ann: { email: 'ann@example.org', email_verified: true, name: 'Ann' },
       eve: { email: 'eve@example.org', email_verified: true, name: 'Eve' },
     });
-    smtp = await startMailServer();
+    smtp = await startSmtpServer();
     return {
       ...provider.settings,
       TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
@@ -159,7 +159,7 @@ suite('Sign-in with a provider and by email', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
     // Ann also gets an email about the sign-in; the unknown address gets nothing.
-    assert.deepEqual([...new Set(smtp.mails.flatMap(({ recipients }) => recipients))], ['ann@example.org']);
+    assert.deepEqual([...new Set(smtp.emails.flatMap(({ recipients }) => recipients))], ['ann@example.org']);
   });
 
   inbox.test('changes the email address only after its owner opened the confirmation link', async (t) => {
@@ -198,7 +198,7 @@ suite('Sign-in with a provider and by email', () => {
       `an email to ${address}`,
       5000,
       () =>
-        smtp.mails.findLast(
+        smtp.emails.findLast(
           ({ recipients, raw }) => recipients.includes(address) && !/^Subject: New sign-in/m.test(raw),
         ),
       (found) => found !== undefined,

@@ -9,15 +9,15 @@ export interface Load {
   readonly accepted: string[];
   /** How many responses said `redelivery_scheduled`. */
   scheduled: number;
-  /** Resolves when so many more have been accepted. */
+  /** Resolves when this number of further notifications has been accepted. */
   more(count: number): Promise<void>;
-  /** Resolves when so many more have been delivered before their response, under the same load. */
+  /** Resolves when this number of further notifications has been delivered before their response, under the same load. */
   moreAtOnce(count: number): Promise<void>;
   /** Resolves when the requests under way have their responses. */
   stop(): Promise<void>;
 }
 
-/** So many callers at once, each with a request under way all the time, at one of the addresses in turn. */
+/** Starts concurrent callers, each with one request in flight, which use the addresses in turn. */
 export function startLoad(
   apis: readonly string[],
   key: string,

@@ -1,4 +1,4 @@
-// Several nodes as an operator runs them: each with a folder of its own, on one PostgreSQL, one broker and one mail server.
+// Several nodes as an operator runs them: each with a folder of its own, on one PostgreSQL, one broker and one SMTP server.
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type GatewayProcess, Installation } from './gateway-process.ts';

@@ -36,7 +36,7 @@ export class Connections {
         });
         response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
         response.once('error', reject);
-        response.once('close', () => reject(new Error('the answer was cut off')));
+        response.once('close', () => reject(new Error('the response was interrupted')));
       });
       call.once('error', reject);
       call.end(body);

@@ -44,7 +44,7 @@ export class EventListener {
   readonly events: ReceivedEvent[] = [];
   /** Comments, which keep the connection alive. */
   beats = 0;
-  /** Sent by whoever comes back. */
+  /** Sent by a client that reconnects. */
   lastEventId = '';
   retryMs: number | undefined;
   isOver = false;
@@ -91,7 +91,7 @@ export class EventListener {
         for (const block of blocks) this.#take(block);
       }
     } catch {
-      // Cut off, by us or by the server.
+      // Closed, by the test or by the server.
     }
     this.isOver = true;
   }

@@ -1,4 +1,4 @@
-// An MQTT 3.1.1 client that does only what a test tells it: no automatic acknowledgements, and no manners.
+// An MQTT 3.1.1 client that does only what a test calls for: no automatic acknowledgements, no checks of the protocol.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestDevice } from './embedded-broker.ts';
@@ -199,7 +199,7 @@ export function connectPacket({ clientId = 'raw', username, password, clean = tr
   return packet(packetType.connect, 0, Buffer.concat(parts));
 }
 
-/** The first bytes of a packet that declares to be so long. */
+/** The first bytes of a packet that declares this length. */
 export function fixedHeader(type: number, flags: number, length: number): Buffer {
   const bytes = [(type << 4) | flags];
   let rest = length;

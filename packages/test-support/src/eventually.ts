@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Asks until the answer is good enough. After the deadline it fails with the last answer, however it looked. */
+/** Polls until the value satisfies the condition. After the timeout it fails with the last value. */
 export async function eventually<T>(
   expectation: string,
   withinMs: number,
-  ask: () => T | Promise<T>,
-  isEnough: (answer: T) => boolean,
+  read: () => T | Promise<T>,
+  isMet: (value: T) => boolean,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const answer = await ask();
-    if (isEnough(answer)) return answer;
+    const value = await read();
+    if (isMet(value)) return value;
     if (performance.now() > deadline) {
-      throw new Error(`${expectation}: not within ${withinMs} ms; the last answer was ${JSON.stringify(answer)}`);
+      throw new Error(`${expectation}: not within ${withinMs} ms; the last value was ${JSON.stringify(value)}`);
     }
     await delay(10);
   }

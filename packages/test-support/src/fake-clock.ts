@@ -9,7 +9,7 @@ export function fakeClockObstacle(): Obstacle {
   return library === undefined ? 'there is no /usr/lib/*/faketime/libfaketimeMT.so.1' : null;
 }
 
-/** The environment of a process with its clock off by so much, such as `+100d` or `-1h`. */
+/** The environment of a process with its clock off by a duration such as `+100d` or `-1h`. */
 export function withClockOff(by: string): Record<string, string> {
   return { LD_PRELOAD: library ?? '', FAKETIME: by, FAKETIME_DONT_FAKE_MONOTONIC: '1', NO_FAKE_STAT: '1' };
 }
@@ -19,7 +19,7 @@ export class JumpingClock {
   readonly environment: Record<string, string>;
   readonly #path: string;
 
-  /** `path`: of a file that tells the process by how much its clock is off. */
+  /** `path`: a file with the current offset of the clock. */
   constructor(path: string) {
     this.#path = path;
     this.setOff('+0');

@@ -1,5 +1,5 @@
 // Runs as a process of its own: connections that ask for much and take nothing, or send bodies without a key.
-// Told what to do, it says 'open' when every connection has sent its opening, and then holds them until it is killed.
+// After its instructions, it sends 'open' when every connection has sent its opening, and then holds them until it is killed.
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 

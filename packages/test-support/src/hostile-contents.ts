@@ -23,7 +23,7 @@ const texts: [name: string, text: string][] = [
   ['Tibetan vowel signs out of order', repeat('\u0f72\u0f71')],
   ['marks between half-width marks, which are letters', repeat('\u0301\uff9e')],
   ['marks that join and do not', repeat('\u0345\u0300\u034f')],
-  ['one letter that decomposes into eighteen', repeat('\ufdfa')],
+  ['one character that decomposes into eighteen', repeat('\ufdfa')],
   ['syllables of Hangul', repeat('\uac01')],
   ['half surrogate pairs', repeat('\ud800')],
   ['letters that grow in upper case', repeat('\u0390')],

@@ -1,5 +1,5 @@
 // One connection that sends a request, reads the whole answer, and sends the next, byte by byte under our own eyes:
-// what became of the last request is what tests of a stop are about.
+// the outcome of the last request is what shutdown tests check.
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 
@@ -11,9 +11,9 @@ export interface LastWords {
   answered: string[];
   statuses: Set<number>;
   /** Whether the last whole answer said that the connection closes. */
-  wasToldToClose: boolean;
-  /** Bytes of an answer that was cut off; 0 when the connection ended between answers. */
-  cutOffBytes: number;
+  saidClose: boolean;
+  /** Bytes of a truncated response; 0 if the connection ended between responses. */
+  truncatedBytes: number;
   /** A request was on its way when the connection ended. */
   wasWaiting: boolean;
   error: string | null;
@@ -26,15 +26,15 @@ export class KeepAliveClient {
   readonly #words: LastWords = {
     answered: [],
     statuses: new Set(),
-    wasToldToClose: false,
-    cutOffBytes: 0,
+    saidClose: false,
+    truncatedBytes: 0,
     wasWaiting: false,
     error: null,
   };
   #bytes: Buffer = Buffer.alloc(0);
   #count = 0;
   #onAnswer: () => void = () => undefined;
-  readonly firstAnswer = new Promise<void>((resolve) => {
+  readonly firstResponse = new Promise<void>((resolve) => {
     this.#onAnswer = resolve;
   });
 
@@ -53,7 +53,7 @@ export class KeepAliveClient {
       this.#words.error = error.code ?? error.message;
     });
     this.ended = new Promise((resolve) => {
-      this.#socket.once('close', () => resolve({ ...this.#words, cutOffBytes: this.#bytes.length }));
+      this.#socket.once('close', () => resolve({ ...this.#words, truncatedBytes: this.#bytes.length }));
     });
     this.#next();
   }
@@ -77,8 +77,8 @@ export class KeepAliveClient {
     words.answered.push(body.id);
     words.statuses.add(Number(head.split(' ')[1]));
     words.wasWaiting = false;
-    words.wasToldToClose = /^connection: close$/im.test(head);
+    words.saidClose = /^connection: close$/im.test(head);
     this.#onAnswer();
-    if (!words.wasToldToClose) setTimeout(() => this.#socket.writable && this.#next(), thinkMs);
+    if (!words.saidClose) setTimeout(() => this.#socket.writable && this.#next(), thinkMs);
   }
 }

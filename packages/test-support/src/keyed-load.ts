@@ -1,4 +1,4 @@
-// Callers that send one notification after another, each under an Idempotency-Key of its own, and remember the answers.
+// Callers that send one notification after another, each under an Idempotency-Key of its own, and record the responses.
 import { notify } from './requests.ts';
 
 export interface Acknowledged {

@@ -1,4 +1,4 @@
-// The other ends of a run of kills: a device that comes back in every life of the gateway, and a mail server that stays.
+// The other ends of a run of kills: a device that comes back in every life of the gateway, and an SMTP server that keeps running.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import mqtt, { type MqttClient } from 'mqtt';
@@ -6,7 +6,7 @@ import type { Store } from '../../gateway/src/usecases/ports/index.ts';
 import { eventually } from './eventually.ts';
 import type { GatewayProcess, Installation, ReadyLine } from './gateway-process.ts';
 import { parseMessage } from './smtp-message.ts';
-import { startMailServer, type TestMailServer } from './smtp-server.ts';
+import { startSmtpServer, type TestSmtpServer } from './smtp-server.ts';
 
 /** A lease of a process that was killed, the look for those that have passed, and a retry. */
 const recoveryMs = 90_000;
@@ -16,27 +16,27 @@ type FirstRun = NonNullable<ReadyLine['firstRun']>;
 export class KillReceivers {
   /** Ids of the notifications that the device got, and how often. */
   readonly received = new Map<string, number>();
-  readonly #mail: TestMailServer;
+  readonly #smtp: TestSmtpServer;
   readonly #firstRun: FirstRun;
   #client: MqttClient | undefined;
 
-  private constructor(mail: TestMailServer, firstRun: FirstRun) {
-    this.#mail = mail;
+  private constructor(smtp: TestSmtpServer, firstRun: FirstRun) {
+    this.#smtp = smtp;
     this.#firstRun = firstRun;
   }
 
   /** Starts the gateway for the first time, so that its owner has an address and a device. */
   static async start(t: TestContext, installation: Installation): Promise<KillReceivers> {
-    const mail = await startMailServer();
-    t.after(() => mail.kill());
-    installation.environment.TOCSIN_SMTP_URL = `smtp://127.0.0.1:${mail.port}`;
+    const smtp = await startSmtpServer();
+    t.after(() => smtp.kill());
+    installation.environment.TOCSIN_SMTP_URL = `smtp://127.0.0.1:${smtp.port}`;
     installation.environment.TOCSIN_EMAIL_FROM = 'tocsin@example.com';
     const gateway = await installation.serve();
     const { firstRun } = gateway.line;
     assert.ok(firstRun);
     await installation.json('owner', 'set', firstRun.owner, '--email', 'owner@example.com', '--email-alerts', 'off');
     await gateway.stop();
-    const receivers = new KillReceivers(mail, firstRun);
+    const receivers = new KillReceivers(smtp, firstRun);
     t.after(() => receivers.#client?.endAsync(true));
     return receivers;
   }
@@ -69,20 +69,20 @@ export class KillReceivers {
     installation: Installation,
     withStore: <T>(use: (store: Store) => Promise<T>) => Promise<T>,
     acknowledged: ReadonlyMap<string, string>,
-    isMailed: (title: string) => boolean,
+    isEmailed: (title: string) => boolean,
   ): Promise<string> {
     const gateway = await installation.serve();
     this.connect(gateway);
-    const toMail = [...acknowledged].filter(([, title]) => isMailed(title));
-    const missingMail = (): string[] => {
-      const subjects = new Set(this.#mail.mails.map(({ raw }) => parseMessage(raw).header('Subject')));
-      return toMail.filter(([, title]) => !subjects.has(title)).map(([id]) => id);
+    const toEmail = [...acknowledged].filter(([, title]) => isEmailed(title));
+    const missingEmail = (): string[] => {
+      const subjects = new Set(this.#smtp.emails.map(({ raw }) => parseMessage(raw).header('Subject')));
+      return toEmail.filter(([, title]) => !subjects.has(title)).map(([id]) => id);
     };
     const missing = () => ({
       device: [...acknowledged.keys()].filter((id) => !this.received.has(id)),
-      mail: missingMail(),
+      email: missingEmail(),
     });
-    const isNothing = ({ device, mail }: ReturnType<typeof missing>): boolean => device.length + mail.length === 0;
+    const isNothing = ({ device, email }: ReturnType<typeof missing>): boolean => device.length + email.length === 0;
     const left = await eventually('everything has arrived', recoveryMs, missing, isNothing).catch(missing);
     await this.#client?.endAsync(true);
     await gateway.stop();
@@ -97,14 +97,14 @@ export class KillReceivers {
       'acknowledged, and neither at the device nor waiting nor dead',
     );
     assert.deepEqual(
-      left.mail.filter((id) => !isReported('email')(id)),
+      left.email.filter((id) => !isReported('email')(id)),
       [],
-      'acknowledged, and neither mailed nor waiting nor dead',
+      'acknowledged, and neither emailed nor waiting nor dead',
     );
     const twice = [...this.received.values()].filter((count) => count > 1).length;
     return (
       `device: ${acknowledged.size - left.device.length} arrived, ${left.device.length} waiting or dead, ${twice} twice; ` +
-      `mail: ${toMail.length - left.mail.length} of ${toMail.length} arrived, ${this.#mail.mails.length} mails in all`
+      `email: ${toEmail.length - left.email.length} of ${toEmail.length} arrived, ${this.#smtp.emails.length} emails in all`
     );
   }
 }

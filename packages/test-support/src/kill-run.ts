@@ -1,5 +1,5 @@
-// kill -9 under load, again and again, on one store, with a device and a mail server; then the store and both receivers are
-// held against what the callers were told.
+// kill -9 under load, again and again, on one store, with a device and an SMTP server; then the store and both receivers are
+// compared with the responses to the callers.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -27,7 +27,7 @@ class Ledger {
   readonly sent = new Set<string>();
   readonly titleOfAcknowledged = new Map<string, string>();
   readonly refused: string[] = [];
-  cutOff = 0;
+  interrupted = 0;
   #count = 0;
 
   nextTitle(): string {
@@ -60,29 +60,29 @@ export async function surviveKills(t: TestContext, run: KillRun): Promise<void> 
   }
   assert.deepEqual(ledger.refused, [], 'a healthy store refuses nothing');
   assert.ok(ledger.titleOfAcknowledged.size > run.kills, 'the load was too thin to prove anything');
-  assert.ok(ledger.cutOff > 0, 'no kill hit a request');
+  assert.ok(ledger.interrupted > 0, 'no kill hit a request');
   await run.withStore((store) => compare(t, store, owner, run.kills, ledger));
   t.diagnostic(
-    await receivers.settle(run.installation, run.withStore, ledger.titleOfAcknowledged, (title) => isMailed(title)),
+    await receivers.settle(run.installation, run.withStore, ledger.titleOfAcknowledged, (title) => isEmailed(title)),
   );
 }
 
 /** Every eighth is also sent by email. */
-function isMailed(title: string): boolean {
+function isEmailed(title: string): boolean {
   return Number(title.split(' ')[1]) % 8 === 0;
 }
 
 /** Ends when the gateway does: each connection sends one request after another until one fails. */
 async function putUnderLoad(target: { api: string; key: string }, ledger: Ledger): Promise<void> {
   const connections = new Connections(target, connectionCount);
-  const sendUntilCutOff = async (): Promise<void> => {
+  const sendUntilInterrupted = async (): Promise<void> => {
     for (;;) {
       const title = ledger.nextTitle();
       let answer: { status: number; text: string };
       try {
-        answer = await connections.notify({ title, mqttQos: 1, sendEmail: isMailed(title), ...contentFor(title) });
+        answer = await connections.notify({ title, mqttQos: 1, sendEmail: isEmailed(title), ...contentFor(title) });
       } catch {
-        ledger.cutOff += 1;
+        ledger.interrupted += 1;
         return;
       }
       const body = JSON.parse(answer.text) as SuccessResponse;
@@ -90,7 +90,7 @@ async function putUnderLoad(target: { api: string; key: string }, ledger: Ledger
       else ledger.refused.push(answer.text);
     }
   };
-  await Promise.all(Array.from({ length: connectionCount }, sendUntilCutOff));
+  await Promise.all(Array.from({ length: connectionCount }, sendUntilInterrupted));
   connections.close();
 }
 
@@ -119,6 +119,6 @@ async function compare(t: TestContext, store: Store, ownerId: string, kills: num
   const unconfirmed = notifications.length - ledger.titleOfAcknowledged.size;
   t.diagnostic(
     `${kills} kills: ${ledger.titleOfAcknowledged.size} acknowledged, 0 lost; ` +
-      `${ledger.cutOff} requests cut off, ${unconfirmed} of them stored`,
+      `${ledger.interrupted} requests interrupted, ${unconfirmed} of them stored`,
   );
 }

@@ -29,17 +29,17 @@ export interface LocalConsole {
   clock: { now: number };
   /** What went wrong inside. */
   failures: unknown[];
-  /** What the operator is told of mails and the OpenID provider. */
+  /** Warnings for the operator about emails and the OpenID provider. */
   warnings: string[];
-  /** Links that were mailed. */
-  mails: { to: string; url: string }[];
-  /** What owners were told about their accounts. */
+  /** Links that were sent by email. */
+  emails: { to: string; url: string }[];
+  /** Security notices that were sent to owners. */
   notices: { to: string; notice: SecurityNotice; settingsUrl: string }[];
-  /** Every route, as the framework was told of it. */
+  /** Every route, as registered with the framework. */
   routes: { method: string; url: string; isPublic: boolean }[];
   /** A link of the console that has not been used. */
   link(options?: { ownerId?: string; confirms?: string; lifetimeMs?: number }): Promise<string>;
-  /** Somebody who is signed in. */
+  /** A client that is signed in. */
   signIn(ownerId?: string): Promise<ConsoleClient>;
   stop(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   const now = (): number => clock.now;
   const failures: unknown[] = [];
   const warnings: string[] = [];
-  const mails: LocalConsole['mails'] = [];
+  const emails: LocalConsole['emails'] = [];
   const notices: LocalConsole['notices'] = [];
   const routes: LocalConsole['routes'] = [];
   const app = createConsole({
@@ -109,8 +109,8 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     }),
     clientAddress: ({ ip }) => ip,
     mailer: {
-      sendSignInLink: async ({ email }, url) => void mails.push({ to: email, url }),
-      sendEmailConfirmation: async (_owner, email, url) => void mails.push({ to: email, url }),
+      sendSignInLink: async ({ email }, url) => void emails.push({ to: email, url }),
+      sendEmailConfirmation: async (_owner, email, url) => void emails.push({ to: email, url }),
       sendSecurityNotice: async ({ email }, notice, settingsUrl) =>
         void notices.push({ to: email, notice, settingsUrl }),
     },
@@ -146,7 +146,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
     clock,
     failures,
     warnings,
-    mails,
+    emails,
     notices,
     routes,
     link,

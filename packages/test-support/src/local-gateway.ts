@@ -34,7 +34,7 @@ export interface LocalGateway {
   ownerId: string;
   key: string;
   clock: { now: number };
-  /** What went wrong inside, under the ids that the answers carried. */
+  /** What went wrong inside, under the request ids of the responses. */
   failures: unknown[];
   stop(): Promise<void>;
 }

@@ -63,7 +63,7 @@ const ofIpv6 = [
   ...['2001::1', '2001:db8::1', '2001:10::1', '2001:20::1', '3fff::1', '5f00::1', '4000::1', '8000::1', 'c000::1'],
 ].map((address) => `[${address}]`);
 
-/** Names, and texts that try to be two things at once. Whoever looks one up here is told 127.0.0.1. */
+/** Names, and texts that try to be two things at once. Here they all resolve to 127.0.0.1. */
 const names = [
   ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'ip6-localhost', 'localhost.localdomain', 'ℓocalhost'],
   ...[

@@ -1,5 +1,5 @@
 // A process that signs in to an MQTT port with wrong passwords, as fast as it can, and holds further connections open
-// without a word. Forked by startSignInFlood(); tells its parent what it has done so far.
+// without a word. Forked by startSignInFlood(); reports its progress to its parent.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -17,7 +17,7 @@ export function nginxObstacle(): Obstacle {
   return obstacleIn('sh', ['-c', 'PATH=$PATH:/usr/sbin nginx -v']);
 }
 
-/** The example in the guide, word for word. */
+/** The example in the guide, verbatim. */
 export function nginxExample(): string {
   const guide = readFileSync(new URL('../../../docs/operators.md', import.meta.url), 'utf8');
   const example = /```nginx\n(.*?)```/s.exec(guide)?.[1];
@@ -46,7 +46,7 @@ export class Nginx {
       site = site.replaceAll(from, to);
     }
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-    // Started by root it would serve as somebody who may not write into the folder.
+    // Started by root it would serve as a user without write permission in the folder.
     const user = process.getuid?.() === 0 ? 'user root;' : '';
     const settings = `
       ${user}

@@ -1,4 +1,4 @@
-// A real OpenID provider on this machine, with its own pages for signing in; and somebody who walks through them.
+// A real OpenID provider on this machine, with its own sign-in pages, and a client that follows them.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';

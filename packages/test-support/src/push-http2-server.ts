@@ -17,7 +17,7 @@ export interface Answer {
   body?: unknown;
 }
 
-/** An answer, or silence. */
+/** A response, or none. */
 export type Reply = Answer | 'silence';
 
 export interface Received {

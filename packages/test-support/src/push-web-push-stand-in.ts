@@ -35,7 +35,7 @@ export class WebPushStandIn {
   readonly received: ReceivedPush[] = [];
   /** What it found wrong with requests it refused. */
   readonly complaints: string[] = [];
-  /** The only key it takes, as the browser was told when it subscribed. */
+  /** The only accepted key: the one with which the browser subscribed. */
   readonly applicationServerKey: string;
   /** Where it returns something, that is what happens instead of what the request deserves. */
   reply: (url: URL, signal: AbortSignal) => PushReply | Promise<PushReply> | undefined = () => undefined;

@@ -1,12 +1,12 @@
 // Bytes on a socket, for what no HTTP client would send.
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
-import type { AnswerBody } from './requests.ts';
+import type { ResponseBody } from './requests.ts';
 
 export interface RawAnswer {
   status: number;
   headers: Record<string, string>;
-  body: AnswerBody | null;
+  body: ResponseBody | null;
 }
 
 /** Sends the pieces and reads until the server closes the connection; the pieces should ask it to. */
@@ -27,7 +27,7 @@ export async function rawRequest(api: string, ...pieces: (string | Buffer)[]): P
   return parse(Buffer.concat(chunks));
 }
 
-/** The first answer of those that came. */
+/** The first of the received responses. */
 function parse(bytes: Buffer): RawAnswer {
   const headEnd = bytes.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
@@ -38,6 +38,6 @@ function parse(bytes: Buffer): RawAnswer {
   return {
     status: Number(statusLine.split(' ')[1]),
     headers,
-    body: body === '' ? null : (JSON.parse(body) as AnswerBody),
+    body: body === '' ? null : (JSON.parse(body) as ResponseBody),
   };
 }

@@ -14,7 +14,7 @@ import { type GatewayProcess, Installation } from './gateway-process.ts';
 import { findFreePort } from './mosquitto.ts';
 import { Nginx } from './nginx.ts';
 import { Postgres } from './postgres.ts';
-import type { AnswerBody } from './requests.ts';
+import type { ResponseBody } from './requests.ts';
 import { createTestAuthority, type TestAuthority } from './tls-ca.ts';
 
 export const clone = fileURLToPath(new URL('../../../', import.meta.url));
@@ -47,7 +47,7 @@ export function addressOf({ networks }: ComposeService): string {
 
 export interface BalancedAnswer {
   status: number;
-  body: AnswerBody | null;
+  body: ResponseBody | null;
   /** Empty where none was set. */
   cookie: string;
 }
@@ -192,7 +192,7 @@ export class ReferenceDeployment {
     return this.#stack.adopt(installation, (each) => each.remove());
   }
 
-  /** As the guide says: the broker keeps the devices' passwords, and is told to read them again. */
+  /** As the guide says: the broker has the passwords of the devices, and reloads them. */
   async admitDevice(username: string, password: string): Promise<void> {
     execFileSync('mosquitto_passwd', ['-b', join(this.folder, 'data/passwords'), username, password], {
       stdio: 'pipe',
@@ -252,7 +252,7 @@ export class ReferenceDeployment {
           const [cookie = ''] = answer.headers['set-cookie'] ?? [];
           resolve({
             status: answer.statusCode ?? 0,
-            body: isJson ? (JSON.parse(content) as AnswerBody) : null,
+            body: isJson ? (JSON.parse(content) as ResponseBody) : null,
             cookie,
           });
         },

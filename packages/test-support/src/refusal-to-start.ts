@@ -5,8 +5,8 @@ import { type CommandResult, type Installation, launcher } from './gateway-proce
 
 const deadlineMs = 30_000;
 
-/** Runs `tocsin serve` where it is expected to give up; one that starts after all is ended at the deadline. */
-export async function serveAndGiveUp(
+/** Runs `tocsin serve`, which is expected to exit with an error; one that starts nevertheless is stopped at the deadline. */
+export async function serveExpectingFailure(
   installation: Installation,
   environment: Record<string, string> = {},
   wrapper: string[] = [],

@@ -1,14 +1,14 @@
-// Requests as callers send them. Every answer is held against the OpenAPI document that the service itself serves.
+// Requests as callers send them. Every response is validated against the OpenAPI document of the service.
 import assert from 'node:assert/strict';
 import { type ErrorResponse, type SuccessResponse, sign } from '@tocsin/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
 /** Success or refusal: a test looks at the members that it expects. */
-export type AnswerBody = Omit<SuccessResponse, 'ok'> &
+export type ResponseBody = Omit<SuccessResponse, 'ok'> &
   Pick<ErrorResponse, 'error' | 'code' | 'details'> & { ok: boolean };
 
-export interface Answer<Body = AnswerBody> {
+export interface Answer<Body = ResponseBody> {
   status: number;
   headers: Headers;
   body: Body;
@@ -25,7 +25,7 @@ export interface Request {
 export interface Caller {
   /** POST / with the key of the caller and, unless the headers say otherwise, JSON. */
   notify(body: unknown, headers?: Record<string, string>): Promise<Answer>;
-  send<Body = AnswerBody>(request: Request): Promise<Answer<Body>>;
+  send<Body = ResponseBody>(request: Request): Promise<Answer<Body>>;
   withKey(key: string): Caller;
 }
 
@@ -69,7 +69,10 @@ function notification(key: string, body: unknown, headers: Record<string, string
   };
 }
 
-export async function send<Body = AnswerBody>(api: string, { path = '', ...request }: Request): Promise<Answer<Body>> {
+export async function send<Body = ResponseBody>(
+  api: string,
+  { path = '', ...request }: Request,
+): Promise<Answer<Body>> {
   const response = await fetch(new URL(path, api), request as RequestInit);
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: (text === '' ? null : JSON.parse(text)) as Body };
@@ -80,7 +83,7 @@ interface OpenApi {
   components: object;
 }
 
-/** Fails when an answer is not one that the document describes for its method and status. */
+/** Fails if the document does not describe the response for its method and status. */
 function createAnswerCheck(document: OpenApi): (method: string, answer: Answer<unknown>) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);
@@ -92,12 +95,12 @@ function createAnswerCheck(document: OpenApi): (method: string, answer: Answer<u
     }
   }
   return (method, { status, headers, body }) => {
-    assert.equal(headers.get('access-control-allow-origin'), '*', 'every answer carries CORS headers');
+    assert.equal(headers.get('access-control-allow-origin'), '*', 'every response has CORS headers');
     assert.match(headers.get('x-request-id') ?? '', /^req_/);
     if (body === null) return;
     // Methods that are refused have no operation of their own; POST describes every error.
     const validate = checks.get(`${method.toLowerCase()} ${status}`) ?? checks.get(`post ${status}`);
-    assert.ok(validate, `the OpenAPI document has no answer ${status} for ${method}`);
+    assert.ok(validate, `the OpenAPI document has no response ${status} for ${method}`);
     assert.ok(validate(body), `${ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`);
   };
 }

@@ -1,4 +1,4 @@
-// Some suites need more of the machine than Node. Where it is missing they are skipped with a line that nobody overlooks;
+// Some suites need more of the machine than Node. Where it is missing they are skipped with a conspicuous line;
 // in CI they fail, so that no promise goes unchecked in silence.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

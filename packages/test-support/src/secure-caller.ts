@@ -2,12 +2,12 @@
 import { Agent, request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import type { AnswerBody } from './requests.ts';
+import type { ResponseBody } from './requests.ts';
 
 export interface SecureAnswer {
   status: number;
-  body: AnswerBody;
-  /** Of the connection that the answer came on. */
+  body: ResponseBody;
+  /** Certificate of the connection of the response. */
   certificate: PeerCertificate;
   isReused: boolean;
 }
@@ -37,7 +37,7 @@ export class SecureCaller {
       const call = request(url, { method, agent: this.#agent, headers }, async (answer) => {
         const certificate = (answer.socket as TLSSocket).getPeerCertificate();
         const status = answer.statusCode ?? 0;
-        resolve({ status, body: (await json(answer)) as AnswerBody, certificate, isReused: call.reusedSocket });
+        resolve({ status, body: (await json(answer)) as ResponseBody, certificate, isReused: call.reusedSocket });
       });
       call.once('error', reject);
       call.end(body);

@@ -1,5 +1,5 @@
 // Runs as a process of its own: thousands of connections that begin a request and never get to its end.
-// Told { port, key, sockets }, it says 'open' when all are connected, and what became of them when all are closed.
+// After { port, key, sockets } it sends 'open' when all are connected, and their outcomes when all are closed.
 import { connect, type Socket } from 'node:net';
 
 export const styles = ['silent', 'half a request line', 'half a header', 'body byte by byte'] as const;
@@ -11,12 +11,12 @@ export interface SwarmOrder {
   sockets: number;
 }
 
-/** What became of the connections of one style. */
+/** Outcomes of the connections of one style. */
 export interface StyleReport {
   opened: number;
   /** How many got a whole 408 answer: JSON with its code, and the CORS header. */
   refusedProperly: number;
-  /** One answer that was not as it should be, to look at; empty when there is none. */
+  /** An unexpected response, for the failure message; empty if there is none. */
   improper: string;
   /** From the connection to its end. */
   longestMs: number;
@@ -32,7 +32,7 @@ const openingsWith = (key: string): Record<Style, string> => ({
   'body byte by byte': `POST / HTTP/1.1\r\nHost: gateway\r\nContent-Length: 1000\r\nX-API-Key: ${key}\r\n\r\n`,
 });
 
-/** So many connections are being made at once; more would only overflow the backlog of the listener. */
+/** Number of concurrent connection attempts; more would only overflow the backlog of the listener. */
 const connectingAtOnce = 100;
 const dripEveryMs = 2000;
 
@@ -78,14 +78,14 @@ function follow(socket: Socket, opening: string, report: StyleReport): Promise<v
   socket.setEncoding('utf8').on('data', (text: string) => {
     answer += text;
   });
-  // A reset after the answer is as good an end as any.
+  // A reset after the response is acceptable.
   socket.on('error', () => socket.destroy());
   socket.write(opening);
   return new Promise((resolve) => {
     socket.once('close', () => {
       report.longestMs = Math.max(report.longestMs, performance.now() - connectedAt);
       if (isProperRefusal(answer)) report.refusedProperly += 1;
-      else report.improper = answer === '' ? 'no answer at all' : answer;
+      else report.improper = answer === '' ? 'no response at all' : answer;
       resolve();
     });
   });

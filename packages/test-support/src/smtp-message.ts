@@ -1,7 +1,7 @@
-// Takes a mail apart as a reader would, without the library that put it together.
+// Parses an email independently of the library that created it.
 
 export interface Message {
-  /** In order, unfolded, as they stand in the mail. */
+  /** In order, unfolded, as they are in the email. */
   headers: [name: string, value: string][];
   header(name: string): string | undefined;
   text: string;

@@ -1,4 +1,4 @@
-// A real mail server in this process that can be told to misbehave.
+// A real SMTP server in this process that can simulate failures.
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ export const serverText = 'canary-of-the-server';
 
 type Step = 'greeting' | 'mail' | 'rcpt' | 'data';
 
-export interface ReceivedMail {
+export interface ReceivedEmail {
   raw: string;
   from: string;
   recipients: string[];
@@ -19,11 +19,11 @@ export interface ReceivedMail {
   authMethod: string | null;
 }
 
-export class TestMailServer {
-  readonly mails: ReceivedMail[] = [];
+export class TestSmtpServer {
+  readonly emails: ReceivedEmail[] = [];
   /** A step → the number it is refused with, or nothing is answered at all. */
   readonly faults: Partial<Record<Step, number | 'stall'>> = {};
-  /** How long it takes for each mail. */
+  /** Delay for each email. */
   latencyMs = 0;
   /** What clients sent before any TLS. */
   transcript = '';
@@ -62,7 +62,7 @@ export class TestMailServer {
         if (this.latencyMs > 0) await delay(this.latencyMs);
         this.#step('data', (error) => {
           if (error === undefined) {
-            this.mails.push({
+            this.emails.push({
               raw,
               from: session.envelope.mailFrom === false ? '' : session.envelope.mailFrom.address,
               recipients: session.envelope.rcptTo.map(({ address }) => address),
@@ -111,7 +111,7 @@ export class TestMailServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Resolves when so many clients are kept waiting. */
+  /** Resolves when this number of clients is waiting. */
   async stalls(count: number): Promise<void> {
     while (this.#stalled.length < count) await new Promise<void>((resolve) => this.#onStall.push(resolve));
   }
@@ -137,10 +137,10 @@ export class TestMailServer {
   }
 }
 
-export async function startMailServer(
+export async function startSmtpServer(
   options: SMTPServerOptions & { users?: Record<string, string> } = {},
-): Promise<TestMailServer> {
-  const server = new TestMailServer(options);
+): Promise<TestSmtpServer> {
+  const server = new TestSmtpServer(options);
   await server.start();
   return server;
 }

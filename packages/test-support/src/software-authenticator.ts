@@ -33,7 +33,7 @@ export class SoftwareAuthenticator {
     this.#credential = { id: Buffer.from(credentialId, 'base64url'), privateKey: key, userHandle };
   }
 
-  /** `options` as the server gave them; the answer as a browser's toJSON() has it. */
+  /** `options` as the server gave them; the result is in the form of a browser's toJSON(). */
   create({ challenge, rp, user }: { challenge: string; rp: { id?: string }; user: { id: string } }) {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { x = '', y = '' } = publicKey.export({ format: 'jwk' });

@@ -34,7 +34,7 @@ export async function rowsOfDatabase(server: Postgres, url: string): Promise<Sto
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** So many notifications that a copy takes a while; what is in them does not matter. */
+/** Enough notifications to make a copy take a while; their content does not matter. */
 export function addRows(file: string, count: number): void {
   const db = new DatabaseSync(file, { timeout: 5000 });
   const insert = db.prepare('INSERT INTO notifications (owner_id, id, created_at, sealed) VALUES (?, ?, 0, ?)');

@@ -1,4 +1,4 @@
-// What the tests of several processes need to see of them: which there are, and which of them gave an answer.
+// Helpers for tests of several processes: which of them run, and which of them handled a request.
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -39,7 +39,7 @@ function answersByWorker(gateway: GatewayProcess): Map<number, number> {
   return answers;
 }
 
-/** The system hands out connections as it likes, now and then many to one worker: asks until each of two gave so many answers. */
+/** The system distributes connections unevenly: sends requests until each of two workers has handled this number. */
 export async function untilBothAnswered(gateway: GatewayProcess, answers: number, ask: () => Promise<unknown>) {
   await eventually(
     `both workers gave ${answers} answers`,
@@ -84,15 +84,15 @@ export function hasOpen(pid: number, file: string): boolean {
   }
 }
 
-/** Longer than a gateway whose store hangs takes for an answer. */
+/** Longer than the response time of a gateway whose store hangs. */
 const patienceMs = 8000;
 
 /** Many connections that send one notification after the other until they are stopped, and note what was acknowledged. */
 export class Load {
   readonly acknowledged = new Map<string, string>();
   readonly refused: string[] = [];
-  cutOff = 0;
-  /** Those that got neither an answer nor an end. */
+  interrupted = 0;
+  /** Requests that got neither a response nor a closed connection. */
   hung = 0;
   #count = 0;
   #isStopped = false;
@@ -105,7 +105,7 @@ export class Load {
     this.#senders = Array.from({ length: connections }, () => this.#send());
   }
 
-  /** Resolves when so many more have been acknowledged. */
+  /** Resolves when this number of further notifications has been acknowledged. */
   async more(count: number): Promise<void> {
     const wanted = this.acknowledged.size + count;
     await eventually(
@@ -134,8 +134,8 @@ export class Load {
         else this.refused.push(text);
       } catch {
         if (deadline.aborted) this.hung += 1;
-        else this.cutOff += 1;
-        // Nobody may be listening at the moment.
+        else this.interrupted += 1;
+        // Perhaps no worker is listening at the moment.
         await delay(10);
       }
     }

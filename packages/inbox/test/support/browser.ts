@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { ConsoleClient, linkFor } from '@tocsin/test-support/console-client.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
-import { type AnswerBody, notify } from '@tocsin/test-support/requests.ts';
+import { notify, type ResponseBody } from '@tocsin/test-support/requests.ts';
 import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { watchPages } from './watch-pages.ts';
@@ -152,7 +152,7 @@ export class InboxSite {
   }
 
   /** Sends POST / with the key of the first run, and returns the response body. */
-  async post(notification: object): Promise<AnswerBody> {
+  async post(notification: object): Promise<ResponseBody> {
     const { status, body } = await notify(this.gateway, notification);
     if (status >= 300) throw new Error(`The notification was rejected: ${JSON.stringify(body)}`);
     return body;
