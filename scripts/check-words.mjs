@@ -14,6 +14,7 @@ const finished = [
   'Dockerfile',
   'README.md',
   'SECURITY.md',
+  'bench',
   'compose.yaml',
   'deploy',
   'docs',
