@@ -126,7 +126,7 @@ suite('PostgreSQL', () => {
       'the log reports that it is over',
       20_000,
       () => second.log,
-      (log) => /no other node .* any more/.test(log),
+      (log) => /no other node .* any longer/.test(log),
     );
     assert.equal(await second.stop(), 0);
   });

@@ -216,7 +216,7 @@ suite('With a collector', () => {
       'and the log reports that it is over',
       5000,
       () => gateway.log,
-      (log) => log.includes('collector again'),
+      (log) => log.includes('traces are exported again'),
     );
   });
 
