@@ -24,7 +24,7 @@ suite('A guarded channel', () => {
   test('returns the outcomes of the channel', async () => {
     const mixed: Outcome[] = [
       sent,
-      { kind: 'gone', error: 'no more' },
+      { kind: 'gone', error: 'deleted' },
       { kind: 'rejected', reason: 'refused', error: 'never' },
     ];
     assert.deepEqual(await guarded(async () => mixed)(['a', 'b', 'c']), mixed);

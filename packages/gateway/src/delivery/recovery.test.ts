@@ -31,56 +31,56 @@ suite('Recovery', () => {
     assert.deepEqual(states, ['email down x', 'email up']);
   });
 
-  test('tells once that a channel works again, and nothing of those that were never away', () => {
-    const told: string[] = [];
-    const recovery = new Recovery((channel) => told.push(channel));
+  test('reports once that a channel has recovered, and nothing about channels that were never down', () => {
+    const reported: string[] = [];
+    const recovery = new Recovery((channel) => reported.push(channel));
     recovery.note(up('mqtt'));
     recovery.note(down('mqtt'));
     recovery.note(up('email'));
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     recovery.note(up('mqtt'));
     recovery.note(up('mqtt'));
-    assert.deepEqual(told, ['mqtt']);
+    assert.deepEqual(reported, ['mqtt']);
   });
 
-  test('does not take the refusal of one message for an absence', () => {
-    const told: string[] = [];
-    const recovery = new Recovery((channel) => told.push(channel));
+  test('does not count a deferred message as an outage', () => {
+    const reported: string[] = [];
+    const recovery = new Recovery((channel) => reported.push(channel));
     recovery.note({ ...nothing, push: [{ kind: 'retry', reason: 'deferred', error: 'later' }] });
     recovery.note(up('push'));
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   });
 
-  test('tells less and less often of a channel that keeps going away, and at once after a calm', () => {
+  test('reports a flapping channel with increasing pauses, and at once after a stable period', () => {
     let now = 0;
-    const told: number[] = [];
+    const reported: number[] = [];
     const recovery = new Recovery(
-      () => told.push(now),
+      () => reported.push(now),
       () => now,
     );
     for (; now < 60_000; now += 1000) {
       recovery.note(down('mqtt'));
       recovery.note(up('mqtt'));
     }
-    assert.deepEqual(told, [0, 5000, 15_000, 35_000]);
+    assert.deepEqual(reported, [0, 5000, 15_000, 35_000]);
     now = 3_600_000;
     recovery.note(down('mqtt'));
     recovery.note(up('mqtt'));
-    assert.equal(told.at(-1), now);
+    assert.equal(reported.at(-1), now);
   });
 
-  test('asks the provider of a channel that is away until it is back, and then no more', async () => {
-    let [asked, isBack] = [0, false];
+  test('probes the provider of a channel that is down until it responds, and not any longer', async () => {
+    let [probes, isUp] = [0, false];
     const back = Promise.withResolvers<ChannelName>();
     const recovery = new Recovery(back.resolve, () => 0, 1);
     recovery.probeWith('email', async () => {
-      asked += 1;
-      isBack = asked === 3;
-      return isBack;
+      probes += 1;
+      isUp = probes === 3;
+      return isUp;
     });
     recovery.note(down('email'));
     assert.equal(await back.promise, 'email');
-    assert.equal(asked, 3);
+    assert.equal(probes, 3);
     recovery.close();
   });
 });

@@ -110,7 +110,7 @@ function judge(response: Http2Response, now: number): Outcome {
   return later(`APNs cannot take the message now (${detail})`);
 }
 
-/** The answer's one word; null when it is anything but a word. */
+/** The reason in the response; null if it is not a single word. */
 function reasonOf({ body }: Http2Response): string | null {
   try {
     const { reason } = JSON.parse(body) as { reason?: unknown };

@@ -84,7 +84,7 @@ function judge({ status, headers, body }: Http2Response, now: number): Outcome {
   return later(`FCM cannot take the message now (${status})`);
 }
 
-/** Two words of known meaning are all that is taken from the answer. */
+/** Reads only two documented codes from the response. */
 function readError(body: string): { errorCode: string | undefined; state: string | undefined } {
   try {
     const { error } = JSON.parse(body) as { error: { status?: unknown; details?: unknown } };

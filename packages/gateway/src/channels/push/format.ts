@@ -6,18 +6,18 @@ import type { Notification } from '../../usecases/ports/index.ts';
 export type Urgency = 'high' | 'normal' | 'low';
 
 const secondsPerDay = 86_400;
-/** FCM takes no more, and push services are known to cut Web Push to it. */
+/** The maximum of FCM; some push services reduce the time of Web Push messages to it. */
 const maxTimeToLiveSeconds = 28 * secondsPerDay;
 
 /** RFC 8030 section 7.2 lets a push service stop at 4,096 bytes of body; encryption needs 103 of them. */
 const maxWebPushBytes = 3800;
-/** 4,096 is the limit of FCM; it is not written down what exactly it counts. */
+/** 4,096 is the limit of FCM; its documentation does not define what is counted. */
 const maxFcmBytes = 4000;
 const maxApnsBytes = 4096;
 
 const interruptionLevels = { high: 'time-sensitive', normal: 'active', low: 'passive' } as const;
 
-/** Most callers send no severity, and people expect those to ring: only advertising may wait for a better moment. */
+/** Most callers send no severity, and people expect those to be delivered at once: only advertising may be delayed. */
 export function urgencyOf({ severity, category }: Pick<Notification, 'severity' | 'category'>): Urgency {
   if (severity === 'critical' || severity === 'error') return 'high';
   return category === 'promo' && severity !== 'warning' ? 'low' : 'normal';

@@ -9,7 +9,7 @@ import { Failure, retryLater } from './provider.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface AccessTokens {
-  /** The token at hand, or a new one; whoever asks meanwhile waits for the same. */
+  /** The current token, or a new one; concurrent callers wait for the same request. */
   obtain(signal: AbortSignal): Promise<string>;
   /** The provider no longer takes this one. */
   discard(token: string): void;
@@ -39,7 +39,7 @@ export function createAccessTokens(
     const claims = { iss: account.clientEmail, scope, aud: account.tokenUrl, iat, exp: iat + assertionSeconds };
     const body = new URLSearchParams({ grant_type: grantType, assertion: signJwt('RS256', key, claims) }).toString();
     const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-    // Its own deadline, not that of whoever asked first: others wait for it too.
+    // A deadline of its own, not that of the first caller: others wait for the token, too.
     using deadline = createDeadline(timeoutMs);
     const response = await client.post({ path: pathname + search, headers, body }, deadline.signal).catch((error) => {
       if (!deadline.signal.aborted) throw error;

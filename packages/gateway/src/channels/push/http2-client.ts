@@ -34,7 +34,7 @@ export interface Http2ClientOptions {
 }
 
 export interface Http2Client {
-  /** Rejects with a Failure where there is no answer, or with the signal's reason. */
+  /** Rejects with a Failure if there is no response, or with the signal's reason. */
   post(request: Http2Request, signal: AbortSignal): Promise<Http2Response>;
   /** Resolves when there is a session. */
   open(signal: AbortSignal): Promise<void>;
@@ -57,7 +57,7 @@ const maxAnswerBytes = 64 * 1024;
 /** A peer that went away without a word is noticed in under a minute, before a notification has to find out. */
 const keepAliveMs = 30_000;
 
-/** The request got no answer. `mayRepeat`: the provider cannot have acted on it, or the session had only grown old. */
+/** The request got no response. `mayRepeat`: the provider cannot have acted on it, or the session was merely idle. */
 class RequestLost extends Failure {
   readonly mayRepeat: boolean;
 
@@ -117,7 +117,7 @@ export function createHttp2Client({ name, origin, connectTimeoutMs, ca }: Http2C
       session.once('close', () => reject(new RequestLost(name, 'connection closed', false)));
       for (const end of ['connect', 'close'] as const) session.once(end, () => clearTimeout(timer));
     });
-    // Whoever asked may have given up before.
+    // The caller may have stopped waiting.
     opened.catch(() => undefined);
     return opened;
   }
@@ -132,7 +132,7 @@ export function createHttp2Client({ name, origin, connectTimeoutMs, ca }: Http2C
       connection.answers += 1;
       return response;
     } catch (error) {
-      // Silence on every stream: perhaps the session is dead and nobody told us. The next request gets a new one.
+      // No response on any stream: the session may be dead without an error. The next request opens a new one.
       if (signal.aborted && connection.answers === answersBefore) retire(connection);
       throw error;
     } finally {

@@ -10,7 +10,7 @@ export function signJwt(
 ): string {
   const head = encode({ alg: algorithm, typ: 'JWT', ...header });
   const signed = `${head}.${encode(claims)}`;
-  // Node writes ECDSA signatures as DER unless told; JWS wants the two numbers side by side.
+  // Node encodes ECDSA signatures as DER by default; JWS requires the concatenation of the two numbers.
   const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
   return `${signed}.${signature.toString('base64url')}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Posts to a push service whose address a subscription brought along. It resolves the name, refuses addresses that are
- * not public, keeps to the address it checked, verifies TLS and follows no redirect. Rejects with EgressRefused
- * where the address is refused, and with another Error where it cannot be reached. Names of headers in the answer are in lower case.
+ * Posts to a push service whose address comes from a subscription. It resolves the name, refuses addresses that are not
+ * public, connects to the checked address only, verifies TLS and follows no redirect. Rejects with EgressRefused if the
+ * address is refused, and with another Error if it cannot be reached. Header names in the response are in lower case.
  */
 export type WebPushDial = (
   url: URL,
