@@ -25,6 +25,7 @@ const finished = [
   'packages/gateway/src/composition',
   'packages/gateway/src/config',
   'packages/gateway/src/channels/module.ts',
+  'packages/gateway/src/channels/mqtt',
   'packages/gateway/src/channels/push',
   'packages/gateway/src/channels/registry.ts',
   'packages/gateway/src/console',

@@ -356,7 +356,7 @@ suite('The connection to the platform broker', () => {
     assert.deepEqual(outcomes, [late, late]);
     assert.ok(tookMs >= 140 && tookMs < 400, `it took ${tookMs} ms`);
 
-    assert.match((await until(broker, false)) ?? '', /cannot be reached: no answer/);
+    assert.match((await until(broker, false)) ?? '', /cannot be reached: no response/);
     await mosquitto.kill();
     await mosquitto.run();
     const subscriber = await subscribe(t, mosquitto.port, '#');
@@ -374,7 +374,7 @@ suite('The connection to the platform broker', () => {
     const { broker, states } = connectTo(t, `mqtt://127.0.0.1:${mosquitto.port}`, {}, { keepaliveSeconds: 600 });
     assert.equal(await broker.check(), null);
     mosquitto.freeze();
-    assert.match((await broker.check()) ?? '', /cannot be reached: no answer/);
+    assert.match((await broker.check()) ?? '', /cannot be reached: no response/);
     mosquitto.thaw();
     assert.equal(await broker.check(), null);
     assert.deepEqual(

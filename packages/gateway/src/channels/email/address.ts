@@ -1,4 +1,4 @@
-// The address that mail comes from, and what of it a Message-ID can carry.
+// The sender address of email, and its domain as a Message-ID can contain it.
 import { domainToASCII } from 'node:url';
 
 export interface Sender {
@@ -12,7 +12,7 @@ export function parseSender(from: string): Sender {
   return { name: name.trim().replace(/^"(.*)"$/, '$1'), address: address.trim() };
 }
 
-/** The part that a Message-ID can carry: ASCII, whatever the address is written in. */
+/** The domain in ASCII, as a Message-ID requires. */
 export function domainOf(address: string): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1)) || 'localhost';
 }

@@ -1,4 +1,4 @@
-// The parts of a notification that both forms of a mail list.
+// The parts of a notification that both forms of an email list.
 import type { JsonObject, JsonValue } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { cut, manyLines, oneLine } from './sanitize.ts';
@@ -19,7 +19,7 @@ export interface DataTable {
 const mostRows = 100;
 const nameCharacters = 120;
 const valueCharacters = 1000;
-/** Gmail cuts a mail off after 102 kB of HTML; with markup and escapes around it, this much stays well below. */
+/** Gmail truncates emails after 102 kB of HTML; with markup and escapes this limit stays well below. */
 const tableCharacters = 24_000;
 
 export function tableOf(data: JsonObject): DataTable {

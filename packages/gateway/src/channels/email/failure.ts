@@ -1,5 +1,5 @@
-// What nodemailer reports → what became of the mail. The server's own words stay here: of its answer only the number
-// goes on, since the text may quote addresses, the mail or the sign-in.
+// Errors of nodemailer → outcomes. Of a reply of the server only the number is reported, since its text may quote
+// addresses, the email or the credentials.
 import type { NotSent } from '../../core/outcome.ts';
 
 export interface Failure {
@@ -46,7 +46,7 @@ function explainReply({ reply, command }: SmtpError): Failure {
   if (command === 'RCPT TO') return refused('recipient', reply);
   if (command === 'DATA') return refused('message', reply);
   if (command === 'MAIL FROM') {
-    // All mail has the same sender, so no other mail would fare better; and once it is put right, this one goes out too.
+    // All email has the same sender, so every email fails; once the setting is fixed, this one is sent, too.
     return isTemporary(reply)
       ? refused('sender', reply)
       : unreachable(`The SMTP server refused the sender (${reply})`, 'Check TOCSIN_EMAIL_FROM');
@@ -66,7 +66,7 @@ function refused(what: 'recipient' | 'message' | 'sender', reply: number): Failu
   };
 }
 
-/** 503 speaks of the order of commands, not of the mail: on a new connection the same mail may go through. */
+/** 503 is about the order of commands, not about the email: on a new connection the same email may be accepted. */
 function isTemporary(reply: number): boolean {
   return (reply > 0 && reply < 500) || reply === 503;
 }
@@ -89,7 +89,7 @@ function explainSilence({ code, cause }: SmtpError): Failure {
       fix: checkServer,
     };
   }
-  return { outcome: { kind: 'retry', reason: 'deferred', error: 'The mail could not be sent' }, fix: checkServer };
+  return { outcome: { kind: 'retry', reason: 'deferred', error: 'The email could not be sent' }, fix: checkServer };
 }
 
 function notEncrypted(detail = ''): Failure {

@@ -1,10 +1,10 @@
-// A notification → what the mail says. Pure.
+// A notification → the content of an email. Pure.
 import type { Notification } from '../../usecases/ports/index.ts';
 import { renderHtml } from './html.ts';
 import { renderText } from './plain-text.ts';
 import { cut, oneLine } from './sanitize.ts';
 
-export interface MailContent {
+export interface EmailContent {
   subject: string;
   text: string;
   html: string;
@@ -15,7 +15,7 @@ export interface MailContent {
 const subjectCharacters = 180;
 
 /** `domain` is the sender's. The same notification always has the same Message-ID, so a second delivery is seen as one. */
-export function format(notification: Notification, domain: string): MailContent {
+export function format(notification: Notification, domain: string): EmailContent {
   const subject = subjectOf(notification);
   return {
     subject,
@@ -36,7 +36,7 @@ function subjectOf({ title, severity }: Notification): string {
   return cut(severity === null ? words : `[${severity.toUpperCase()}] ${words}`, subjectCharacters);
 }
 
-/** Normal is what mail is without these headers. Outlook reads Importance, others X-Priority. */
+/** Without these headers an email has normal priority. Outlook reads Importance, others X-Priority. */
 function priorityOf({ severity }: Notification): Record<string, string> {
   if (severity === 'critical') return { 'X-Priority': '1 (Highest)', Importance: 'high' };
   if (severity === 'error') return { 'X-Priority': '2 (High)', Importance: 'high' };

@@ -1,4 +1,4 @@
-// The page in the mail. Styles are inline because many readers drop everything else; the style block only adds dark mode
+// The HTML form of an email. Styles are inline because many readers drop everything else; the style block only adds dark mode
 // and small screens where it is understood. Nothing is loaded from anywhere.
 import { dataBesideBody, type Severity } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';

@@ -3,7 +3,7 @@ import type { Notification } from '../../usecases/ports/index.ts';
 import { originOf, type Row, tableOf } from './email-fields.ts';
 import { manyLines, oneLine } from './sanitize.ts';
 
-/** The form for readers without HTML, and for those who listen to their mail. */
+/** The form for email clients without HTML, and for screen readers. */
 export function renderText(notification: Notification): string {
   const { title, body, severity } = notification;
   const { rows, more } = tableOf(dataBesideBody(notification));

@@ -13,7 +13,7 @@ export function oneLine(text: string): string {
     .trim();
 }
 
-/** Line breaks become \n and stay; other control characters go. Mail programs make links of addresses, so those are plain. */
+/** Line breaks become \n and stay; other control characters go. Email clients turn addresses into links, so those are plain. */
 export function manyLines(text: string): string {
   return text
     .replaceAll(/\r\n?|[\u0085\p{Zl}\p{Zp}]/gu, '\n')
@@ -24,7 +24,7 @@ export function manyLines(text: string): string {
     .trimEnd();
 }
 
-/** At most so many characters, the last of them an ellipsis where some were lost. No character is cut in half. */
+/** Truncates to a number of characters, with an ellipsis as the last one. No character is split. */
 export function cut(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const head = text.slice(0, characters - 1);

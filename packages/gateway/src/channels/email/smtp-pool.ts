@@ -39,14 +39,14 @@ export class SmtpPool {
   }
 
   /** Resolves when the server has accepted the email. Rejects with an error of nodemailer, SendAborted or SmtpPoolClosed. */
-  async send(mail: SendMailOptions, signal: AbortSignal): Promise<void> {
+  async send(email: SendMailOptions, signal: AbortSignal): Promise<void> {
     await this.#enter(signal);
     let connection: Connection | undefined;
     try {
       if (signal.aborted) throw new SendAborted(false);
       // The most recently used one: without load the others become idle and close.
       connection = this.#idle.pop() ?? openConnection(this.#options);
-      await orAbort(connection.sendMail(mail), signal);
+      await orAbort(connection.sendMail(email), signal);
     } catch (error) {
       if (error instanceof SendAborted && connection !== undefined) {
         connection.close({ force: true });

@@ -1,5 +1,5 @@
 // Emails that are not notifications: a few sentences and a link. Pure.
-import type { MailContent } from './format.ts';
+import type { EmailContent } from './format.ts';
 import { escapeHtml, renderPage, wrap } from './html.ts';
 import { cut, oneLine } from './sanitize.ts';
 
@@ -19,7 +19,7 @@ export function formatTransactional({
   paragraphs,
   link,
   footnote,
-}: TransactionalEmail): Omit<MailContent, 'messageId'> {
+}: TransactionalEmail): Omit<EmailContent, 'messageId'> {
   const title = cut(oneLine(subject), 180);
   return {
     subject: title,

@@ -1,5 +1,5 @@
 // One MQTT connection, from CONNECT to its end. It is never opened again: mqtt.js would resend after a reconnect what has
-// long been reported as failed. Whoever wants another connection opens another.
+// long been reported as failed. A caller that wants another connection opens one.
 import { randomBytes } from 'node:crypto';
 import { connect, type IClientOptions, type MqttClient, UniqueMessageIdProvider } from 'mqtt';
 import { InFlight } from './client-in-flight.ts';
@@ -17,11 +17,11 @@ export interface MqttConnection {
   publish(message: MqttMessage, signal: AbortSignal): Promise<PublishResult>;
   /** Subscribes with QoS 0; resolves with whether the broker allows it. Nothing else is subscribed to. */
   subscribe(topic: string, onMessage: (payload: Buffer) => void): Promise<boolean>;
-  /** Asks the broker for an answer: the keep-alive notices one that hangs only much later. */
+  /** Sends a PINGREQ: the keep-alive detects a broker that hangs only much later. */
   ping(withinMs: number): Promise<'answered' | 'silent' | 'closed'>;
   /** Resolves when the connection is over, with the cause where there is one. */
   readonly closed: Promise<unknown>;
-  /** Once it is over: whether a publish was waiting for its answer then. */
+  /** After the connection has ended: whether a publish was waiting for its acknowledgement. */
   readonly endedWhilePublishing: boolean;
   /** Says goodbye, and hangs up if that is not heard in time. */
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export interface ConnectionOptions {
 
 const goodbyeMs = 1000;
 
-/** We subscribe to nothing, so a broker has nothing long to say. MQTT 5 tells it so. */
+/** Without subscriptions a broker sends only short packets; with MQTT 5 the limit is announced. */
 const maximumPacketSize = 64 * 1024;
 
 export function newClientId(): string {

@@ -36,7 +36,7 @@ export class InFlight {
         if (qos > 0) this.#held++;
         send((result) => {
           settle(result);
-          // Also when nobody waits for the answer any more: the broker had the message in flight until now.
+          // Also if no caller waits for the acknowledgement: the broker had the message in flight until now.
           if (qos > 0) this.#release();
         });
       };

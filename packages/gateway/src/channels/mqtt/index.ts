@@ -25,7 +25,7 @@ export const mqttChannel: ChannelModule<MqttTarget, MqttConfig> = {
   observedNames: ['mqtt', 'mqtt_custom'],
   observedName: (options) => (options.customBroker === null ? 'mqtt' : 'mqtt_custom'),
   reportsStrictly: true,
-  // Messages on one MQTT connection arrive in the order in which they were sent, so many may be in flight.
+  // Messages on one MQTT connection arrive in the order in which they were sent, which allows many in flight.
   drain: { batch: 200, concurrency: 50, concurrencyWhenBehind: 50 },
   notConfigured: 'MQTT is not configured',
   settings: readMqttConfig,

@@ -40,7 +40,7 @@ export function unreachable(error: string): NotSent {
 }
 
 export interface ConnectionProblem {
-  /** Goes after "The MQTT broker "; "cannot be reached" unless given. */
+  /** Goes after "The MQTT broker "; default: "cannot be reached". */
   how?: string;
   /** Goes after `how` and a colon. */
   what: string;
@@ -52,7 +52,7 @@ const byCode: Record<string, ConnectionProblem> = {
   ECONNREFUSED: { what: 'connection refused', advice: 'Is it running, and is the port right?' },
   ENOTFOUND: { what: 'unknown host name', advice: 'Is the host name right?' },
   EAI_AGAIN: { what: 'the host name could not be looked up', advice: 'Does name resolution work here?' },
-  ETIMEDOUT: { what: 'no answer', advice: 'Are host and port right, and does a firewall let them through?' },
+  ETIMEDOUT: { what: 'no response', advice: 'Are host and port right, and does a firewall let them through?' },
   EHOSTUNREACH: { what: 'no way to the host', advice: 'Is the host right, and the network up?' },
   ENETUNREACH: { what: 'no way to the host', advice: 'Is the host right, and the network up?' },
   ERR_TLS_CERT_ALTNAME_INVALID: {

@@ -11,7 +11,7 @@ export type ConnectionState = 'connected' | 'disconnected';
 
 export interface PlatformBrokerOptions {
   now(): number;
-  /** The error is what is wrong and what to do, without secrets. Told of changes only, not of every try. */
+  /** The error is what is wrong and what to do, without secrets. Called for changes only, not for every attempt. */
   onStateChange?(state: ConnectionState, error?: string): void;
   backoff?: { leastMs: number; mostMs: number };
   connectTimeoutMs?: number;
@@ -21,7 +21,7 @@ export interface PlatformBrokerOptions {
 
 const defaultPorts: Record<string, number> = { 'mqtt:': 1883, 'mqtts:': 8883, 'ws:': 80, 'wss:': 443 };
 
-/** A connection that held so long was a good one: the next try comes soon again. */
+/** A connection that lasted this long was stable: the next attempt comes soon. */
 const stableMs = 10_000;
 /** Shorter than the deadline of a readiness probe. */
 const pingMs = 1500;
@@ -34,13 +34,13 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
   const stop = new AbortController();
   let connection: MqttConnection | null = null;
   let problem: ConnectionProblem = problemOf(undefined);
-  let wasTold: string | undefined;
+  let reported: string | undefined;
   let failures = 0;
   const onConnected: (() => void)[] = [];
 
-  const tell = (state: ConnectionState, error?: string): void => {
-    if (wasTold === state + error) return;
-    wasTold = state + error;
+  const report = (state: ConnectionState, error?: string): void => {
+    if (reported === state + error) return;
+    reported = state + error;
     onStateChange?.(state, error);
     if (state === 'connected') for (const listener of onConnected) listener();
   };
@@ -66,13 +66,13 @@ export function createPlatformBroker(config: PlatformBrokerConfig, options: Plat
     while (!stop.signal.aborted) {
       if (connection !== null) {
         const since = performance.now();
-        tell('connected');
+        report('connected');
         problem = endOf(connection, await connection.closed);
         connection = null;
         failures = performance.now() - since > stableMs ? 1 : failures + 1;
         if (stop.signal.aborted) return;
       }
-      tell('disconnected', describe(config, problem));
+      report('disconnected', describe(config, problem));
       await pause(backoffMs(failures, leastMs, mostMs), stop.signal);
       if (!stop.signal.aborted) await tryOnce();
     }

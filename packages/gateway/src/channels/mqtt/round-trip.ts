@@ -69,7 +69,7 @@ export async function tryRoundTrip(config: PlatformBrokerConfig, options: RoundT
         state: 'warning',
         message:
           `the broker confirms what is published, but does not allow this user to subscribe to ${readable}, so that ` +
-          `nobody knows whether it arrives; ${lists}`,
+          `delivery cannot be verified; ${lists}`,
       };
     }
     if (await within(timeoutMs, false, arrived.promise)) {

@@ -8,7 +8,7 @@ import { sessionId } from './sessions.ts';
 import { isDeviceId, type SignInParts, signIn } from './sign-in.ts';
 import { maySubscribe } from './topic-access.ts';
 
-/** MQTT 3.1.1, section 3.2.2.3. What is wrong with the credentials is nobody's business: always 5. */
+/** MQTT 3.1.1, section 3.2.2.3. The code does not reveal what is wrong with the credentials: always 5. */
 const returnCodes: Record<SignInRefusal, number> = {
   credentials: 5,
   client_id: 2,
@@ -21,13 +21,13 @@ type Hooks = Required<
   Pick<AedesOptions, 'preConnect' | 'authenticate' | 'authorizeSubscribe' | 'authorizePublish' | 'authorizeForward'>
 >;
 
-export interface DoormanParts extends SignInParts {
+export interface AuthorizationDeps extends SignInParts {
   connections: Connections;
   onEvent: OnBrokerEvent;
   onSignedIn(connection: Connection): void;
 }
 
-export function createDoorman(parts: DoormanParts): Hooks {
+export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
   const { connections, onEvent, onSignedIn } = parts;
   const identityOf = (client: Client | null) => (client === null ? null : (connections.of(client)?.identity ?? null));
 
@@ -40,7 +40,7 @@ export function createDoorman(parts: DoormanParts): Hooks {
       // aedes knows clients by this id alone, so it carries the device that has yet to prove itself.
       const deviceId = isDeviceId(packet.username) ? packet.username : '';
       packet.clientId = sessionId({ deviceId, clientId: connection.clientId ?? randomUUID() });
-      // What clients publish is passed on to nobody, and so is a last will.
+      // Messages that clients publish are not forwarded, and neither is a last will.
       delete packet.will;
       done(null, true);
     },
@@ -103,7 +103,7 @@ export function createDoorman(parts: DoormanParts): Hooks {
       done(null);
     },
 
-    /** Only what the gateway sends to this very device; what a client sent goes to nobody. */
+    /** Only messages of the gateway for this device; messages of clients are not forwarded. */
     authorizeForward(client, packet) {
       const { clientId: sender } = packet as { clientId?: string };
       return sender === undefined && packet.topic === identityOf(client)?.topics.notifications ? packet : null;

@@ -72,7 +72,7 @@ export class Connections {
 
   /**
    * Whether there is room for another connection from this address. Where there is none, the oldest connection that has
-   * not even sent CONNECT makes room: whoever only holds connections open must not keep devices out.
+   * not even sent CONNECT makes room: a peer that only holds connections open must not keep devices out.
    */
   makeRoom(address: string): boolean {
     const { total, idle } = this.#strangers.get(rateLimitKey(address)) ?? noStrangers;

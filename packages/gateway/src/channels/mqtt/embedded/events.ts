@@ -1,15 +1,15 @@
-/** What the embedded broker tells its keeper, for the log and for acknowledgements. Never a password or a message. */
+/** Events of the embedded broker, for the log and for acknowledgements. They contain neither passwords nor messages. */
 export type BrokerEvent =
   | { kind: 'signed_in' | 'disconnected'; ownerId: string; deviceId: string; clientId: string; address: string }
   | { kind: 'sign_in_refused'; reason: SignInRefusal; address: string }
-  /** A peer was cut off: it sent what it must not, was too slow, or is no longer allowed. */
+  /** A peer was disconnected: it violated the protocol, was too slow, or is no longer allowed. */
   | { kind: 'dropped'; reason: string; address: string; deviceId: string | null }
   /** A client publishes to topics other than its own `ack`: reported once for each connection. */
   | { kind: 'publish_ignored'; ownerId: string; deviceId: string; clientId: string }
   | { kind: 'subscription_refused'; ownerId: string; deviceId: string; clientId: string }
   /** What a device sent to its `ack` topic, as it came: untrusted. */
   | { kind: 'acknowledged'; ownerId: string; deviceId: string; clientId: string; payload: Buffer }
-  /** A queue has reached its limit; told once for each session or device. */
+  /** A queue has reached its limit; reported once for each session or device. */
   | { kind: 'queue_full'; ownerId: string; deviceId: string; clientId: string }
   /** Messages left a queue unsent: it was full, or their notification was deleted before the device took them. */
   | { kind: 'messages_dropped'; reason: 'queue_full' | 'notification_deleted'; count: number }

@@ -1,5 +1,5 @@
-// What a peer may send around its MQTT packets on a WebSocket. ws answers every ping whether or not the answers are
-// read, and hands on no byte of a control frame, so that nothing behind it could count them.
+// Limits on what a peer sends around its MQTT packets on a WebSocket. ws replies to every ping, whether or not the pongs
+// are read, and passes on no byte of a control frame, so that no other layer could count them.
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from './limits.ts';
@@ -27,7 +27,7 @@ export function guardWebSocket(webSocket: WebSocket, socket: Duplex): () => void
   };
   webSocket.on('ping', (payload) => {
     countIdleFrame();
-    // A peer need not be told of every ping, only of the last (RFC 6455, section 5.5.3).
+    // A pong is required only for the most recent ping (RFC 6455, section 5.5.3).
     if (webSocket.readyState === webSocket.OPEN && webSocket.bufferedAmount === 0) webSocket.pong(payload);
   });
   webSocket.on('pong', countIdleFrame);

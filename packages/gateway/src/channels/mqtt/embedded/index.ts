@@ -1,5 +1,5 @@
 // The broker inside the service: for devices that need no more than their own notifications.
-// It serves the clients of one process. Whoever runs several gateways gives them a broker of its own.
+// It serves the clients of one process. Several gateways need a broker of their own.
 
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
@@ -10,7 +10,7 @@ import type { Outcome } from '../../../core/outcome.ts';
 import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import { defaultQueueLimit, type QueueLimit } from '../config.ts';
 import type { MqttMessage, MqttPublisher } from '../publisher.ts';
-import { createDoorman } from './authorization.ts';
+import { createAuthorizationHooks } from './authorization.ts';
 import { Connection, Connections } from './connections.ts';
 import type { OnBrokerEvent } from './events.ts';
 import { Attempts } from './failed-sign-ins.ts';
@@ -34,7 +34,7 @@ export interface EmbeddedBrokerParts {
   onEvent?: OnBrokerEvent;
   /** How many messages may wait for a device, and what happens beyond. */
   queueLimit?: QueueLimit;
-  /** Who is behind a WebSocket, where a proxy stands before it; the peer of the socket unless given. */
+  /** The address of a WebSocket client behind a proxy; default: the peer of the socket. */
   addressOf?(request: IncomingMessage): string;
   /** Whether a page with this Origin may open a WebSocket. By default only clients without one may: no page of a browser. */
   isOwnPage?(request: IncomingMessage): boolean;
@@ -94,7 +94,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     drainTimeout: limits.drainMs,
     // Of MQTT 3.1; ours come with the id of their device and are checked elsewhere.
     maxClientsIdLength: Number.MAX_SAFE_INTEGER,
-    ...createDoorman({
+    ...createAuthorizationHooks({
       store,
       topicPrefix,
       connections,
@@ -102,7 +102,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       onEvent,
       onSignedIn: (connection) => {
         connection.onSignedIn();
-        tell('signed_in', connection);
+        report('signed_in', connection);
         if (connection.identity !== null) {
           lastSeen.signedIn(connection.identity.deviceId);
           connectedOnce.add(connection.identity.deviceId);
@@ -121,7 +121,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     return { ownerId, deviceId, clientId };
   }
 
-  function tell(kind: 'signed_in' | 'disconnected', { identity, address }: Connection): void {
+  function report(kind: 'signed_in' | 'disconnected', { identity, address }: Connection): void {
     if (identity === null) return;
     const { ownerId, deviceId, clientId } = identity;
     onEvent({ kind, ownerId, deviceId, clientId, address });
@@ -154,7 +154,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       const session = sessionOf(connection);
       router.disconnected(connection);
       if (session !== undefined) sessions.left(session);
-      tell('disconnected', connection);
+      report('disconnected', connection);
     });
   }
 

@@ -13,7 +13,7 @@ export const limits = {
   /** Frames that one message of a WebSocket may come in. */
   fragmentsPerMessage: 64,
   signInMs: 5000,
-  /** A client that takes nothing from its socket for so long is dropped. */
+  /** A client that reads nothing from its socket for this time is disconnected. */
   drainMs: 5000,
   /** Unsent bytes after which a client is dropped at once. */
   unsentBytes: 4 * 1024 * 1024,

@@ -1,4 +1,4 @@
-// Where MQTT clients come in: a TCP port of its own, and WebSocket on a server that somebody else listens with.
+// Where MQTT clients come in: a TCP port of its own, and WebSocket on the HTTP server of the console.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net';

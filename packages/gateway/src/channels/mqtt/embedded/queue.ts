@@ -92,7 +92,7 @@ export class Queue {
     this.#parts = parts;
   }
 
-  /** The queue of a device has no session: nobody remembers its message ids over a lost connection. */
+  /** The queue of a device has no session: its message ids do not survive a lost connection. */
   get isOfDevice(): boolean {
     return this.name.clientId === '';
   }

@@ -1,4 +1,4 @@
-// Devices that were deleted, paused or deactivated lose their connections. Looked at only while somebody is connected.
+// Devices that were deleted, paused or deactivated lose their connections. Checked only while devices are connected.
 import { isPublishable } from '../../../core/recipients.ts';
 import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { Connection, Connections } from './connections.ts';
@@ -8,7 +8,7 @@ export interface RecheckParts {
   store: Pick<Store, 'changes' | 'devices'>;
   connections: Connections;
   onRevoked(connection: Connection): void;
-  /** The device is no more. */
+  /** The device was deleted. */
   onGone(ownerId: string, deviceId: string): void;
   onFailed(error: unknown): void;
 }
@@ -23,7 +23,7 @@ export class Recheck {
     this.#parts = parts;
   }
 
-  /** Somebody has connected. */
+  /** A device has connected. */
   wake(): void {
     if (this.#isStopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {

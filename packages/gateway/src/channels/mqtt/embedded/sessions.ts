@@ -1,11 +1,24 @@
-// All sessions that outlive their connections, by device; they were in the store before this process began.
+// Persistent sessions of MQTT clients, by device. They are loaded from the store when the broker starts.
+//
+//             SUBSCRIBE without clean session               DISCONNECT, or connection lost
+//   (none) ───────────────────────────────────▶ connected ───────────────────────────────────▶ disconnected
+//      ▲                                         ▲  │                                           │    │
+//      │                                         │  │        CONNECT without clean session      │    │
+//      │                                         └──┼───────────────────────────────────────────┘    │
+//      │        CONNECT with clean session          │                                                │
+//      ├────────────────────────────────────────────┴────────────────────────────────────────────────┤
+//      │  device deleted; not connected for `sessionAbsenceMs`; evicted above `sessionsPerDevice`     │
+//      └─────────────────────────────────────────────────────────────────────────────────────────────┘
+//
+// While connected, messages go to the client through its queue; while disconnected, they wait in the store. When a session
+// ends, its messages move to the queue of the device.
 import type { MqttSessionName, MqttSubscription, Store } from '../../../usecases/ports/index.ts';
 import { limits } from './limits.ts';
 import type { Queue } from './queue.ts';
 import type { Queues } from './queues.ts';
 import { type DeviceTopics, grantedQos, maySubscribe, topicsOf } from './topic-access.ts';
 
-export interface SessionsParts {
+export interface SessionsDeps {
   store: Store;
   queues: Queues;
   topicPrefix: string;
@@ -13,7 +26,7 @@ export interface SessionsParts {
   onFailed(error: unknown): void;
 }
 
-/** What an MQTT client of a device subscribed to, and the queue that is kept for it. */
+/** The subscriptions of an MQTT client of a device, and its queue. */
 export class Session {
   readonly name: MqttSessionName;
   readonly topics: DeviceTopics;
@@ -30,12 +43,12 @@ export class Session {
     this.seenAt = seenAt;
   }
 
-  /** The QoS at which notifications reach it; null when it did not subscribe to them. */
+  /** The QoS of notifications to this client; null if it has not subscribed to them. */
   get qos(): MqttSubscription['qos'] | null {
     return grantedQos(this.listSubscriptions(), this.topics.notifications);
   }
 
-  /** Whether messages are kept for it: MQTT keeps none for subscriptions with QoS 0. */
+  /** Whether messages are queued for it: MQTT queues none for subscriptions with QoS 0. */
   get isKept(): boolean {
     return (this.qos ?? 0) > 0;
   }
@@ -46,18 +59,18 @@ export class Session {
 }
 
 export class Sessions {
-  readonly #parts: SessionsParts;
+  readonly #deps: SessionsDeps;
   readonly #byId = new Map<string, Session>();
   readonly #byDevice = new Map<string, Set<Session>>();
   /** Writes that no caller waits for. */
   readonly #background = new Set<Promise<unknown>>();
 
-  constructor(parts: SessionsParts) {
-    this.#parts = parts;
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps;
   }
 
   async load(): Promise<void> {
-    for (const { subscriptions, seenAt, ...name } of await this.#parts.store.mqttSessions.list()) {
+    for (const { subscriptions, seenAt, ...name } of await this.#deps.store.mqttSessions.list()) {
       const session = this.#add(name, seenAt);
       for (const { filter, qos } of subscriptions) session.subscriptions.set(filter, qos);
     }
@@ -73,9 +86,9 @@ export class Sessions {
 
   async subscribe(name: MqttSessionName, wanted: readonly MqttSubscription[]): Promise<void> {
     const known = this.#byId.get(sessionId(name));
-    const session = known ?? this.#add(name, this.#parts.now());
+    const session = known ?? this.#add(name, this.#deps.now());
     for (const { filter, qos } of wanted) {
-      // aedes hands over the whole packet, refused filters and all.
+      // aedes passes the whole packet, including refused filters.
       const isRoom = session.subscriptions.has(filter) || session.subscriptions.size < limits.filtersPerClient;
       if (isRoom && maySubscribe(session.topics, filter)) session.subscriptions.set(filter, qos);
     }
@@ -95,35 +108,35 @@ export class Sessions {
     await this.#save(session);
   }
 
-  /** What waited for it moves to the queue of its device. */
+  /** Its queued messages move to the queue of the device. */
   async delete(id: string): Promise<void> {
     const session = this.#byId.get(id);
     if (session === undefined) return;
     const { ownerId, deviceId } = session.name;
     await session.queue.flush();
     this.#drop(session);
-    const moved = await this.#parts.store.mqttSessions.delete(session.name);
-    this.#parts.queues.ofDevice(ownerId, deviceId).grew(moved);
+    const moved = await this.#deps.store.mqttSessions.delete(session.name);
+    this.#deps.queues.ofDevice(ownerId, deviceId).grew(moved);
   }
 
   deleteOfDevice(ownerId: string, deviceId: string): void {
     for (const session of this.ofDevice(ownerId, deviceId)) this.#drop(session);
-    this.#parts.queues.deleteOfDevice(ownerId, deviceId);
+    this.#deps.queues.deleteOfDevice(ownerId, deviceId);
   }
 
-  /** Notes when the client of a session was last there. */
+  /** Records when the client of a session disconnected. */
   left(session: Session): void {
-    session.seenAt = this.#parts.now();
-    const write = this.#parts.store.mqttSessions
+    session.seenAt = this.#deps.now();
+    const write = this.#deps.store.mqttSessions
       .touch([session.name], session.seenAt)
-      .catch(this.#parts.onFailed)
+      .catch(this.#deps.onFailed)
       .finally(() => this.#background.delete(write));
     this.#background.add(write);
   }
 
-  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away too long; returns how many. */
-  async purge(at = this.#parts.now()): Promise<number> {
-    const { store, queues, now } = this.#parts;
+  /** Ends sessions whose device was deleted or whose client has not connected for too long at `at`; returns how many. */
+  async purge(at = this.#deps.now()): Promise<number> {
+    const { store, queues, now } = this.#deps;
     const attached = [...this.#byId.values()].filter(({ queue }) => queue.isAttached);
     await store.mqttSessions.touch(
       attached.map(({ name }) => name),
@@ -138,12 +151,12 @@ export class Sessions {
   }
 
   async flush(): Promise<void> {
-    await this.#parts.queues.flush();
+    await this.#deps.queues.flush();
     await Promise.all(this.#background);
   }
 
   #add(name: MqttSessionName, seenAt: number): Session {
-    const { topicPrefix, queues } = this.#parts;
+    const { topicPrefix, queues } = this.#deps;
     const topics = topicsOf(topicPrefix, name.ownerId, name.deviceId);
     const session = new Session(name, topics, queues.of(name), seenAt);
     this.#byId.set(sessionId(name), session);
@@ -154,9 +167,9 @@ export class Sessions {
 
   #drop(session: Session): void {
     const { deviceId } = session.name;
-    this.#parts.queues.delete(session.queue);
+    this.#deps.queues.delete(session.queue);
     const id = sessionId(session.name);
-    // Under the same name there may be another one by now.
+    // A new session may have the same name already.
     if (this.#byId.get(id) === session) this.#byId.delete(id);
     const ofDevice = this.#byDevice.get(deviceId);
     ofDevice?.delete(session);
@@ -165,10 +178,10 @@ export class Sessions {
 
   #save(session: Session): Promise<void> {
     const subscriptions = session.listSubscriptions();
-    return this.#parts.store.mqttSessions.save({ ...session.name, subscriptions, seenAt: this.#parts.now() });
+    return this.#deps.store.mqttSessions.save({ ...session.name, subscriptions, seenAt: this.#deps.now() });
   }
 
-  /** A device with too many sessions loses the one whose client was away longest. */
+  /** A device with too many sessions loses the one that was disconnected longest. */
   async #evict({ ownerId, deviceId }: MqttSessionName): Promise<void> {
     const all = this.ofDevice(ownerId, deviceId);
     const absent = all.filter(({ queue }) => !queue.isAttached).sort((a, b) => a.seenAt - b.seenAt);
@@ -177,7 +190,7 @@ export class Sessions {
   }
 }
 
-/** Under this id aedes knows the client: ids of devices hold no slash, so no client can name a session of another device. */
+/** The client id for aedes. Device ids contain no slash, so no client can name a session of another device. */
 export function sessionId({ deviceId, clientId }: Pick<MqttSessionName, 'deviceId' | 'clientId'>): string {
   return `${deviceId}/${clientId}`;
 }
