@@ -2,7 +2,7 @@
 // configured.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener } from 'node:http';
-import { isAccepted, type Outcome } from '../../core/outcome.ts';
+import { isAccepted, kindOf, type Outcome } from '../../core/outcome.ts';
 import type { DeliveryObserver } from '../../delivery/observe.ts';
 import type { RequestLog } from '../../http/app.ts';
 import { Exporter, type ExporterOptions } from './exporter.ts';
@@ -90,7 +90,7 @@ export function createTraces(options: TraceOptions): Traces {
 }
 
 function setOutcomes(span: Span, outcomes: readonly Outcome[]): void {
-  for (const [kind, { length }] of Map.groupBy(outcomes, (outcome) => outcome.kind)) {
+  for (const [kind, { length }] of Map.groupBy(outcomes, kindOf)) {
     span.set(`tocsin.outcome.${kind}`, length);
   }
   span.hasFailed = outcomes.length === 0 || !outcomes.every(isAccepted);

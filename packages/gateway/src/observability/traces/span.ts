@@ -1,6 +1,6 @@
 // One span of a trace, and its OTLP JSON encoding.
 import { randomUUID } from 'node:crypto';
-import type { Outcome } from '../../core/outcome.ts';
+import type { OutcomeKind } from '../../core/outcome.ts';
 
 /** All attributes: no text from callers gets into a trace. */
 export type Attribute =
@@ -10,7 +10,7 @@ export type Attribute =
   | 'tocsin.notification_id'
   | 'tocsin.channel'
   | 'tocsin.outcome'
-  | `tocsin.outcome.${Outcome['kind']}`;
+  | `tocsin.outcome.${OutcomeKind}`;
 
 /** Numbers of the OTLP enumeration. */
 export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
