@@ -15,6 +15,7 @@ export const packetType = {
   suback: 9,
   pingreq: 12,
   pingresp: 13,
+  disconnect: 14,
 } as const;
 
 type PacketName = keyof typeof packetType;
@@ -135,6 +136,12 @@ export class RawClient {
   async end(): Promise<void> {
     this.socket.destroy();
     await this.#closed;
+  }
+
+  /** DISCONNECT; resolves when the broker has processed it and closed the connection. */
+  async disconnect(): Promise<void> {
+    this.send(packet(packetType.disconnect, 0, Buffer.alloc(0)));
+    await this.ended();
   }
 
   /** Resolves when the broker has ended the connection. */
