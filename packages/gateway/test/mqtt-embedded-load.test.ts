@@ -156,7 +156,7 @@ for (const { clean, qos } of [
     t.diagnostic(
       `dropped after ${count} messages and ${(performance.now() - since).toFixed()} ms; slowest ${slowestMs.toFixed()} ms`,
     );
-    assert.ok(slowestMs < 1000, `a healthy subscriber waited ${slowestMs} ms`);
+    assert.ok(slowestMs < drainMs / 2, `a healthy subscriber waited ${slowestMs} ms`);
     await healthy.ping();
     await frozen.end();
     const drops = fixture.events.filter(({ kind }) => kind === 'dropped');

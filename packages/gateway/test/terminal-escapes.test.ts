@@ -36,12 +36,13 @@ suite('The console refuses unprintable characters in', () => {
   });
   after(() => local.stop());
 
-  const preferences = { quietHours: null, retentionDays: null };
+  const preferences = { emailAlerts: false, quietHours: null, retentionDays: null };
   const fields: Record<string, (text: string) => ReturnType<ConsoleClient['post']>> = {
     'the name of the owner': (name) => client.put('/api/preferences', { name, ...preferences }),
     'the name of another owner': (name) => client.post('/api/operator/owners', { name, email: null }),
     'the name of a device': (name) => client.post('/api/devices', { name }),
-    'the label of a key': (label) => client.post('/api/keys', { type: 'internal_service', label }),
+    'the label of a key': (label) =>
+      client.post('/api/keys', { type: 'internal_service', requireSignature: false, label }),
     'the label of a browser': (label) => client.post('/api/push-targets', { label, subscription: {} }),
     'the name of a passkey': (name) =>
       client.post('/api/passkeys', { name, credential: { id: 'x', rawId: 'x', type: 'public-key', response: {} } }),

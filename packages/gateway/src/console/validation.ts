@@ -127,6 +127,7 @@ function problemOf({ keyword, params = {}, message = 'is not valid' }: Partial<E
     const types = [params.type].flat() as string[];
     return `must be ${types.map((type) => typeNames[type] ?? type).join(' or ')}`;
   }
+  if (keyword === 'required') return 'is required';
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
   return message;
 }
