@@ -139,6 +139,7 @@ suite('Delivery status', () => {
     assert.equal(
       describe({
         channel: 'email',
+        target: '',
         name: null,
         state: 'waiting',
         retries: 2,
