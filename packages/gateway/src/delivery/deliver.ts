@@ -1,7 +1,12 @@
 // Sends one notification over several channels at once.
-
-import type { SendOptions } from '../core/channel.ts';
-import { type Channel, type Channels, type ChannelTarget, longestSendMs, timeoutOf } from '../core/channel.ts';
+import {
+  type Channel,
+  type Channels,
+  type ChannelTarget,
+  longestSendMs,
+  type SendOptions,
+  timeoutOf,
+} from '../core/channel.ts';
 import { createDeadline } from '../core/deadline.ts';
 import type { Notification } from '../core/notification.ts';
 import type { Outcome } from '../core/outcome.ts';

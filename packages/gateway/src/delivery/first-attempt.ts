@@ -46,6 +46,7 @@ export function createFirstAttempts(deps: FirstAttemptDeps): CreateFirstAttempt 
       dispatch,
       cancel: () => writer.untrack(notification.id),
       async run(isStored) {
+        if (plan.every(({ targets }) => targets.length === 0)) return nothingToSend;
         if (dispatch === null) return send({ notification, request, plan, dispatch: null, queued: null, isStored });
         if (isStored) {
           const queued = await lifecycle.joinQueues(notification, dispatch);
@@ -128,6 +129,7 @@ interface Sending {
   isStored: boolean;
 }
 
+const nothingToSend: Attempted = { result: {}, isRetryScheduled: false };
 const none: ReadonlySet<string> = new Set();
 const stillSending: Outcome = retry('deferred', 'The provider has not responded yet; the attempt continues');
 
