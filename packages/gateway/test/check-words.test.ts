@@ -12,7 +12,7 @@ const script = fileURLToPath(new URL('../../../scripts/check-words.mjs', import.
 function check(
   t: TestContext,
   files: Record<string, string>,
-  path = 'src',
+  path: string | null = 'src',
 ): { status: number | null; lines: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'check-words-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -20,8 +20,11 @@ function check(
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), content);
   }
-  const { status, stdout } = spawnSync(process.execPath, [script, path], { cwd: folder, encoding: 'utf8' });
-  return { status, lines: stdout.split('\n').filter((line) => line.startsWith('src')) };
+  const { status, stdout } = spawnSync(process.execPath, [script, ...(path === null ? [] : [path])], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return { status, lines: stdout.split('\n').filter((line) => line.includes(' → ')) };
 }
 
 suite('The check of words', () => {
@@ -87,6 +90,35 @@ suite('The check of words', () => {
     const { lines } = check(t, { 'src/a.md': 'The answer has a body.\nTocsin answers at once.\nAnswer it.\n' });
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? '', /^src\/a\.md:1: "the answer" → response/);
+  });
+
+  test('checks files of any type, and only the names of binary files', (t) => {
+    const { lines } = check(t, {
+      'src/Dockerfile': '# Nobody is here.\n',
+      'src/told.png': '\0 nobody\n',
+    });
+    assert.deepEqual(
+      lines.map((line) => line.slice(0, line.indexOf(' →'))),
+      ['src/Dockerfile:1: "nobody"', 'src/told.png: file name: "told"'],
+    );
+  });
+
+  test('checks the whole project if no path is given, except dependencies, build output and local data', (t) => {
+    const text = 'Nobody is here.\n';
+    const { status, lines } = check(
+      t,
+      {
+        'src/a.md': text,
+        'src/node_modules/a.md': text,
+        'src/dist/a.md': text,
+        'data/a.md': text,
+        'deploy/secrets/a.txt': text,
+      },
+      null,
+    );
+    assert.equal(status, 1);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /^src\/a\.md:1/);
   });
 
   test('refuses a path that does not exist, so that a moved folder does not go unchecked', (t) => {
