@@ -1,11 +1,11 @@
-// The environment of the gateways under test: a data folder, the database, a broker.
+// The environment of the gateways under test: a data directory, the database, a broker.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { Mosquitto, type MosquittoOptions } from '@tocsin/test-support/mosquitto.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
-import { databaseFileName } from '../packages/gateway/src/store/files/data-folder.ts';
+import { databaseFileName } from '../packages/gateway/src/store/files/data-directory.ts';
 import { adopt } from './clean-up.ts';
 import type { Options } from './options.ts';
 

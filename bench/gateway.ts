@@ -15,7 +15,7 @@ export interface GatewayUnderTest {
   device: DeviceJob;
   key: string;
   nodes: readonly [GatewayNode, ...GatewayNode[]];
-  /** False if the data folder is in memory, where an fsync costs nothing. */
+  /** False if the data directory is in memory, where an fsync costs nothing. */
   fsyncReachesDisk: boolean;
 }
 

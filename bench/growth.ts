@@ -187,7 +187,7 @@ export function describeGrowth(report: GrowthReport): string {
       `Node ${report.node}, ${report.processors} processors (medians, in ms)`,
     report.fsyncReachesDisk
       ? 'The gateway responds after fsync.'
-      : 'Note: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+      : 'Note: the data directory is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     '',
     ...table(
       ['', `${small.rows}–${small.rowsAfter} rows`, `${large.rows}–${large.rowsAfter} rows`, 'ratio'],

@@ -116,7 +116,7 @@ export function describeRedelivery(report: RedeliveryReport): string {
     '',
     `${report.deliveries} deliveries of ${report.devices} devices were queued for Mosquitto. Store: ${options.store}. ` +
       `Nodes: ${options.nodes}. Processes that serve the API on each: ${options.workers}. Node ${report.node}, ${report.processors} processors`,
-    ...(report.fsyncReachesDisk ? [] : ['Note: the data folder is in memory, so fsync costs nothing here.']),
+    ...(report.fsyncReachesDisk ? [] : ['Note: the data directory is in memory, so fsync costs nothing here.']),
     '',
     `During the outage: ${report.acceptedPerSecond.toFixed(0)} notifications/s accepted on one connection, each queued for all devices.`,
     `First arrival ${report.firstAfterSeconds.toFixed(1)} s after the restart, the last after ${report.drainedAfterSeconds.toFixed(1)} s: ` +

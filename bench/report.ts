@@ -73,7 +73,7 @@ export function describe(report: Report): string {
       : [`One device over MQTT (${report.options.mqtt}); it received all ${report.delivered} published messages.`]),
     report.fsyncReachesDisk
       ? 'The gateway responds after fsync.'
-      : 'Note: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+      : 'Note: the data directory is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     '',
     ...table(
       [

@@ -362,7 +362,7 @@ async function start(t: TestContext) {
   return { installation, gateway, firstRun };
 }
 
-/** Another data folder that holds only the master key. */
+/** Another data directory that holds only the master key. */
 async function emptyInstallation(t: TestContext, original: Installation): Promise<Installation> {
   const installation = await Installation.create();
   t.after(() => installation.remove());

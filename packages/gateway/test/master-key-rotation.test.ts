@@ -15,7 +15,7 @@ import { type GatewayProcess, Installation, launcher } from '@tocsin/test-suppor
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
+import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { parseMasterKeys } from '../src/core/master-key-format.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';

@@ -13,7 +13,7 @@ import { SqliteRows } from '../src/store/copy/sqlite-rows.ts';
 import { openSqliteSnapshot } from '../src/store/copy/sqlite-snapshot.ts';
 import { copyRows } from '../src/store/copy/transfer.ts';
 import { createSchema, knownMigrations, transferTables } from '../src/store/copy/transfer-tables.ts';
-import { databaseFileName, masterKeyFileName } from '../src/store/files/data-folder.ts';
+import { databaseFileName, masterKeyFileName } from '../src/store/files/data-directory.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import type { Owner } from '../src/usecases/ports/index.ts';

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { addCredentialRows } from '@tocsin/test-support/credential-rows.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
-import { addSignInRows } from '@tocsin/test-support/sign-in-rows.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Notification, SaveOptions, Store } from '../src/usecases/ports/index.ts';
@@ -135,7 +135,7 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
     }),
   );
   const [newest] = (await store.notifications.list(ownerId, { limit: 1 })).notifications;
-  await addSignInRows(store, ownerId, newest?.id as string);
+  await addCredentialRows(store, ownerId, newest?.id as string);
   return ownerId;
 }
 

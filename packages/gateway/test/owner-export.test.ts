@@ -7,7 +7,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
-import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
+import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Delivery, Notification, Owner, Store } from '../src/usecases/ports/index.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
-import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
+import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { holdMs } from '../src/core/clock-record.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';

@@ -16,7 +16,7 @@ import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { allButOneOf, changedRows, type KeptRows, RawRows, subsetsOf } from '@tocsin/test-support/raw-rows.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { databaseFileName, masterKeyFileName } from '../src/store/files/data-folder.ts';
+import { databaseFileName, masterKeyFileName } from '../src/store/files/data-directory.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { openPostgresDatabase } from '../src/store/postgres/database.ts';
 import type { Database } from '../src/store/schema/database.ts';

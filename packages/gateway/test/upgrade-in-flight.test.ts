@@ -16,7 +16,7 @@ import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
-import { databaseFileName, masterKeyFileName } from '../src/store/files/data-folder.ts';
+import { databaseFileName, masterKeyFileName } from '../src/store/files/data-directory.ts';
 
 interface SavedDevice {
   id: string;

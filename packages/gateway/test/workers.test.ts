@@ -22,7 +22,7 @@ import {
   workersOf,
 } from '@tocsin/test-support/worker-processes.ts';
 import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
-import { databaseFileName } from '../src/store/files/data-folder.ts';
+import { databaseFileName } from '../src/store/files/data-directory.ts';
 
 test('A device gets every notification once, whichever of two workers accepted it, also those that it missed', async (t) => {
   const { gateway } = await start(t);

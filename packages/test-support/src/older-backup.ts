@@ -5,7 +5,7 @@ import { SqliteRows } from '../../gateway/src/store/copy/sqlite-rows.ts';
 import { openSqliteSnapshot } from '../../gateway/src/store/copy/sqlite-snapshot.ts';
 import { copyRows } from '../../gateway/src/store/copy/transfer.ts';
 import { createSchema, knownMigrations, transferTables } from '../../gateway/src/store/copy/transfer-tables.ts';
-import { masterKeyFileName } from '../../gateway/src/store/files/data-folder.ts';
+import { masterKeyFileName } from '../../gateway/src/store/files/data-directory.ts';
 import { createSqliteDatabase } from '../../gateway/src/store/sqlite/database.ts';
 import { withoutRowVersions } from './older-rows.ts';
 

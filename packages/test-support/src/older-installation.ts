@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { databaseFileName, masterKeyFileName } from '../../gateway/src/store/files/data-folder.ts';
+import { databaseFileName, masterKeyFileName } from '../../gateway/src/store/files/data-directory.ts';
 import { Installation } from './gateway-process.ts';
 import type { SavedPasskey } from './software-authenticator.ts';
 

@@ -1,10 +1,10 @@
-// Every row of a store, read behind its back, as text that is equal where the rows are.
+// Reads all rows directly from the database, as text, to compare two stores.
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import type { Postgres } from './postgres.ts';
 
-/** Counted up wherever rows arrive; and rows that say how the schema or a copy came about. */
-const ofThePlace = ['changes', 'schema_migrations', 'tocsin_backup'];
+/** Tables that differ between a store and its copy: the generation, and the history of the schema and of copies. */
+const localTables = ['changes', 'schema_migrations', 'tocsin_backup'];
 
 export type StoreRows = Record<string, string[]>;
 
@@ -15,7 +15,7 @@ export function rowsOfFile(file: string): StoreRows {
     return Object.fromEntries(
       tables
         .map(({ name }) => String(name))
-        .filter((name) => !ofThePlace.includes(name))
+        .filter((name) => !localTables.includes(name))
         .map((name) => [name, toLines(db.prepare(`SELECT * FROM "${name}"`).all())]),
     );
   } finally {
@@ -29,12 +29,12 @@ export async function rowsOfDatabase(server: Postgres, url: string): Promise<Sto
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
   );
   const entries = tables
-    .filter(({ name }) => !ofThePlace.includes(name))
+    .filter(({ name }) => !localTables.includes(name))
     .map(async ({ name }) => [name, toLines(await server.query(url, `SELECT * FROM "${name}"`))] as const);
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Enough notifications to make a copy take a while; their content does not matter. */
+/** Adds notifications with random content, so that a copy takes a while. */
 export function addRows(file: string, count: number): void {
   const db = new DatabaseSync(file, { timeout: 5000 });
   const insert = db.prepare('INSERT INTO notifications (owner_id, id, created_at, sealed) VALUES (?, ?, 0, ?)');
@@ -46,7 +46,7 @@ export function addRows(file: string, count: number): void {
   db.close();
 }
 
-/** The mark of a copy stays where it is. */
+/** Leaves out the marker of a copy, which is not copied. */
 function toLines(rows: object[]): string[] {
   return rows
     .map((row) =>
@@ -64,7 +64,7 @@ function toHex(value: Uint8Array): string {
   return Buffer.from(value).toString('hex');
 }
 
-/** The driver of PostgreSQL gives large numbers as text. */
+/** The PostgreSQL driver returns large numbers as text. */
 function toText(value: unknown): string | null {
   return value === null ? null : String(value);
 }

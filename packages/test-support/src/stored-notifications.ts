@@ -1,9 +1,8 @@
-// What lies in the store of an installation, read as the service reads it, page by page.
-
+// Reads the notifications of an installation through its store, page by page.
 import { openStore } from '../../gateway/src/store/open-store.ts';
 import type { Notification, Store } from '../../gateway/src/usecases/ports/index.ts';
 
-/** Opens the store of a data directory with its key file; it is closed again whatever happens. */
+/** Opens the store of a data directory with its key file, and always closes it. */
 export async function withStore<T>(dataDir: string, use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore({ dataDir, masterKey: null }, 'create');
   try {

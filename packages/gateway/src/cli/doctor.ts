@@ -11,7 +11,7 @@ import { printable } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import { readCertificate } from '../process/tls/certificate.ts';
 import { askOwnServer } from '../process/tls/own-server.ts';
-import { databaseFileName, fileExists, masterKeyFileName } from '../store/files/data-folder.ts';
+import { databaseFileName, fileExists, masterKeyFileName } from '../store/files/data-directory.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../usecases/ports/index.ts';
 import { clockProblem } from '../usecases/retention.ts';

@@ -8,8 +8,8 @@ import { createObservability, type Observability } from '../observability/index.
 import type { Log } from '../observability/log.ts';
 import type { ShutdownStack } from '../process/shutdown.ts';
 import { openTls, type Tls } from '../process/tls/index.ts';
-import { makeFolder } from '../store/files/data-folder.ts';
-import { lockDataFolder } from '../store/files/data-folder-lock.ts';
+import { makeFolder } from '../store/files/data-directory.ts';
+import { lockDataDirectory } from '../store/files/data-directory-lock.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../usecases/ports/index.ts';
 import { StoreHealth } from '../usecases/store-health.ts';
@@ -31,7 +31,7 @@ export interface Runtime {
 export function lockData({ dataDir, databaseUrl }: Config, opened: ShutdownStack): boolean {
   if (databaseUrl !== null) return true;
   makeFolder(dataDir);
-  const lock = lockDataFolder(dataDir, 'server');
+  const lock = lockDataDirectory(dataDir, 'server');
   opened.defer(() => lock?.release(), 'lock');
   return lock !== null;
 }

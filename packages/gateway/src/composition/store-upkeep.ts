@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/server.ts';
 import type { Log } from '../observability/log.ts';
-import { databaseFileName } from '../store/files/data-folder.ts';
+import { databaseFileName } from '../store/files/data-directory.ts';
 import { findWalDamage } from '../store/sqlite/wal-damage.ts';
 import type { Store } from '../usecases/ports/index.ts';
 

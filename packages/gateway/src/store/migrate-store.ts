@@ -5,7 +5,7 @@ import { copyIntoPostgres } from './copy/copy-into-postgres.ts';
 import { nameInstallation } from './copy/installation.ts';
 import { openSqliteSnapshot } from './copy/sqlite-snapshot.ts';
 import type { CopiedTable, Progress } from './copy/transfer.ts';
-import { databaseFileName, masterKeyFileName } from './files/data-folder.ts';
+import { databaseFileName, masterKeyFileName } from './files/data-directory.ts';
 import { openStore } from './open-store.ts';
 import type { StoreOptions } from './schema/store-options.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';

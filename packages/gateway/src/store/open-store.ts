@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Problem } from '../core/problem.ts';
 import { type Store, StoreUnavailable } from '../usecases/ports/index.ts';
-import { databaseFileName, fileExists, makeFolder, masterKeyFileName } from './files/data-folder.ts';
+import { databaseFileName, fileExists, makeFolder, masterKeyFileName } from './files/data-directory.ts';
 import { refuseEmptyDatabase, refuseLostDatabase, refuseUnfinishedRestore } from './files/lost-database.ts';
 import { createChangeFeed } from './repositories/changes.ts';
 import { createClockRepository } from './repositories/clock.ts';

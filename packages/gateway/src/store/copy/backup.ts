@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
 import { StoreUnavailable } from '../../usecases/ports/index.ts';
-import { fileExists } from '../files/data-folder.ts';
+import { fileExists } from '../files/data-directory.ts';
 import { Draft, putInPlace, quickCheck } from '../files/draft.ts';
 import { appliedMigrations } from '../sqlite/apply-migrations.ts';
 import { createNewerSchema, isNewer } from './newer-schema.ts';

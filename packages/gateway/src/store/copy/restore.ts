@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
-import { databaseFileName, fileExists, makeFolder, masterKeyFileName } from '../files/data-folder.ts';
-import { lockDataFolder } from '../files/data-folder-lock.ts';
+import { databaseFileName, fileExists, makeFolder, masterKeyFileName } from '../files/data-directory.ts';
+import { lockDataDirectory } from '../files/data-directory-lock.ts';
 import { Draft, putInPlace } from '../files/draft.ts';
 import type { FileLock } from '../files/file-lock.ts';
 import { unfinishedRestore } from '../files/lost-database.ts';
@@ -64,7 +64,7 @@ async function restoreToFile(
   let lock: FileLock | null = null;
   try {
     makeFolder(dirname(file));
-    lock = lockDataFolder(dirname(file), 'restore');
+    lock = lockDataDirectory(dirname(file), 'restore');
     // Reports mistakes before the work; the check at the end counts.
     whileUnused(file, replace, () => null);
     draft = Draft.create(unfinishedRestore(file));

@@ -1,7 +1,7 @@
 // A snapshot of a SQLite store, read while a server is writing.
 import { DatabaseSync } from 'node:sqlite';
 import { Problem } from '../../core/problem.ts';
-import { fileExists } from '../files/data-folder.ts';
+import { fileExists } from '../files/data-directory.ts';
 import { appliedMigrations } from '../sqlite/apply-migrations.ts';
 import { SqliteRows } from './sqlite-rows.ts';
 import type { Snapshot } from './transfer.ts';

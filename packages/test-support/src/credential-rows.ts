@@ -1,7 +1,7 @@
 import type { Store } from '../../gateway/src/usecases/ports/index.ts';
 
-/** Words that people or their browsers bring, which lie in no file. */
-export const signInCanaries = {
+/** Personal data that must not be readable in any file. */
+export const credentialCanaries = {
   userAgent: 'canary-user-agent-h2Wd',
   address: '203.0.113.199',
   email: 'canary-new-address@k4rt.example',
@@ -12,9 +12,9 @@ export const signInCanaries = {
   subject: 'canary-subject-Uj6f',
 };
 
-/** One row in every table of signing in, and in those of the inbox; digests begin with the id of the owner. */
-export async function addSignInRows(store: Store, ownerId: string, notificationId: string): Promise<void> {
-  const { userAgent, address, email, credentialId, publicKey, passkeyName: name, issuer, subject } = signInCanaries;
+/** Adds a row to every table of credentials, and marks the notification as read. Digests begin with the id of the owner. */
+export async function addCredentialRows(store: Store, ownerId: string, notificationId: string): Promise<void> {
+  const { userAgent, address, email, credentialId, publicKey, passkeyName: name, issuer, subject } = credentialCanaries;
   const createdAt = Date.now();
   const [id, expiresAt] = [`row of ${ownerId}`, createdAt + 60_000];
   const times = { createdAt, seenAt: createdAt, expiresAt };

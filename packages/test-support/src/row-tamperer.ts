@@ -1,4 +1,4 @@
-// Lays hands on the rows of a SQLite store behind its back.
+// Modifies rows of a SQLite database directly, without the store.
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
@@ -7,18 +7,18 @@ export class RowTamperer {
 
   constructor(dataDir: string) {
     this.#db = new DatabaseSync(join(dataDir, 'tocsin.db'), { timeout: 2000 });
-    // Nothing here has to outlive the test.
+    // The database is not needed after the test, so it need not be durable.
     this.#db.exec('PRAGMA synchronous = OFF');
   }
 
-  /** The value of a column in the one row with these values. */
+  /** Returns the value of a column in the only row with these values. */
   read(table: string, column: string, where: Record<string, SQLInputValue>): Buffer {
     const sql = `SELECT ${column} AS value FROM ${table} WHERE ${conditions(where)}`;
     const row = this.#db.prepare(sql).get(...Object.values(where));
     return Buffer.from(row?.value as Uint8Array);
   }
 
-  /** Exactly one row has to change. */
+  /** Throws unless exactly one row was changed. */
   update(table: string, set: Record<string, SQLInputValue>, where: Record<string, SQLInputValue>): void {
     const assignments = Object.keys(set).map((name) => `${name} = ?`);
     const sql = `UPDATE ${table} SET ${assignments.join(', ')} WHERE ${conditions(where)}`;
@@ -26,11 +26,11 @@ export class RowTamperer {
     if (changes !== 1) throw new Error(`${changes} rows changed instead of one: ${sql}`);
   }
 
-  /** Exactly one row has to go. */
+  /** Throws unless exactly one row was deleted. */
   remove(table: string, where: Record<string, SQLInputValue>): void {
     const sql = `DELETE FROM ${table} WHERE ${conditions(where)}`;
     const { changes } = this.#db.prepare(sql).run(...Object.values(where));
-    if (changes !== 1) throw new Error(`${changes} rows went instead of one: ${sql}`);
+    if (changes !== 1) throw new Error(`${changes} rows deleted instead of one: ${sql}`);
   }
 
   close(): void {

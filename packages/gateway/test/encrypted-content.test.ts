@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { addCredentialRows } from '@tocsin/test-support/credential-rows.ts';
 import { findTraces } from '@tocsin/test-support/find-traces.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
-import { flippedBits, flippedBytes, RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
-import { addSignInRows } from '@tocsin/test-support/sign-in-rows.ts';
+import { flippedBits, flippedBytes, RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { transferTables } from '../src/store/copy/transfer-tables.ts';
@@ -458,7 +458,7 @@ async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }
   };
   const results = { push: [], email: ['retry'], mqtt: [] } as const;
   await store.dispatches.settle([{ ownerId, notificationId: id, results, failed: [delivery] }]);
-  await addSignInRows(store, ownerId, id);
+  await addCredentialRows(store, ownerId, id);
 }
 
 /** The primary keys of the rows of a table, in the order of their columns; for `meta` the secrets. */

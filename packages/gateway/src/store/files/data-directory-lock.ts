@@ -22,7 +22,7 @@ interface Holder {
 }
 
 /** null if the lock file cannot be created, on a full or read-only disk. Throws if another process has the lock. */
-export function lockDataFolder(dataDir: string, purpose: Purpose): FileLock | null {
+export function lockDataDirectory(dataDir: string, purpose: Purpose): FileLock | null {
   const lock = lockFile(join(dataDir, lockFileName));
   const file = join(dataDir, holderFileName);
   if (lock === 'taken') throw new Problem(describe(dataDir, readHolder(file)));

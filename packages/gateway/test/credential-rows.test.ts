@@ -5,10 +5,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { addCredentialRows, credentialCanaries } from '@tocsin/test-support/credential-rows.ts';
 import { findTraces } from '@tocsin/test-support/find-traces.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
-import { RowTamperer } from '@tocsin/test-support/sealed-rows.ts';
-import { addSignInRows, signInCanaries } from '@tocsin/test-support/sign-in-rows.ts';
+import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Store } from '../src/usecases/ports/index.ts';
 
@@ -25,7 +25,7 @@ suite('The rows of credentials', () => {
     store = await openStore({ dataDir, masterKey: null }, 'create');
     for (const id of [ann, bob]) {
       await store.owners.create(plainOwner(id, now));
-      await addSignInRows(store, id, randomUUID());
+      await addCredentialRows(store, id, randomUUID());
     }
     rows = new RowTamperer(dataDir);
   });
@@ -38,7 +38,7 @@ suite('The rows of credentials', () => {
   test('hold nothing in plaintext that a person or a browser sent', async () => {
     for (const name of await readdir(dataDir)) {
       const bytes = await readFile(join(dataDir, name));
-      assert.deepEqual(findTraces(bytes, signInCanaries), [], `traces in ${name}`);
+      assert.deepEqual(findTraces(bytes, credentialCanaries), [], `traces in ${name}`);
       if (name === 'tocsin.db-wal') assert.deepEqual(findTraces(bytes, { ann }), ['ann'], 'plaintext is found');
     }
   });

@@ -3,7 +3,7 @@ import { suite } from 'node:test';
 import { openInbox, phone } from './support/browser.ts';
 import { expectAccessible, expectNoSidewaysScroll } from './support/expectations.ts';
 
-suite('The layout around the pages', () => {
+suite('The app shell', () => {
   const inbox = openInbox();
 
   inbox.test('links back to the inbox from an unknown address', async (t) => {
