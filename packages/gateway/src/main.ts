@@ -46,7 +46,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     const isLocked = lockData(config, opened);
     reportWalDamage(config, log);
     const runtime = await createRuntime(config, log, opened);
-    if (!isLocked) log.dataFolderNotLocked(config.dataDir);
+    if (!isLocked) log.dataDirectoryNotLocked(config.dataDir);
     const { store, tls } = runtime;
     const { metrics } = runtime.observability;
     metrics.watchDeliveries(store.deliveries);

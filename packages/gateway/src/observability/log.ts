@@ -11,9 +11,8 @@ import type { OnDisconnected } from '../http/connection-guard.ts';
 import type { OnRefused } from '../http/server.ts';
 import type { WorkerPoolLog } from '../process/workers/worker-pool.ts';
 import { type Delivery, StoreUnavailable } from '../usecases/ports/index.ts';
-import { LogRepeats } from './log-repeats.ts';
 import { LogSink } from './log-sink.ts';
-import { LogSummary } from './log-summary.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 
 export interface Log extends RequestLog, WorkerPoolLog {
   readonly isForPeople: boolean;
@@ -31,7 +30,7 @@ export interface Log extends RequestLog, WorkerPoolLog {
   brokerEvent(event: BrokerEvent): void;
   guardState: OnBreakerState;
   masterKeyMissing(message: string): void;
-  dataFolderNotLocked(dataDir: string): void;
+  dataDirectoryNotLocked(dataDir: string): void;
   brokerShared(isShared: boolean): void;
   schemaIsNewer(message: string): void;
   storeDamaged(problems: readonly string[]): void;
@@ -74,22 +73,24 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     destination,
   );
   const failing = new Set<string>();
-  const summary = new LogSummary();
+  const repeated = new RepeatedLines({ lines: 1, isPerMinute: false });
+  const repeatedByBroker = new RepeatedLines({ lines: brokerLinesPerMinute, isPerMinute: true });
   const refusedAgain =
     (level: 'warn' | 'info' | 'debug', status: number, code: string | undefined) =>
     (count: number, address: string): void =>
       logger[level]({ address, status, code, count }, 'refused more');
   let storeLostAt = Number.NEGATIVE_INFINITY;
-  const brokerRepeats = new LogRepeats(brokerLinesPerMinute, ({ kind, count }) =>
-    logger.info({ event: kind, count }, 'MQTT: more of the same within a minute'),
-  );
+  const isBrokerLineDue = (event: string): boolean =>
+    repeatedByBroker.isDue(event, '', (count) =>
+      logger.info({ event, count }, 'MQTT: more of the same within a minute'),
+    );
   return {
     isForPeople,
     answered: ({ requestId, method, status, code, ms, address = '' }) => {
       const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
       if (!logger.isLevelEnabled(level)) return;
-      const isSummarized = status >= 400 && !logger.isLevelEnabled('debug');
-      if (isSummarized && !summary.isFirst(`answered ${status} ${code}`, address, refusedAgain(level, status, code)))
+      const isLimited = status >= 400 && !logger.isLevelEnabled('debug');
+      if (isLimited && !repeated.isDue(`answered ${status} ${code}`, address, refusedAgain(level, status, code)))
         return;
       logger[level](
         { ...(address !== '' && { address }), requestId, method, status, code, ms: Math.round(ms * 10) / 10 },
@@ -99,38 +100,38 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     refused: ({ requestId, status, code, address = '' }) => {
       const isLogged =
         logger.isLevelEnabled('debug') ||
-        summary.isFirst(`refused ${status} ${code}`, address, refusedAgain('info', status, code));
+        repeated.isDue(`refused ${status} ${code}`, address, refusedAgain('info', status, code));
       if (isLogged) logger.info({ address, requestId, status, code }, 'refused');
     },
     disconnected: ({ reason, address }) => {
       const again = (count: number, address: string): void =>
         logger.info({ reason, address, count }, 'disconnected more');
-      if (summary.isFirst(`disconnected ${reason}`, address, again)) logger.info({ reason, address }, 'disconnected');
+      if (repeated.isDue(`disconnected ${reason}`, address, again)) logger.info({ reason, address }, 'disconnected');
     },
     quotaNotCounted: (error) => {
       const cause = (error as Error).message;
       const again = (count: number): void => logger.warn({ cause, count }, 'quotas not shared, more often');
-      if (summary.isFirst('quota', '', again)) logger.warn({ cause }, 'quotas fell back to per-process counting');
+      if (repeated.isDue('quota', '', again)) logger.warn({ cause }, 'quotas fell back to per-process counting');
     },
     descriptorsExhausted: () => {
       const message = 'too many open files: new connections are closed; raise the limit (ulimit -n, LimitNOFILE)';
       const again = (count: number): void => logger.error({ count }, message);
-      if (summary.isFirst('descriptors', '', again)) logger.error(message);
+      if (repeated.isDue('descriptors', '', again)) logger.error(message);
     },
     failed: ({ requestId, error }) => {
       const stack = stackOf(error);
       const again = (count: number): void => logger.error({ stack, count }, 'internal error, more often');
-      if (summary.isFirst(`failed ${stack}`, '', again)) logger.error({ requestId, stack }, 'internal error');
+      if (repeated.isDue(`failed ${stack}`, '', again)) logger.error({ requestId, stack }, 'internal error');
     },
     // On a terminal the welcome text on stdout replaces this line.
     started: (urls) => isForPeople || logger.info(urls, 'ready'),
     stopped: () => {
-      brokerRepeats.flush();
+      repeatedByBroker.flush();
       logger.info('stopped');
     },
     storeFailed: ({ requestId, reason, error: { message: cause } }) => {
       const again = (count: number): void => logger.warn({ reason, cause, count }, 'notifications not stored');
-      if (summary.isFirst(`store ${reason} ${cause}`, '', again))
+      if (repeated.isDue(`store ${reason} ${cause}`, '', again))
         logger.warn({ requestId, reason, cause }, 'notification not stored');
     },
     limitsShared: (isShared, cause) => {
@@ -153,10 +154,10 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       } else if (event.kind === 'messages_dropped') {
         logger.debug({ event: event.kind, reason: event.reason, count: event.count }, 'MQTT');
       } else if (event.kind === 'sign_in_refused' || event.kind === 'dropped') {
-        if (!brokerRepeats.isDue(`${event.kind}: ${event.reason}`)) return;
+        if (!isBrokerLineDue(`${event.kind}: ${event.reason}`)) return;
         logger.info({ event: event.kind, reason: event.reason, address: event.address }, 'MQTT');
       } else if (event.kind === 'publish_ignored') {
-        if (!brokerRepeats.isDue(event.kind)) return;
+        if (!isBrokerLineDue(event.kind)) return;
         logger.info(
           { event: event.kind, deviceId: event.deviceId },
           'MQTT client publishes: ignored, devices only receive',
@@ -189,7 +190,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     },
     diskFull: () =>
       logger.error('the disk is full: notifications are delivered but not stored until there is space again'),
-    dataFolderNotLocked: (dataDir) =>
+    dataDirectoryNotLocked: (dataDir) =>
       logger.warn({ dataDir }, 'the data directory could not be locked: make sure that no other server uses it'),
     masterKeyMissing: (message) => logger.error({ cause: message }, 'a master key is missing'),
     schemaIsNewer: (message) => logger.warn({ cause: message }, 'the database is of a newer version'),
@@ -244,7 +245,7 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       ),
     unknownVariables: (names) => logger.warn({ names }, 'unknown TOCSIN_ variables'),
     flush: () => {
-      summary.flush();
+      repeated.flush();
       return sink.flush(500);
     },
   };
