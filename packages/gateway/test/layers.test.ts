@@ -154,6 +154,22 @@ suite('The layers', () => {
     for (const layer of Object.keys(allowed)) visit(layer, []);
   });
 
+  test('have no cycle between files, imports of types included', () => {
+    const finished = new Set<string>();
+    const visit = (file: string, above: readonly string[]): void => {
+      if (finished.has(file)) return;
+      const cycle = [...above.slice(above.indexOf(file)), file].map((each) => relative(packages, each));
+      assert.ok(!above.includes(file), cycle.join(' → '));
+      for (const specifier of importsOf(file)) {
+        if (/^\..*\.tsx?$/.test(specifier)) visit(resolve(dirname(file), specifier), [...above, file]);
+      }
+      finished.add(file);
+    };
+    for (const folder of ['contract', 'gateway', 'inbox', 'test-support']) {
+      for (const file of globSync(`${resolve(packages, folder, 'src')}/**/*.{ts,tsx}`)) visit(file, []);
+    }
+  });
+
   test('use every permission of the table', () => {
     const used = new Map<string, Set<string>>();
     for (const file of sources(gatewaySource)) {

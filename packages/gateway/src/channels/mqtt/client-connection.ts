@@ -3,14 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type IClientOptions, type MqttClient, UniqueMessageIdProvider } from 'mqtt';
 import { InFlight } from './client-in-flight.ts';
-import type { MqttMessage } from './publisher.ts';
+import type { MqttMessage, PublishResult } from './publisher.ts';
 
 export type MqttVersion = 4 | 5;
-
-/** How a publish ended. `refused` carries the reason code of MQTT 5; `tooLarge` and `badQos` what the broker announced. */
-export type PublishResult =
-  | { kind: 'taken' | 'lost' | 'late' | 'tooLarge' | 'badQos' }
-  | { kind: 'refused'; code: number };
 
 export interface MqttConnection {
   readonly version: MqttVersion;

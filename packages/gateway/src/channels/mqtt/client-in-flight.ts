@@ -1,7 +1,7 @@
 // Which publishes wait for an acknowledgement, and which for their turn: mqtt.js does not keep to the number that an
 // MQTT 5 broker wants to have in flight (Receive Maximum), and the broker hangs up on those who do not.
 import type { Qos } from '@tocsin/contract';
-import type { PublishResult } from './client-connection.ts';
+import type { PublishResult } from './publisher.ts';
 
 type Settle = (result: PublishResult) => void;
 type Send = (settle: Settle) => void;

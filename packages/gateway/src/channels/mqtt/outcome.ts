@@ -1,6 +1,6 @@
 // What happened on an MQTT connection, in words for people. Nothing that the broker sent and no credential is among them.
 import { type NotSent, type Outcome, rejected, retry } from '../../core/outcome.ts';
-import type { PublishResult } from './client-connection.ts';
+import type { PublishResult } from './publisher.ts';
 
 /** Quota exceeded, or a packet id that is taken: the same message may be welcome later. */
 const temporaryCodes = new Set([145, 151]);

@@ -1,3 +1,4 @@
+// What is published to a broker, and how it ended.
 import type { Qos } from '@tocsin/contract';
 import type { Outcome } from '../../core/outcome.ts';
 
@@ -10,6 +11,11 @@ export interface MqttMessage {
   /** Which notification this is, and for which device; null for the topic of a custom broker. */
   notification: { id: string; ownerId: string; deviceId: string; isStored?: false } | null;
 }
+
+/** How one publish over a connection ended: `refused` with the reason code of MQTT 5, `tooLarge` and `badQos` unsent. */
+export type PublishResult =
+  | { kind: 'taken' | 'lost' | 'late' | 'tooLarge' | 'badQos' }
+  | { kind: 'refused'; code: number };
 
 /** One broker, ours or another. `publish` never rejects; once the signal aborts it settles at once. */
 export interface MqttPublisher {
