@@ -12,11 +12,13 @@ import { defaultQueueLimit, type QueueLimit } from '../config.ts';
 import type { MqttMessage, MqttPublisher } from '../publisher.ts';
 import { createAuthorizationHooks } from './authorization.ts';
 import { Connection, Connections } from './connections.ts';
+import { createEnqueue } from './enqueue.ts';
 import type { OnBrokerEvent } from './events.ts';
 import { Attempts } from './failed-sign-ins.ts';
 import { createFindPayload } from './find-payload.ts';
 import { guardReads, PacketGauge } from './guarded-stream.ts';
 import { LastSeen } from './last-seen.ts';
+import { LimitPolicy } from './limit-policy.ts';
 import { limits } from './limits.ts';
 import { createWebSocketEntrance, listenOnTcp } from './listeners.ts';
 import { type Acknowledgements, BrokerPersistence } from './persistence.ts';
@@ -27,7 +29,7 @@ import { Sessions, sessionId } from './sessions.ts';
 
 export type { BrokerEvent, OnBrokerEvent } from './events.ts';
 
-export interface EmbeddedBrokerParts {
+export interface EmbeddedBrokerOptions {
   store: Store;
   topicPrefix: string;
   now(): number;
@@ -51,26 +53,27 @@ export interface EmbeddedBroker extends MqttPublisher {
   onRoom(listener: () => void): void;
 }
 
-export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<EmbeddedBroker> {
-  const { store, topicPrefix, now } = parts;
-  const onEvent: OnBrokerEvent = (event) => parts.onEvent?.(event);
+export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<EmbeddedBroker> {
+  const { store, topicPrefix, now } = options;
+  const onEvent: OnBrokerEvent = (event) => options.onEvent?.(event);
   const onFailed = (error: unknown): void => onEvent({ kind: 'failed', error });
   const connections = new Connections();
   const roomListeners: (() => void)[] = [];
-  const queues = new Queues({
-    store,
-    findPayload: createFindPayload(store, onFailed),
-    topicPrefix,
-    limit: parts.queueLimit ?? defaultQueueLimit,
-    now,
-    onEvent,
-    onFailed,
+  const rows = store.mqttQueues;
+  const limitPolicy = new LimitPolicy({
+    ...{ rows, now, onEvent },
+    limit: options.queueLimit ?? defaultQueueLimit,
     onRoom: () => {
       for (const listener of roomListeners) listener();
     },
   });
+  const findPayload = createFindPayload(store, onFailed);
+  const queues = new Queues({ rows, findPayload, limitPolicy, topicPrefix, now, onEvent, onFailed });
   const sessions = new Sessions({ store, queues, topicPrefix, now, onFailed });
-  const router = new Router({ connections, sessions, queues, drop, onFailed });
+  const router = new Router({
+    ...{ connections, sessions, queues, drop, onFailed },
+    enqueue: createEnqueue({ rows, limitPolicy }),
+  });
   /** Devices that have connected at least once. */
   const connectedOnce = new Set<string>();
   const servers: Server[] = [];
@@ -112,7 +115,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
     }),
   });
   followAedes();
-  const webSockets = createWebSocketEntrance(accept, parts.isOwnPage ?? (() => false));
+  const webSockets = createWebSocketEntrance(accept, options.isOwnPage ?? (() => false));
 
   function nameOf(client: Client) {
     const identity = connections.of(client)?.identity ?? null;
@@ -248,7 +251,7 @@ export async function createEmbeddedBroker(parts: EmbeddedBrokerParts): Promise<
       return url;
     },
     handleUpgrade(request, socket, head, onSignedIn = () => undefined) {
-      const address = parts.addressOf?.(request) ?? request.socket.remoteAddress ?? '';
+      const address = options.addressOf?.(request) ?? request.socket.remoteAddress ?? '';
       webSockets.handleUpgrade(request, socket, head, { address, onSignedIn });
     },
     publish: (message, signal) => untilAborted(publish(message), signal),

@@ -6,15 +6,18 @@ import type { Qos } from '@tocsin/contract';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { MqttMessage } from '../publisher.ts';
 import type { Connection, Connections } from './connections.ts';
+import type { Enqueue } from './enqueue.ts';
 import { Outlet } from './outlet.ts';
-import type { Due, Queues } from './queues.ts';
+import type { QueueEntry } from './queue.ts';
+import type { Queues } from './queues.ts';
 import { type Session, type Sessions, sessionId } from './sessions.ts';
 import { grantedQos } from './topic-access.ts';
 
-export interface RouterParts {
+export interface RouterDeps {
   connections: Connections;
   sessions: Sessions;
   queues: Queues;
+  enqueue: Enqueue;
   drop(connection: Connection, reason: string): void;
   onFailed(error: unknown): void;
 }
@@ -22,17 +25,17 @@ export interface RouterParts {
 type Target = NonNullable<MqttMessage['notification']>;
 
 export class Router {
-  readonly #parts: RouterParts;
+  readonly #deps: RouterDeps;
   readonly #outlets = new WeakMap<Connection, Outlet>();
 
-  constructor(parts: RouterParts) {
-    this.#parts = parts;
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
   }
 
   /** Resolves with `sent` once the message is durable, or, where it cannot be, in the socket of a client. */
   async route({ topic, payload, qos }: MqttMessage, { id, ownerId, deviceId, isStored }: Target): Promise<Outcome> {
     const connected = this.#subscribersOf(ownerId, deviceId);
-    const ofDevice = this.#parts.queues.ofDevice(ownerId, deviceId);
+    const ofDevice = this.#deps.queues.ofDevice(ownerId, deviceId);
     // Where the queue expects no acknowledgement, it is enough that another client of the device has got the message.
     const onWritten = (): void => {
       if (qos === 0 || ofDevice.clientQos === 0) ofDevice.acknowledgedElsewhere(id, 0);
@@ -56,7 +59,7 @@ export class Router {
       qos,
     );
     try {
-      const outcome = await this.#parts.queues.enqueue(due, id, payload);
+      const outcome = await this.#deps.enqueue(due, id, payload);
       // The client for which the queue of the device was chosen may be gone, or have got one of its own.
       if (due.at(-1)?.queue.isAttached === false) this.settle(ownerId, deviceId);
       return outcome;
@@ -69,7 +72,7 @@ export class Router {
 
   /** Connects the queues of a device with the clients that are there, and moves what no client would get. */
   settle(ownerId: string, deviceId: string): void {
-    const { queues, sessions } = this.#parts;
+    const { queues, sessions } = this.#deps;
     const ofDevice = queues.ofDevice(ownerId, deviceId);
     const withoutQueue: Outlet[] = [];
     for (const connection of this.#subscribersOf(ownerId, deviceId)) {
@@ -87,7 +90,7 @@ export class Router {
     if (ofDevice.isAttached || ofDevice.length === 0) return;
     const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
     const heir = kept.find(({ queue }) => queue.isAttached) ?? kept[0];
-    if (heir !== undefined) void queues.move(ofDevice, heir.queue).catch(this.#parts.onFailed);
+    if (heir !== undefined) void queues.move(ofDevice, heir.queue).catch(this.#deps.onFailed);
   }
 
   /** The connection has ended. */
@@ -97,7 +100,7 @@ export class Router {
     if (identity === null || outlet === undefined) return;
     const { ownerId, deviceId } = identity;
     this.#sessionOf(connection)?.queue.detach(outlet);
-    this.#parts.queues.ofDevice(ownerId, deviceId).detach(outlet);
+    this.#deps.queues.ofDevice(ownerId, deviceId).detach(outlet);
     outlet.close();
     this.settle(ownerId, deviceId);
   }
@@ -108,7 +111,7 @@ export class Router {
     if (copy === undefined) for (const queue of this.#queuesAt(connection)) queue.completed(messageId);
     else if (connection.identity !== null) {
       const { ownerId, deviceId } = connection.identity;
-      this.#parts.queues.ofDevice(ownerId, deviceId).acknowledgedElsewhere(copy.notificationId, copy.qos);
+      this.#deps.queues.ofDevice(ownerId, deviceId).acknowledgedElsewhere(copy.notificationId, copy.qos);
     }
   }
 
@@ -123,12 +126,12 @@ export class Router {
     if (identity === null || outlet === undefined) return [];
     const { ownerId, deviceId } = identity;
     const own = this.#sessionOf(connection)?.queue;
-    const queues = [...(own === undefined ? [] : [own]), this.#parts.queues.ofDevice(ownerId, deviceId)];
+    const queues = [...(own === undefined ? [] : [own]), this.#deps.queues.ofDevice(ownerId, deviceId)];
     return queues.filter((queue) => queue.isAttachedTo(outlet));
   }
 
-  #queuesOf(ownerId: string, deviceId: string, qos: Qos): Due[] {
-    const { sessions, queues } = this.#parts;
+  #queuesOf(ownerId: string, deviceId: string, qos: Qos): QueueEntry[] {
+    const { sessions, queues } = this.#deps;
     const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
     const due = kept.map((session) => ({ queue: session.queue, qos: Math.min(qos, session.qos ?? 0) as Qos }));
     const ofDevice = queues.ofDevice(ownerId, deviceId);
@@ -136,7 +139,7 @@ export class Router {
   }
 
   #subscribersOf(ownerId: string, deviceId: string): Connection[] {
-    return [...this.#parts.connections.ofDevice(deviceId)].filter(
+    return [...this.#deps.connections.ofDevice(deviceId)].filter(
       (connection) =>
         connection.identity?.ownerId === ownerId && connection.isReady && subscribedQos(connection) !== null,
     );
@@ -147,7 +150,7 @@ export class Router {
   }
 
   #sessionOf({ client, identity }: Connection): Session | undefined {
-    return identity === null || client.clean ? undefined : this.#parts.sessions.find(sessionId(identity));
+    return identity === null || client.clean ? undefined : this.#deps.sessions.find(sessionId(identity));
   }
 
   #outletOf(connection: Connection): Outlet {
@@ -156,7 +159,7 @@ export class Router {
     const outlet = new Outlet({
       stream: connection.stream,
       qos: () => subscribedQos(connection),
-      drop: (reason) => this.#parts.drop(connection, reason),
+      drop: (reason) => this.#deps.drop(connection, reason),
     });
     this.#outlets.set(connection, outlet);
     return outlet;

@@ -1,0 +1,46 @@
+// reserved → stored: puts one message into queues of its device, in one transaction.
+import type { Outcome } from '../../../core/outcome.ts';
+import type { MqttQueueRepository } from '../../../usecases/ports/index.ts';
+import type { LimitPolicy } from './limit-policy.ts';
+import type { QueueEntry } from './queue.ts';
+
+export interface EnqueueDeps {
+  rows: Pick<MqttQueueRepository, 'enqueue' | 'findProgress'>;
+  limitPolicy: LimitPolicy;
+}
+
+/** Resolves with `sent` once the message is durable in one of the queues. Rejects when the store fails. */
+export type Enqueue = (entries: readonly QueueEntry[], notificationId: string, payload: Buffer) => Promise<Outcome>;
+
+export function createEnqueue({ rows, limitPolicy }: EnqueueDeps): Enqueue {
+  return async (entries, notificationId, payload) => {
+    const reserved = limitPolicy.reserve(entries);
+    if (reserved.length === 0) return limitPolicy.refuse(entries);
+    try {
+      const added = await rows.enqueue(reserved.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
+      for (const [index, { queue, qos }] of reserved.entries()) {
+        if (added[index]) queue.arrived(notificationId, qos, payload);
+        else limitPolicy.release(queue);
+      }
+      await limitPolicy.enforce(reserved);
+      if (added.includes(true) || (await isStored(reserved, notificationId))) return { kind: 'sent' };
+      return reserved.some(({ queue }) => !queue.isOfDevice) ? sessionEnded : deviceDeleted;
+    } catch (error) {
+      for (const { queue } of reserved) limitPolicy.release(queue);
+      throw error;
+    }
+  };
+
+  /** A message may be queued already, as after a timeout, or delivered; otherwise its session or device was deleted. */
+  async function isStored([first]: readonly QueueEntry[], notificationId: string): Promise<boolean> {
+    const { ownerId, deviceId } = (first as QueueEntry).queue.name;
+    return (await rows.findProgress(ownerId, notificationId, [deviceId])).has(deviceId);
+  }
+}
+
+const deviceDeleted: Outcome = { kind: 'gone', error: 'The device was deleted' };
+const sessionEnded: Outcome = {
+  kind: 'retry',
+  reason: 'deferred',
+  error: 'The session of the device ended while the message was being stored',
+};
