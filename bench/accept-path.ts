@@ -1,7 +1,7 @@
 // npm run bench: the throughput of the gateway, which authenticates, encrypts and syncs every request to disk, as a
 // share of bare node:http. All servers are loaded in turn in one run, so that the ratio is comparable between machines.
 import { availableParallelism } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
 import type { Child } from './child.ts';
 import { createEnvironment, type StoreUnderTest, startBroker } from './environment.ts';
@@ -149,13 +149,8 @@ async function countArrivals(
   const since = performance.now();
   const count = async () => (await device.ask<number>('count')) - before;
   const atEnd = await count();
-  let arrived = atEnd;
-  while (arrived < requests) {
-    const drainMs = performance.now() - since;
-    if (drainMs > drainTimeoutMs) throw new Error(`The device received ${arrived} of ${requests} published messages.`);
-    await delay(50);
-    arrived = await count();
-  }
+  const hasAll = (arrived: number): boolean => arrived >= requests;
+  await eventually(`the device has received ${requests} messages`, drainTimeoutMs, count, hasAll, 50);
   return { perSecond: atEnd / (requests / requestsPerSecond), drainMs: performance.now() - since };
 }
 

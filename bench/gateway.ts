@@ -1,6 +1,7 @@
 // The gateway under test: the real service with a real key, on one node or several. Without a device only the POST path
 // is measured; with one, also delivery over MQTT.
 import { statfs } from 'node:fs/promises';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import type { DeviceJob } from './device.ts';
 
@@ -85,12 +86,5 @@ export async function untilResponse(
   what: string,
   isExpected: (response: GatewayResponse) => boolean,
 ): Promise<void> {
-  const deadline = performance.now() + changeTimeoutMs;
-  for (;;) {
-    const response = await post(target, { title: 'Probe' });
-    if (isExpected(response)) return;
-    if (performance.now() > deadline)
-      throw new Error(`The gateway does not have ${what} yet: ${JSON.stringify(response)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await eventually(`the gateway has ${what}`, changeTimeoutMs, () => post(target, { title: 'Probe' }), isExpected, 50);
 }

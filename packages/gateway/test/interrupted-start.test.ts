@@ -10,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation, launcher, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
@@ -64,7 +65,14 @@ async function timeFrom(child: ChildProcess, file: string): Promise<number> {
 }
 
 async function hasMade(child: ChildProcess, file: string): Promise<void> {
-  while (!existsSync(file) && child.exitCode === null) await delay(1);
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  await eventually(
+    'the file is created, or the process has ended',
+    60_000,
+    () => existsSync(file) || hasEnded(),
+    Boolean,
+    1,
+  );
 }
 
 /** Requirements of an owner after the first run: a working key, one device, and a link that signs in. */

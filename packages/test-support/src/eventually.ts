@@ -6,6 +6,7 @@ export async function eventually<T>(
   withinMs: number,
   read: () => T | Promise<T>,
   isMet: (value: T) => boolean,
+  everyMs = 10,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
@@ -14,6 +15,6 @@ export async function eventually<T>(
     if (performance.now() > deadline) {
       throw new Error(`${expectation}: not within ${withinMs} ms; the last value was ${JSON.stringify(value)}`);
     }
-    await delay(10);
+    await delay(everyMs);
   }
 }
