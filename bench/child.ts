@@ -6,10 +6,12 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #name: string;
 
-  constructor(module: string) {
+  constructor(module: string, args: string[] = []) {
     this.#name = module;
-    this.#process = fork(fileURLToPath(new URL(module, import.meta.url)), {
+    this.#process = fork(fileURLToPath(new URL(module, import.meta.url)), args, {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // Arrays of times are sent as bytes.
+      serialization: 'advanced',
     });
   }
 

@@ -30,19 +30,23 @@ export interface StoreUnderTest {
 export async function createEnvironment(
   { store: kind, workers }: Options,
   variables: Record<string, string> = {},
+  program?: string[],
 ): Promise<BenchEnvironment> {
   const server = kind === 'postgres' ? await startPostgres() : null;
   const databaseUrl = server === null ? null : await server.createDatabase();
   const installation = await adopt(
     () =>
-      Installation.create({
-        ...(databaseUrl !== null && { TOCSIN_DATABASE_URL: databaseUrl }),
-        TOCSIN_WORKERS: String(workers),
-        // One owner receives the whole load here.
-        TOCSIN_QUOTA_ROWS_PER_DAY: '0',
-        TOCSIN_QUOTA_BYTES_PER_DAY: '0',
-        ...variables,
-      }),
+      Installation.create(
+        {
+          ...(databaseUrl !== null && { TOCSIN_DATABASE_URL: databaseUrl }),
+          TOCSIN_WORKERS: String(workers),
+          // One owner receives the whole load here.
+          TOCSIN_QUOTA_ROWS_PER_DAY: '0',
+          TOCSIN_QUOTA_BYTES_PER_DAY: '0',
+          ...variables,
+        },
+        program,
+      ),
     (each) => each.remove(),
   );
   return {

@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
-import type { DeviceJob } from './device.ts';
+import type { MqttJob } from './listener.ts';
 
 /** statfs(2) */
 const tmpfsMagic = 0x01021994;
@@ -13,7 +13,7 @@ const changeTimeoutMs = 40_000;
 export interface GatewayUnderTest {
   ownerId: string;
   /** MQTT credentials of the owner's device, if it has one. */
-  device: DeviceJob;
+  device: MqttJob;
   key: string;
   nodes: readonly [GatewayNode, ...GatewayNode[]];
   /** False if the data directory is in memory, where an fsync costs nothing. */
@@ -50,7 +50,7 @@ export async function startGateway(
   const { username, password, topic, urls } = device.mqtt;
   return {
     ownerId: owner,
-    device: { url: urls[0] as string, username, password, topic },
+    device: { kind: 'mqtt', url: urls[0] as string, username, password, topic },
     key: first.key,
     nodes: [toNode(first), ...others.map(toNode)],
     fsyncReachesDisk: (await statfs(installation.dataDir)).type !== tmpfsMagic,
@@ -59,7 +59,7 @@ export async function startGateway(
 
 interface FirstRun {
   owner: string;
-  device: { id: string; mqtt: DeviceJob & { urls: string[] } };
+  device: { id: string; mqtt: MqttJob & { urls: string[] } };
 }
 
 function toNode(process: GatewayProcess): GatewayNode {

@@ -61,7 +61,8 @@ const pagesPerRound = 100;
 const mostSeconds = 60;
 
 export async function measureGrowth(options: Options, say: (line: string) => void): Promise<GrowthReport> {
-  const { rows: largeRows, rounds, connections, workers, store: kind } = options;
+  const { rows: largeRows, rounds, workers, store: kind } = options;
+  const connections = Math.max(...options.connections);
   const smallRows = Math.max(leastSmallRows, Math.round(largeRows / 100));
   // Rows accepted during the measurement must not change the size of the small store noticeably.
   const perRound = Math.ceil(smallRows / 2 / rounds);

@@ -2,6 +2,7 @@
 // bytes and parses only the necessary part of a response, so that the servers get the processors.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { systemMs } from './clock.ts';
 import { percentile } from './figures.ts';
 
 export interface LoadTarget {
@@ -21,6 +22,15 @@ export interface LoadJob {
   requests?: number;
   /** How long a connection pauses between a response and its next request; default none. */
   pauseMs?: number;
+  /** Record the `id` and the time of each response. */
+  hasIds?: boolean;
+}
+
+/** The responses of one connection in their order, those after the end of the measured time included. */
+export interface Responses {
+  ids: string[];
+  /** Of the system's clock. */
+  times: number[];
 }
 
 export interface LoadResult {
@@ -35,6 +45,8 @@ export interface LoadResult {
   generatorCpu: number;
   /** Share of the time in which its event loop had work: near 1 the generator is the bottleneck. */
   generatorBusy: number;
+  /** By connection. */
+  responses: Responses[];
 }
 
 /** How long the last responses may take after the time is over. */
@@ -42,12 +54,14 @@ const timeoutMs = 10_000;
 const readBufferBytes = 16 * 1024;
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthHeader = Buffer.from('Content-Length: ');
+const idField = Buffer.from('"id":');
 const statusOffset = 'HTTP/1.1 '.length;
 
 class Load {
   readonly #job: LoadJob;
   readonly #needle: Buffer;
   readonly #latencies: number[] = [];
+  readonly #responses: Responses[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #finished = Promise.withResolvers<void>();
   #unsent: number;
@@ -89,6 +103,7 @@ class Load {
       firstError: this.#firstError,
       generatorCpu: (cpu.user + cpu.system) / 1000 / milliseconds,
       generatorBusy: busy.utilization,
+      responses: this.#responses,
     };
   }
 
@@ -98,6 +113,8 @@ class Load {
     let sentAt = 0;
     let isDone = false;
     let pending: Buffer | null = null;
+    const responses: Responses = { ids: [], times: [] };
+    if (this.#job.hasIds === true) this.#responses.push(responses);
     const end = (): void => {
       isDone = true;
       socket.end();
@@ -124,6 +141,10 @@ class Load {
       if (!this.#isExpected(received, length)) this.#fail(received.toString('utf8', 0, 600));
       // Late responses count neither towards the rate nor towards the latency.
       else if (now <= this.#endsAt) this.#latencies.push(now - sentAt);
+      if (this.#job.hasIds === true) {
+        responses.ids.push(idOf(received));
+        responses.times.push(systemMs());
+      }
       this.#lastAt = now;
       const { pauseMs = 0 } = this.#job;
       if (now + pauseMs >= this.#endsAt) end();
@@ -181,6 +202,22 @@ function responseLength(bytes: Buffer): number | undefined {
     length = length * 10 + (bytes[index] as number) - 0x30;
   }
   return end + headEnd.length + length;
+}
+
+/** The first `id` in the body, a text or a number. */
+function idOf(response: Buffer): string {
+  const field = response.indexOf(idField);
+  if (field < 0) return '';
+  const isText = response[field + idField.length] === 0x22;
+  const start = field + idField.length + (isText ? 1 : 0);
+  let end = start;
+  while (end < response.length && !isIdEnd(response[end] as number)) end += 1;
+  return response.toString('latin1', start, end);
+}
+
+/** A quotation mark, a comma or a closing brace. */
+function isIdEnd(byte: number): boolean {
+  return byte === 0x22 || byte === 0x2c || byte === 0x7d;
 }
 
 process.on('message', async (job: LoadJob) => process.send?.(await new Load(job).run()));

@@ -4,7 +4,8 @@ export interface Options {
   mode: Mode;
   rounds: number;
   seconds: number;
-  connections: number;
+  /** Numbers of connections, each measured in every round. */
+  connections: readonly number[];
   /** The broker through which notifications reach the device; `none`: the owner has no device. */
   mqtt: MqttWay;
   store: StoreKind;
@@ -14,6 +15,10 @@ export interface Options {
   nodes: number;
   /** Number of notifications in a grown store, or of deliveries that wait for retry, depending on the mode. */
   rows: number;
+  /** The folder of another checkout, built, that is measured in the same run. */
+  against: string | null;
+  /** Measure other products too. */
+  hasPeers: boolean;
   /** Print only the JSON, for programs. */
   json: boolean;
 }
@@ -32,11 +37,13 @@ export const usage = `Usage: npm run bench -- [options]
 
   --rounds N        rounds, each with all servers in turn (default 5)
   --seconds S       how long each server is loaded in a round (default 4)
-  --connections C   keep-alive connections, one request at a time on each (default 64)
+  --connections C   numbers of callers: keep-alive connections with one request at a time (default 1,8,64)
   --mqtt WAY        none, embedded or mosquitto: one device that gets every notification (default none)
   --store KIND      sqlite, or postgres: a server of its own with its default settings (default sqlite)
   --workers N       processes that serve the public API of one gateway (default 1)
   --nodes N         gateways on one PostgreSQL, the load spread over them; compared with one of them (default 1)
+  --against DIR     measure another checkout too, which must be built (npm run build)
+  --peers           measure ntfy and Gotify too: their binaries are named by the variables NTFY and GOTIFY
   --json            print only JSON
 
 Instead of the accept path and the echo server:
@@ -58,19 +65,23 @@ export function readOptions(args: string[]): Options {
     mode,
     rounds: readNumber('rounds', values.rounds, 1, 1000, Number.isInteger),
     seconds: readNumber('seconds', values.seconds, 0.1, 3600, Number.isFinite),
-    connections: readNumber('connections', values.connections, 1, 4096, Number.isInteger),
+    connections: values.connections
+      .split(',')
+      .map((each) => readNumber('connections', each, 1, 4096, Number.isInteger)),
     mqtt: readWord('mqtt', values.mqtt, mqttWays),
     store: readWord('store', values.store ?? (nodes > 1 ? 'postgres' : 'sqlite'), storeKinds),
     workers: readNumber('workers', values.workers, 1, 64, Number.isInteger),
     nodes,
     rows: readNumber('rows', values.rows ?? String(defaultRows[mode]), 0, 100_000_000, Number.isInteger),
+    against: values.against ?? null,
+    hasPeers: values.peers,
     json: values.json,
   };
   refuseWhatDoesNotFit(options, values.rows !== undefined);
   return options;
 }
 
-function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows }: Options, hasRows: boolean): void {
+function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows, against, hasPeers }: Options, hasRows: boolean): void {
   if (nodes > 1 && store !== 'postgres') throw new UsageError('--nodes needs --store postgres.');
   if (nodes > 1 && (mode === 'outage' || mode === 'growth')) throw new UsageError(`--${mode} is for one node.`);
   if (nodes > 1 && mqtt === 'embedded') {
@@ -79,6 +90,10 @@ function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows }: Options, hasRo
   if (mode !== 'accept' && mqtt !== 'none') {
     throw new UsageError(`--${mode} chooses its own broker; omit --mqtt.`);
   }
+  if (mode !== 'accept' && (against !== null || hasPeers)) {
+    throw new UsageError(`--${mode} measures this checkout alone; omit --against and --peers.`);
+  }
+  if (hasPeers && store !== 'sqlite') throw new UsageError('--peers is for the embedded store.');
   if (hasRows && defaultRows[mode] === 0) throw new UsageError('--rows is for --growth and --redelivery.');
   if (mode === 'growth' && rows < 5000) throw new UsageError('--growth needs --rows of 5000 or more.');
   if (mode === 'redelivery' && rows < 100) throw new UsageError('--redelivery needs --rows of 100 or more.');
@@ -93,7 +108,7 @@ function parse(args: string[]) {
       options: {
         rounds: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '4' },
-        connections: { type: 'string', default: '64' },
+        connections: { type: 'string', default: '1,8,64' },
         mqtt: { type: 'string', default: 'none' },
         store: { type: 'string' },
         workers: { type: 'string', default: '1' },
@@ -102,6 +117,8 @@ function parse(args: string[]) {
         growth: { type: 'boolean', default: false },
         redelivery: { type: 'boolean', default: false },
         rows: { type: 'string' },
+        against: { type: 'string' },
+        peers: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     }).values;

@@ -1,39 +1,21 @@
-// The measurements as a table for people.
-import { table } from './figures.ts';
+// The measurements as tables for people.
+import { median, table } from './figures.ts';
 import type { HostileResult } from './hostile.ts';
-import type { LoadResult } from './load.ts';
-import type { MqttWay, Options } from './options.ts';
+import type { Measurement } from './measure.ts';
+import type { Options } from './options.ts';
 
 /** The longest that a single request may block the others. */
 const hostileGoalMs = 50;
-const ratioGoals: Record<MqttWay, number> = { none: 0.45, embedded: 0.3, mosquitto: 0.25 };
 const hostileShown = 10;
 
 /** Above this share of busy time the load generator slows down what it measures. */
 const busyGenerator = 0.9;
 
-/** `gateway` is all nodes together. */
-export type ServerName = 'gateway' | 'oneNode' | 'echo';
-export type Measurement = LoadResult & { rssMegabytes: number | null; arrivals?: Arrivals };
-
-/**
- * Messages received by one device while requests came in; none was missing afterwards, or the run would have failed.
- */
-export interface Arrivals {
-  perSecond: number;
-  /** How long the remaining messages took after the last request. */
-  drainMs: number;
-}
-
+/** Every server once under the same load; the first one is the gateway of this checkout. */
 export interface Round {
-  gateway: Measurement;
-  /** One of several nodes, loaded alone. */
-  oneNode?: Measurement;
-  echo: Measurement;
-  /** Ratio to the echo server, which is one process however many the gateway has. */
-  ratio: number;
-  /** Ratio of all nodes to one of them. */
-  scaling?: number;
+  /** Connections with one request at a time. */
+  callers: number;
+  measurements: Record<string, Measurement>;
 }
 
 /** Sum over all nodes during the measurement. */
@@ -52,54 +34,24 @@ export interface Report {
   fsyncReachesDisk: boolean;
   requestBytes: number;
   options: Pick<Options, 'rounds' | 'seconds' | 'connections' | 'mqtt' | 'store' | 'workers' | 'nodes'>;
-  /** Messages received by the device, if there is one. */
-  delivered?: number;
   rounds: Round[];
-  medianRatio: number;
-  medianScaling?: number;
   work: StoreWork;
   hostile: HostileResult[];
 }
 
 export function describe(report: Report): string {
-  const { connections, seconds, rounds, store, nodes, workers } = report.options;
+  const { connections, seconds, rounds, store, nodes, workers, mqtt } = report.options;
   return [
     '',
-    `POST / with ${report.requestBytes} bytes of JSON, ${connections} connections, ${rounds} × ${seconds} s each, ` +
-      `Node ${report.node}, ${report.processors} processors`,
-    `Store: ${store}. Nodes: ${nodes}. Processes that serve the API on each: ${workers}. The echo is one process.`,
-    ...(report.delivered === undefined
-      ? []
-      : [`One device over MQTT (${report.options.mqtt}); it received all ${report.delivered} published messages.`]),
+    `POST / with ${report.requestBytes} bytes of JSON, ${rounds} × ${seconds} s each, Node ${report.node}, ` +
+      `${report.processors} processors. Medians of the rounds.`,
+    `Store: ${store}. Nodes: ${nodes}. Processes that serve the API on each: ${workers}. Sketch and echo are one process.`,
+    ...(mqtt === 'none' ? [] : [`One device over MQTT (${mqtt}). Every published message arrived.`]),
     report.fsyncReachesDisk
       ? 'The gateway responds after fsync.'
-      : 'Note: the data directory is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+      : 'Note: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+    ...connections.flatMap((callers) => describeLoad(report.rounds.filter((round) => round.callers === callers))),
     '',
-    ...table(
-      [
-        'round',
-        'server',
-        'req/s',
-        'arrived/s',
-        'drain ms',
-        'p50 ms',
-        'p99 ms',
-        'RSS MB',
-        'load CPU',
-        'load busy',
-        'ratio',
-      ],
-      report.rounds.flatMap((round, index) => [
-        [String(index + 1), 'gateway', ...columns(round.gateway), round.ratio.toFixed(3)],
-        ...(round.oneNode === undefined ? [] : [['', 'one node', ...columns(round.oneNode), '']]),
-        ['', 'echo', ...columns(round.echo), ''],
-      ]),
-    ),
-    '',
-    `Median ratio gateway/echo: ${report.medianRatio.toFixed(3)}${goalOf(report)}`,
-    ...(report.medianScaling === undefined
-      ? []
-      : [`Median scaling, ${nodes} nodes over one of them: ${report.medianScaling.toFixed(2)}`]),
     ...describeGenerator(report.rounds),
     describeWork(report.work),
     '',
@@ -108,62 +60,105 @@ export function describe(report: Report): string {
   ].join('\n');
 }
 
-/** The goal applies to the simplest setup: one process and the embedded store. */
-function goalOf({ options: { mqtt, store, workers, nodes } }: Report): string {
-  const isPlain = store === 'sqlite' && workers === 1 && nodes === 1;
-  return isPlain ? ` (goal: at least ${ratioGoals[mqtt]})` : '';
+function describeLoad(rounds: Round[]): string[] {
+  const [round] = rounds;
+  if (round === undefined) return [];
+  const names = Object.keys(round.measurements);
+  const [own] = names as [string];
+  const of = (name: string) => rounds.map(({ measurements }) => measurements[name] as Measurement);
+  const hasDelivery = names.some((name) => of(name)[0]?.delivery);
+  return [
+    '',
+    `${round.callers} ${round.callers === 1 ? 'caller' : 'callers'}`,
+    ...table(
+      [
+        ...['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'RSS MB', 'rate ×', 'CPU ×'],
+        ...(hasDelivery ? ['arrived/s', 'after p50', 'p99 ms', 'out of order', 'drain ms'] : []),
+      ],
+      names.map((name) => [
+        name,
+        ...columns(of(name)),
+        ...(name === own ? ['', ''] : comparison(of(own), of(name))),
+        ...(hasDelivery ? deliveryColumns(of(name)) : []),
+      ]),
+    ),
+  ];
+}
+
+/** How many times the rate and the processor time of another server the gateway has, as medians of the rounds. */
+function comparison(own: Measurement[], others: Measurement[]): string[] {
+  const ratio = (figure: (of: Measurement) => number | null): string =>
+    median(
+      own.map((each, round) => (figure(each) ?? Number.NaN) / (figure(others[round] as Measurement) ?? Number.NaN)),
+    ).toFixed(2);
+  return [ratio(({ requestsPerSecond }) => requestsPerSecond), ratio(({ processorUs }) => processorUs)];
+}
+
+function columns(of: Measurement[]): string[] {
+  const at = (figure: (each: Measurement) => number | null, digits: number): string => figureOf(of.map(figure), digits);
+  return [
+    at(({ requestsPerSecond }) => requestsPerSecond, 0),
+    at(({ p50Ms }) => p50Ms, 2),
+    at(({ p99Ms }) => p99Ms, 2),
+    at(({ processorUs }) => processorUs, 0),
+    at(({ rssMegabytes }) => rssMegabytes, 0),
+  ];
+}
+
+function deliveryColumns(of: Measurement[]): string[] {
+  const deliveries = of.flatMap(({ delivery }) => delivery ?? []);
+  if (deliveries.length === 0) return ['', '', '', '', ''];
+  return [
+    figureOf(
+      deliveries.map(({ perSecond }) => perSecond),
+      0,
+    ),
+    figureOf(
+      deliveries.map(({ p50Ms }) => p50Ms),
+      1,
+    ),
+    figureOf(
+      deliveries.map(({ p99Ms }) => p99Ms),
+      1,
+    ),
+    String(deliveries.reduce((sum, { outOfOrder }) => sum + outOfOrder, 0)),
+    figureOf(
+      deliveries.map(({ drainMs }) => drainMs),
+      0,
+    ),
+  ];
+}
+
+function figureOf(values: (number | null)[], digits: number): string {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? '?' : median(known).toFixed(digits);
 }
 
 function describeGenerator(rounds: Round[]): string[] {
-  const shares = (pick: (round: Round) => Measurement | undefined): number =>
-    Math.max(...rounds.map((round) => pick(round)?.generatorBusy ?? 0));
-  const held = [
-    ['gateway', shares(({ gateway }) => gateway)] as const,
-    ['one node', shares(({ oneNode }) => oneNode)] as const,
-    ['echo', shares(({ echo }) => echo)] as const,
-  ].filter(([, share]) => share > busyGenerator);
-  return held.map(
-    ([name, share]) =>
-      `Note: with ${name} the load generator was busy for ${percent(share)} of its time. That server could do more.`,
-  );
+  const busiest = new Map<string, number>();
+  for (const { measurements } of rounds) {
+    for (const [name, { generatorBusy }] of Object.entries(measurements)) {
+      busiest.set(name, Math.max(busiest.get(name) ?? 0, generatorBusy));
+    }
+  }
+  return [...busiest]
+    .filter(([, share]) => share > busyGenerator)
+    .map(
+      ([name, share]) =>
+        `Note: with ${name} the load generator was busy for ${(share * 100).toFixed(0)} % of its time. That server could do more.`,
+    );
 }
 
 function describeWork({ writesPerCommit, commitsPerNotification, walBytesPerNotification }: StoreWork): string {
   const written = walBytesPerNotification === null ? '' : `, ${walBytesPerNotification.toFixed(0)} bytes of WAL`;
   return `Per notification: ${commitsPerNotification.toFixed(3)} commits (${writesPerCommit.toFixed(1)} writes in each)${written}`;
 }
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(0)} %`;
-}
-
-function columns({
-  requestsPerSecond,
-  p50Ms,
-  p99Ms,
-  rssMegabytes,
-  generatorCpu,
-  generatorBusy,
-  arrivals,
-}: Measurement): string[] {
-  return [
-    requestsPerSecond.toFixed(0),
-    arrivals?.perSecond.toFixed(0) ?? '',
-    arrivals?.drainMs.toFixed(0) ?? '',
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-    rssMegabytes === null ? '?' : rssMegabytes.toFixed(0),
-    percent(generatorCpu),
-    percent(generatorBusy),
-  ];
-}
-
 function describeHostile(results: HostileResult[]): string[] {
   const [slowest] = results;
   if (slowest === undefined) return [];
   const verdict = slowest.maxMs < hostileGoalMs ? 'within' : 'BEYOND';
   return [
-    `Slowest hostile body of ${results.length}: ${slowest.name}, ${slowest.maxMs.toFixed(1)} ms, answered ` +
+    `Slowest hostile body of ${results.length}: ${slowest.name}, ${slowest.maxMs.toFixed(1)} ms, status ` +
       `${slowest.status} (${verdict} the goal of ${hostileGoalMs} ms)`,
     '',
     ...table(

@@ -14,11 +14,14 @@ export const notificationBody = JSON.stringify(notification);
 export const quietBody = JSON.stringify({ ...notification, sendPush: false, sendEmail: false, sendMqtt: false });
 
 export function notificationRequest(port: number, key: string, body = notificationBody): string {
+  return httpRequest(port, '/', { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }, body);
+}
+
+export function httpRequest(port: number, path: string, headers: Record<string, string>, body: string): string {
   return [
-    'POST / HTTP/1.1',
+    `POST ${path} HTTP/1.1`,
     `Host: 127.0.0.1:${port}`,
-    `Authorization: Bearer ${key}`,
-    'Content-Type: application/json',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${Buffer.byteLength(body)}`,
     '',
     body,
