@@ -18,6 +18,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { KeyedLoad } from '@tocsin/test-support/keyed-load.ts';
 import { writeOlderBackup } from '@tocsin/test-support/older-backup.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
@@ -243,8 +244,7 @@ suite('A restore refuses, and changes nothing, for', () => {
     const wrong = await elsewhere.run(['restore', file], { TOCSIN_MASTER_KEY: randomBytes(32).toString('base64') });
     assert.equal(wrong.exitCode, 1);
     assert.match(wrong.stderr, /was encrypted with a master key that is not in .*before a rotation/);
-    const none = await Installation.create();
-    t.after(() => none.remove());
+    const none = await install(t);
     const missing = await none.run(['restore', file]);
     assert.equal(missing.exitCode, 1);
     assert.match(missing.stderr, /there is no master key/);
@@ -354,8 +354,7 @@ test('A backup of an older version is restored and brought up to date', async (t
 });
 
 async function start(t: TestContext) {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const { firstRun } = gateway.line;
   assert.ok(firstRun);
@@ -364,8 +363,7 @@ async function start(t: TestContext) {
 
 /** Another data directory that holds only the master key. */
 async function emptyInstallation(t: TestContext, original: Installation): Promise<Installation> {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   copyFileSync(masterKeyOf(original), masterKeyOf(installation));
   return installation;
 }

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { RawClient, readPublish, type SignInOptions } from '@tocsin/test-support/embedded-raw-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { mqttMessage, patience } from '@tocsin/test-support/mqtt-messages.ts';
 import { isNatsSince, NatsServer, natsObstacle } from '@tocsin/test-support/nats-server.ts';
@@ -113,8 +113,7 @@ for (const [name, { obstacle, start }] of Object.entries(kinds)) {
         const { topic, payload } = await receive(client);
         assert.deepEqual([topic, payload], [topicOf(device), `for ${device}`]);
       }
-      const installation = await Installation.create(settingsFor(broker));
-      t.after(() => installation.remove());
+      const installation = await install(t, settingsFor(broker));
       const gateway = await installation.serve();
       const { exitCode, stdout } = await installation.run(['doctor']);
       assert.match(stdout, /ok +mqtt: the broker answers, and what is published arrives/);
@@ -306,8 +305,7 @@ async function expectDoctor(
   environment: Record<string, string>,
   wanted: RegExp,
 ): Promise<void> {
-  const installation = await Installation.create({ ...settingsFor(broker), ...environment });
-  t.after(() => installation.remove());
+  const installation = await install(t, { ...settingsFor(broker), ...environment });
   // doctor checks channels once there is a store.
   await installation.json('owner', 'create', '--name', 'Ann');
   const { stdout } = await installation.run(['doctor']);

@@ -3,24 +3,18 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install, installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { connectAsync } from 'mqtt';
 
 interface Device {
   id: string;
   owner: string;
   mqtt: { username: string; password: string; topic: string; urls: string[] };
-}
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
 }
 
 const firstDevice = (gateway: GatewayProcess): Device => gateway.line.firstRun?.device as unknown as Device;
@@ -161,15 +155,11 @@ suite("With the operator's broker", () => {
 
 suite('With an SMTP server', () => {
   test('email arrives, the response reports it, and a server that is down is reported', async (t) => {
-    const server = await startSmtpServer();
-    t.after(() => server.kill());
-    const installation = await install(t, {
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+    const { installation, smtp: server } = await installWithSmtp(t, {
       TOCSIN_EMAIL_FROM: 'Tocsin <tocsin@example.com>',
     });
-    const gateway = await installation.serve();
+    const gateway = await serveWithEmail(installation);
     const owner = gateway.line.firstRun?.owner as string;
-    await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
     const send = () => notify(gateway, { title: 'Disk almost full', severity: 'critical', sendMqtt: false });
     const { body } = await eventually('the new address is known', 5000, send, ({ body }) => body.emailEnabled);
     assert.equal(body.emailSent, true);

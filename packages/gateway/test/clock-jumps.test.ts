@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { fakeClockObstacle, JumpingClock, withClockOff } from '@tocsin/test-support/fake-clock.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Waiting {
   attempts: number;
@@ -17,18 +16,11 @@ interface Waiting {
 for (const by of ['+2d', '-2d']) {
   test(`Queued deliveries survive a clock that is off by ${by} for a moment`, { timeout: 240_000 }, async (t) => {
     if (!canRun(t, fakeClockObstacle())) return;
-    const smtp = await startSmtpServer();
-    t.after(() => smtp.kill());
-    const installation = await Installation.create({
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+    const { installation, smtp } = await installWithSmtp(t, {
       TOCSIN_EMAIL_TIMEOUT_MS: '2000',
     });
-    t.after(() => installation.remove());
     const clock = new JumpingClock(join(installation.dataDir, 'clock'));
-    const gateway = await installation.serve(clock.environment);
-    const { owner } = gateway.line.firstRun as { owner: string };
-    await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+    const gateway = await serveWithEmail(installation, clock.environment);
     await smtp.kill();
     const titles = Array.from({ length: 20 }, (_, count) => `waiting-${count}`);
     for (const title of titles) {
@@ -60,18 +52,11 @@ test('Notifications accepted after a restart with the clock set back are sent af
   timeout: 240_000,
 }, async (t) => {
   if (!canRun(t, fakeClockObstacle())) return;
-  const smtp = await startSmtpServer();
-  t.after(() => smtp.kill());
-  const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+  const { installation, smtp } = await installWithSmtp(t, {
     TOCSIN_EMAIL_TIMEOUT_MS: '2000',
   });
-  t.after(() => installation.remove());
-  const gateway = await installation.serve();
+  const gateway = await serveWithEmail(installation);
   const { key } = gateway;
-  const { owner } = gateway.line.firstRun as { owner: string };
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
   await smtp.kill();
   for (const title of ['one', 'two']) await notify(gateway, { title, sendMqtt: false });
   await gateway.stop();

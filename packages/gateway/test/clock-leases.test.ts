@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { fakeClockObstacle, withClockOff } from '@tocsin/test-support/fake-clock.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
-import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { startPhone } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -39,16 +40,13 @@ for (const [name, store] of Object.entries(stores)) {
       if (!canRun(t, fakeClockObstacle() ?? mosquittoObstacle() ?? store.obstacle())) return;
       const mosquitto = await Mosquitto.start({ isPersistent: true });
       t.after(() => mosquitto.stop());
-      const installation = await Installation.create({
+      const installation = await install(t, {
         TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
         ...(await store.environment(t)),
       });
-      t.after(() => installation.remove());
       const wrongly = await installation.serve(withClockOff(by));
       const { owner, key, device } = wrongly.line.firstRun as { owner: string; key: string; device: { id: string } };
-      const topic = `tocsin/${owner}/${device.id}/notifications`;
-      const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
-      t.after(() => phone.stop());
+      const phone = await startPhone(t, mosquitto.port, owner, device.id);
       const send = ({ api }: GatewayProcess, title: string) =>
         notify({ api, key }, { title, mqttQos: 1 }, { 'Idempotency-Key': title });
       const arrived = () => phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);

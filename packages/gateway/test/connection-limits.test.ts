@@ -8,7 +8,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, ReadyLine } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { connectionsTo, isHeld } from '@tocsin/test-support/process-usage.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { connectAsync } from 'mqtt';
@@ -16,8 +17,7 @@ import { guardConnections, type ServerMaker } from '../src/http/connection-guard
 import { openTls } from '../src/process/tls/index.ts';
 
 async function serve(t: TestContext, environment: Record<string, string>): Promise<GatewayProcess> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
+  const installation = await install(t, environment);
   return installation.serve();
 }
 

@@ -7,7 +7,7 @@ import type { InboxListing, SessionInfo } from '@tocsin/contract/console';
 import { type ConsoleClient, signInAs, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { beginSearch, EventListener } from '@tocsin/test-support/console-streams.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
@@ -18,8 +18,7 @@ import { createOwner, systemEnvironment } from '../src/usecases/registration.ts'
 const promisedMs = 5000;
 
 test('A notification appears in the open inbox within a second of the POST, until the service stops', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const { id: bobsId } = await installation.json<{ id: string }>('owner', 'create', '--name', 'Bob');
   const ann = await EventListener.open(await signInAtFirstRun(gateway));

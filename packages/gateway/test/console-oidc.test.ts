@@ -5,6 +5,7 @@ import type { SessionEntry, SessionInfo } from '@tocsin/contract/console';
 import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { type OidcAccount, TestOidcProvider } from '@tocsin/test-support/oidc-provider.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
@@ -195,8 +196,7 @@ test('With a provider and without an SMTP server owners cannot claim an unconfir
 });
 
 test('All invalid settings of a provider are reported together', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const { exitCode, stderr } = await serveExpectingFailure(installation, {
     TOCSIN_OIDC_ISSUER: 'http://login.example.com',
     TOCSIN_OIDC_CLIENT_ID: 'tocsin',

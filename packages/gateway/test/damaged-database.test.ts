@@ -3,20 +3,15 @@ import assert from 'node:assert/strict';
 import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 
 const damagedLine = 'the database is damaged';
 const walLine = 'the write-ahead log is damaged';
 const startMs = 30_000;
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 /** Changes bytes in the middle of a file, each to another value. */
 function damage(file: string, offset: number, length: number): void {

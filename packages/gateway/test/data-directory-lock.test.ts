@@ -4,17 +4,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { type CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { test } from 'node:test';
+import type { CommandResult } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 function assertRefused({ exitCode, stdout, stderr }: CommandResult, pid: number | undefined): void {
   assert.equal(exitCode, 1, `${stdout}${stderr}`);

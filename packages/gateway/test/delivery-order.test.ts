@@ -5,15 +5,15 @@ import { type TestContext, test } from 'node:test';
 import { type Load, overtaken, startLoad } from '@tocsin/test-support/arrival-order.ts';
 import { clusterObstacle, startCluster } from '@tocsin/test-support/cluster.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install, installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
-import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { type Subscriber, startPhone } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { fcmToken } from '@tocsin/test-support/push-channel.ts';
 import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
+import type { TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 /**
  * Pause between two requests, so that fewer than a page are queued: beyond that email and push are sent concurrently.
@@ -24,14 +24,6 @@ const idsAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { id: string }).id);
 const idsIn = (smtp: TestSmtpServer): string[] =>
   smtp.emails.map(({ raw }) => /^Message-ID: <([0-9a-f-]{36})@/im.exec(raw)?.[1] ?? raw);
-
-/** Its session survives a restart of the broker, so that nothing is missed while it reconnects. */
-async function startPhone(t: TestContext, mosquitto: Mosquitto, owner: string, device: string): Promise<Subscriber> {
-  const topic = `tocsin/${owner}/${device}/notifications`;
-  const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
-  t.after(() => phone.stop());
-  return phone;
-}
 
 async function startBroker(t: TestContext): Promise<Mosquitto> {
   const settings = ['max_queued_messages 100000', 'max_inflight_messages 1'];
@@ -56,27 +48,31 @@ async function breakBroker(mosquitto: Mosquitto, load: Load): Promise<void> {
   await load.moreAtOnce(30);
 }
 
+/** Stops the load, and asserts that some of it was queued and none of it overtook older notifications. */
+async function assertInOrder(t: TestContext, load: Load, idsSeen: () => string[]): Promise<void> {
+  await load.stop();
+  assert.deepEqual(await overtaken(load.accepted, idsSeen), [], `of ${load.accepted.length}`);
+  assert.ok(load.scheduled > 0);
+  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+}
+
 for (const workers of ['1', '2']) {
   test(`No notification overtakes an older one to the same device while Mosquitto is stopped and restarted (${workers} worker)`, {
     timeout: 600_000,
   }, async (t) => {
     if (!canRun(t, mosquittoObstacle())) return;
     const mosquitto = await startBroker(t);
-    const installation = await Installation.create({
+    const installation = await install(t, {
       TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
       TOCSIN_WORKERS: workers,
     });
-    t.after(() => installation.remove());
     const gateway = await installation.serve();
     const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
-    const phone = await startPhone(t, mosquitto, owner, device.id);
+    const phone = await startPhone(t, mosquitto.port, owner, device.id);
     // Two workers have two connections to the broker: messages sent at the same moment have no order.
     const load = startLoad([gateway.api], gateway.key, workers === '1' ? 8 : 1, { title: 'x', mqttQos: 1 });
     await breakBroker(mosquitto, load);
-    await load.stop();
-    assert.deepEqual(await overtaken(load.accepted, () => idsAt(phone)), [], `of ${load.accepted.length}`);
-    assert.ok(load.scheduled > 0);
-    t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+    await assertInOrder(t, load, () => idsAt(phone));
     assert.deepEqual(await installation.json<unknown[]>('delivery', 'list', '--state', 'waiting'), []);
   });
 }
@@ -87,30 +83,20 @@ test('No notification overtakes an older one to the same device on two nodes', {
   const { nodes, key, ownerId, deviceId } = await startCluster(t, 2, {
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
   });
-  const phone = await startPhone(t, mosquitto, ownerId, deviceId);
+  const phone = await startPhone(t, mosquitto.port, ownerId, deviceId);
   const apis = nodes.map(({ api }) => api);
   const load = startLoad(apis, key, 1, { title: 'x', mqttQos: 1 });
   await breakBroker(mosquitto, load);
-  await load.stop();
-  assert.deepEqual(await overtaken(load.accepted, () => idsAt(phone)), [], `of ${load.accepted.length}`);
-  assert.ok(load.scheduled > 0);
-  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+  await assertInOrder(t, load, () => idsAt(phone));
 });
 
 test('No email overtakes an older one while the SMTP server is stopped and restarted', {
   timeout: 600_000,
 }, async (t) => {
-  const smtp = await startSmtpServer();
-  t.after(() => smtp.kill());
-  const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+  const { installation, smtp } = await installWithSmtp(t, {
     TOCSIN_EMAIL_TIMEOUT_MS: '2000',
   });
-  t.after(() => installation.remove());
-  const gateway = await installation.serve();
-  const { owner } = gateway.line.firstRun as { owner: string };
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  const gateway = await serveWithEmail(installation);
   const load = startLoad([gateway.api], gateway.key, 1, { title: 'x', sendMqtt: false }, smallBacklogMs);
   for (let round = 0; round < (isLongRun ? 3 : 1); round += 1) {
     await load.moreAtOnce(10);
@@ -119,25 +105,14 @@ test('No email overtakes an older one while the SMTP server is stopped and resta
     await smtp.start();
   }
   await load.moreAtOnce(10);
-  await load.stop();
-  assert.deepEqual(await overtaken(load.accepted, () => idsIn(smtp)), [], `of ${load.accepted.length}`);
-  assert.ok(load.scheduled > 0);
-  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+  await assertInOrder(t, load, () => idsIn(smtp));
 });
 
 test('The queue of a mailbox drains under a load that the SMTP server can take when it is sent directly', {
   timeout: 300_000,
 }, async (t) => {
-  const smtp = await startSmtpServer();
-  t.after(() => smtp.kill());
-  const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
-  });
-  t.after(() => installation.remove());
-  const gateway = await installation.serve();
-  const { owner } = gateway.line.firstRun as { owner: string };
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  const { installation, smtp } = await installWithSmtp(t);
+  const gateway = await serveWithEmail(installation);
   // Every email takes 200 ms, on up to five connections; twelve notifications a second come in.
   smtp.latencyMs = 200;
   const sent: boolean[] = [];
@@ -182,23 +157,13 @@ test('The queue of a mailbox drains under a load that the SMTP server can take w
 test('No push overtakes an older one to the same phone while FCM fails and recovers', {
   timeout: 600_000,
 }, async (t) => {
-  const clock = { now: Date.now() };
-  const ticking = setInterval(() => {
-    clock.now = Date.now();
-  }, 100);
-  t.after(() => clearInterval(ticking));
-  const fcm = await FcmStandIn.start(clock);
-  t.after(() => fcm.server.stop());
-  const { clientEmail, privateKey, projectId, tokenUrl, endpoint } = fcm.config;
-  const installation = await Installation.create({
-    TOCSIN_FCM_ENDPOINT: endpoint,
-    TOCSIN_FCM_CREDENTIALS: JSON.stringify({
-      ...{ type: 'service_account', client_email: clientEmail, private_key: privateKey },
-      ...{ project_id: projectId, token_uri: tokenUrl },
-    }),
-    TOCSIN_PUSH_TIMEOUT_MS: '1000',
+  const fcm = await FcmStandIn.start({
+    get now() {
+      return Date.now();
+    },
   });
-  t.after(() => installation.remove());
+  t.after(() => fcm.server.stop());
+  const installation = await install(t, { ...fcm.environment, TOCSIN_PUSH_TIMEOUT_MS: '1000' });
   const gateway = await installation.serve();
   await installation.json('push', 'add', '--provider', 'fcm', '--token', fcmToken('phone'));
   let isDown = false;
@@ -211,11 +176,7 @@ test('No push overtakes an older one to the same phone while FCM fails and recov
     isDown = false;
   }
   await load.moreAtOnce(10);
-  await load.stop();
-  const ids = () => fcm.accepted.map(({ data }) => data.id as string);
-  assert.deepEqual(await overtaken(load.accepted, ids), [], `of ${load.accepted.length}`);
-  assert.ok(load.scheduled > 0);
-  t.diagnostic(`${load.accepted.length} accepted, ${load.scheduled} joined the queue or failed, 0 overtaken`);
+  await assertInOrder(t, load, () => fcm.accepted.map(({ data }) => data.id as string));
 });
 
 test('Deliveries interrupted by a crash are sent before those accepted after the restart', {
@@ -223,12 +184,11 @@ test('Deliveries interrupted by a crash are sent before those accepted after the
 }, async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
   const mosquitto = await startBroker(t);
-  const installation = await Installation.create({ TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}` });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}` });
   let gateway = await installation.serve();
   const { key } = gateway;
   const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
-  const phone = await startPhone(t, mosquitto, owner, device.id);
+  const phone = await startPhone(t, mosquitto.port, owner, device.id);
   const sentTitle = (title: string): boolean => phone.received.some(({ payload }) => payload.includes(`"${title}"`));
   for (let round = 0; round < 3; round += 1) {
     // The broker accepts nothing: these are stored, and in flight when the process is killed.
@@ -262,16 +222,8 @@ test('Deliveries interrupted by a crash are sent before those accepted after the
 test('A queue that was being sent when the service was killed resumes right after the restart', {
   timeout: 300_000,
 }, async (t) => {
-  const smtp = await startSmtpServer();
-  t.after(() => smtp.kill());
-  const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
-  });
-  t.after(() => installation.remove());
-  const gateway = await installation.serve();
-  const { owner } = gateway.line.firstRun as { owner: string };
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+  const { installation, smtp } = await installWithSmtp(t);
+  const gateway = await serveWithEmail(installation);
   await smtp.kill();
   for (let count = 0; count < 5; count += 1) await notify(gateway, { title: 'x', sendMqtt: false });
   // The first of them is in flight, and does not complete.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 
 const root = new URL('../../../', import.meta.url);
 
@@ -17,8 +17,7 @@ function commandsIn(document: string, prefix: RegExp): string[][] {
 
 suite('The commands of the guides', () => {
   test('docs/owners.md: each works as written if there are two owners', async (t) => {
-    const installation = await Installation.create();
-    t.after(() => installation.remove());
+    const installation = await install(t);
     await installation.json('owner', 'create', '--name', 'First owner', '--role', 'operator');
     const commands = commandsIn('docs/owners.md', /npx tocsin/g);
     assert.ok(commands.length >= 6);
@@ -39,8 +38,7 @@ suite('The commands of the guides', () => {
     ['the reference deployment', /^\$ docker compose -f deploy\/compose\.cluster\.yaml exec tocsin-1 tocsin/gm],
   ] as const) {
     test(`docs/deployment.md: ${way} begins with an operator who can sign in and a key`, async (t) => {
-      const installation = await Installation.create({ TOCSIN_FIRST_RUN: 'off' });
-      t.after(() => installation.remove());
+      const installation = await install(t, { TOCSIN_FIRST_RUN: 'off' });
       await (await installation.serve()).stop();
       const shown: string[] = [];
       for (const args of commandsIn('docs/deployment.md', prefix)) {

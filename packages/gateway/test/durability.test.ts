@@ -1,7 +1,7 @@
 // Acknowledged notifications are stored and delivered, whenever the process is killed. TOCSIN_TEST_KILLS=2000 makes it
 // a long run, as `npm run torture` does.
 import { test } from 'node:test';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { surviveKills } from '@tocsin/test-support/kill-run.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -14,8 +14,7 @@ const timeout = 240_000 + kills * 5_000;
 test(`After ${kills} kills under load every acknowledged notification is stored once and reaches its receivers (SQLite)`, {
   timeout,
 }, async (t) => {
-  const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'silent' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_LOG_LEVEL: 'silent' });
   const { dataDir } = installation;
   await surviveKills(t, { installation, kills, withStore: (use) => withStore(dataDir, use) });
 });
@@ -27,8 +26,7 @@ test(`After ${kills} kills under load every acknowledged notification is stored 
   const postgres = await Postgres.start();
   t.after(() => postgres.stop());
   const databaseUrl = await postgres.createDatabase();
-  const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'silent', TOCSIN_DATABASE_URL: databaseUrl });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_LOG_LEVEL: 'silent', TOCSIN_DATABASE_URL: databaseUrl });
   const { dataDir } = installation;
   await surviveKills(t, {
     installation,

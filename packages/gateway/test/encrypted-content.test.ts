@@ -9,7 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { addCredentialRows } from '@tocsin/test-support/credential-rows.ts';
 import { findTraces } from '@tocsin/test-support/find-traces.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { flippedBits, flippedBytes, RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
@@ -61,8 +62,7 @@ const secrets = {
 };
 
 test('Neither files nor log nor responses contain secrets, whatever was sent', async (t) => {
-  const installation = await Installation.create({ TOCSIN_LOG_LEVEL: 'debug' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_LOG_LEVEL: 'debug' });
   const gateway = await installation.serve();
   const owner = await installation.json('owner', 'create', '--name', content.ownerName, '--email', content.ownerEmail);
   const ofOwner = ['--owner', owner.id as string];
@@ -425,8 +425,7 @@ describe('A damaged row affects nothing else:', () => {
 });
 
 async function startTampered(t: TestContext) {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const rows = new RowTamperer(installation.dataDir);
   t.after(() => rows.close());

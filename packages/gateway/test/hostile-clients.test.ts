@@ -6,8 +6,9 @@ import { once } from 'node:events';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import type { Attack, HostileOrder, HostileReport } from '@tocsin/test-support/hostile-clients.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { connectionsTo, usageOf } from '@tocsin/test-support/process-usage.ts';
 import { describeTimes, measureRequests } from '@tocsin/test-support/steady-caller.ts';
@@ -111,12 +112,11 @@ for (const isSecure of [false, true]) {
     for (const [name, wanted] of run) {
       test(`${name} are disconnected, and cost neither much memory nor the service of others`, async (t) => {
         const { certFile, keyFile } = authority.issue('IP:127.0.0.1');
-        const installation = await Installation.create({
+        const installation = await install(t, {
           ...(isSecure && { TOCSIN_TLS_CERT: certFile, TOCSIN_TLS_KEY: keyFile }),
           // Each defence has to work by itself.
           TOCSIN_UNAUTHENTICATED_CONNECTIONS: '100000',
         });
-        t.after(() => installation.remove());
         const scaled = wanted.map((each) => ({ ...each, connections: each.connections / (isSecure ? 2 : 1) }));
         await attack(t, await installation.serve(), scaled, isSecure);
       });

@@ -5,12 +5,12 @@ import { type TestContext, test } from 'node:test';
 import { ConsoleClient, linkFor, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { EventListener, search } from '@tocsin/test-support/console-streams.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { hostileContents } from '@tocsin/test-support/hostile-contents.ts';
+import { installWithSmtp } from '@tocsin/test-support/install.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 /** Far more than any step here should take, and far less than the 30 s that one row once took. */
 const patienceMs = 5000;
@@ -44,14 +44,9 @@ function watchOthers(gateway: GatewayProcess): { slowest: Record<string, number>
 }
 
 async function attack(t: TestContext, environment: Record<string, string>): Promise<void> {
-  const smtp = await startSmtpServer();
-  t.after(() => smtp.kill());
-  const installation = await Installation.create({
+  const { installation, smtp } = await installWithSmtp(t, {
     ...environment,
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.org',
   });
-  t.after(() => installation.remove());
   const gateway = await installation.serve();
   const ann = await signInAtFirstRun(gateway);
   const { id: bobId } = await installation.json('owner', 'create', '--name', 'Bob', '--email', 'bob@example.com');

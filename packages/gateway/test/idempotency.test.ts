@@ -2,7 +2,7 @@
 // delivered twice.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import {
   channelsWith,
   type LocalGateway,
@@ -240,8 +240,7 @@ suite('An Idempotency-Key', () => {
 });
 
 test('An Idempotency-Key works across processes on one store, and across a restart', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const first = await installation.serve({ TOCSIN_WORKERS: '2' });
   const { key } = first;
   const answers = await Promise.all(

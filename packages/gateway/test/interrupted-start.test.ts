@@ -11,7 +11,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation, launcher, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
+import { type Installation, launcher, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
@@ -23,12 +24,6 @@ import { systemEnvironment } from '../src/usecases/registration.ts';
 
 const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 4);
 const timeout = 120_000 + kills * 20_000;
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 function start({ environment }: Installation, args: string[]): ChildProcess {
   return spawn(process.execPath, [launcher, ...args], {

@@ -11,7 +11,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { type GatewayProcess, type Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -715,8 +716,7 @@ async function snapshot(dataDir: string): Promise<Record<string, unknown>> {
 }
 
 async function create(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create({ TOCSIN_FIRST_RUN: 'off', ...environment });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_FIRST_RUN: 'off', ...environment });
   return installation;
 }
 

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmod, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { type CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { describe, test } from 'node:test';
+import type { CommandResult, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 
@@ -13,7 +14,7 @@ const otherKey = randomBytes(32).toString('hex');
 
 describe('The master key:', () => {
   test('the first start creates a key file that only its owner can read, and later starts use it', async (t) => {
-    const installation = await create(t);
+    const installation = await install(t);
     await storeOne(installation);
     const file = join(installation.dataDir, 'master.key');
     assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -23,14 +24,14 @@ describe('The master key:', () => {
   });
 
   test('a key from the environment is used, and no key file is created', async (t) => {
-    const installation = await create(t, { TOCSIN_MASTER_KEY: key });
+    const installation = await install(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     assert.deepEqual(await titles(installation), ['stored']);
     assert.ok(!(await readdir(installation.dataDir)).includes('master.key'));
   });
 
   test('TOCSIN_MASTER_KEY_FILE is equivalent to the variable', async (t) => {
-    const installation = await create(t, { TOCSIN_MASTER_KEY: key });
+    const installation = await install(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     const file = join(installation.dataDir, 'elsewhere.key');
     await writeFile(file, `${Buffer.from(key, 'base64').toString('hex')}\n`);
@@ -40,7 +41,7 @@ describe('The master key:', () => {
   });
 
   test('a key other than the one that encrypted the database stops the start', async (t) => {
-    const installation = await create(t, { TOCSIN_MASTER_KEY: key });
+    const installation = await install(t, { TOCSIN_MASTER_KEY: key });
     await storeOne(installation);
     const result = await serveExpectingFailure(installation, { TOCSIN_MASTER_KEY: otherKey });
     assertRefusal(result, /not the one this database was encrypted with.*Check TOCSIN_MASTER_KEY/s);
@@ -48,7 +49,7 @@ describe('The master key:', () => {
   });
 
   test('a lost key file stops the start, and no new one is created in its place', async (t) => {
-    const installation = await create(t);
+    const installation = await install(t);
     await storeOne(installation);
     const file = join(installation.dataDir, 'master.key');
     const kept = await readFile(file);
@@ -60,7 +61,7 @@ describe('The master key:', () => {
   });
 
   test('a key file with other content stops the start', async (t) => {
-    const installation = await create(t);
+    const installation = await install(t);
     await storeOne(installation);
     await writeFile(join(installation.dataDir, 'master.key'), 'not a key\n');
     assertRefusal(await serveExpectingFailure(installation), /master\.key does not hold a master key/);
@@ -86,7 +87,7 @@ describe('The master key:', () => {
   ];
   for (const { what, environment, message } of problems) {
     test(`${what} is a configuration error, reported before any file is opened`, async (t) => {
-      const installation = await create(t);
+      const installation = await install(t);
       const result = await serveExpectingFailure(installation, environment);
       assertRefusal(result, message);
       assert.match(result.stderr, /The configuration has problems/);
@@ -95,7 +96,7 @@ describe('The master key:', () => {
   }
 
   test('doctor warns about a key file that other users can read', async (t) => {
-    const installation = await create(t);
+    const installation = await install(t);
     await storeOne(installation);
     await chmod(join(installation.dataDir, 'master.key'), 0o644);
     const { exitCode, stdout } = await installation.run(['doctor']);
@@ -111,7 +112,7 @@ describe('A damaged database file stops the start, and the message names the bac
   ];
   for (const { what, offset, length } of damages) {
     test(what, async (t) => {
-      const installation = await create(t);
+      const installation = await install(t);
       await storeOne(installation);
       const file = await open(join(installation.dataDir, 'tocsin.db'), 'r+');
       await file.write(Buffer.alloc(length, 0xa5), 0, length, offset);
@@ -123,12 +124,6 @@ describe('A damaged database file stops the start, and the message names the bac
     });
   }
 });
-
-async function create(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 /** Starts the gateway, stores one notification, and stops the gateway cleanly. */
 async function storeOne(installation: Installation): Promise<void> {

@@ -3,25 +3,18 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install, installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { fetchMetrics, scrape } from '@tocsin/test-support/scrape.ts';
-import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { connectAsync } from 'mqtt';
 
 const token = 'a-token-for-the-metrics';
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 suite('The counters', () => {
   test('agree with the responses that callers got', async (t) => {
@@ -69,21 +62,14 @@ suite('The counters', () => {
   });
 
   test('show an SMTP server that is down: the open breaker, the queued deliveries, and the recovery', async (t) => {
-    const smtpServer = await startSmtpServer();
-    t.after(() => smtpServer.kill());
-    const installation = await install(t, {
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
-      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
-    });
-    const gateway = await installation.serve();
-    const owner = gateway.line.firstRun?.owner as string;
-    await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+    const { installation, smtp } = await installWithSmtp(t);
+    const gateway = await serveWithEmail(installation);
     const notifyCritical = () => notify(gateway, { title: 'Disk almost full', severity: 'critical', sendMqtt: false });
     await eventually('the new address is known', 5000, notifyCritical, ({ body }) => body.emailEnabled);
     const outcomes = 'tocsin_channel_outcomes_total';
     const before = await scrape(gateway);
     assert.equal(before.sum('tocsin_breaker_state', { guard: 'email' }), 0);
-    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), smtpServer.emails.length);
+    assert.equal(before.sum(outcomes, { channel: 'email', kind: 'sent', attempt: 'first' }), smtp.emails.length);
 
     // Different owners, since for one mailbox only the first email is attempted and the rest queue behind it.
     const keys = [gateway.key];
@@ -91,8 +77,8 @@ suite('The counters', () => {
       const other = await installation.json('owner', 'create', '--name', 'Ben', '--email', `ben${index}@example.com`);
       keys.push((await installation.json('key', 'create', '--owner', other.id as string)).key as string);
     }
-    await smtpServer.kill();
-    const emailsBefore = smtpServer.emails.length;
+    await smtp.kill();
+    const emailsBefore = smtp.emails.length;
     for (const key of keys) {
       const { body } = await notify(
         { api: gateway.api, key },
@@ -107,7 +93,7 @@ suite('The counters', () => {
     assert.equal(down.sum('tocsin_redeliveries', { state: 'waiting' }), 6);
     assert.ok((down.sum('tocsin_redelivery_oldest_age_seconds') ?? 0) > 0);
 
-    await smtpServer.start();
+    await smtp.start();
     // The breaker allows a new attempt ten seconds after it opened; the first success wakes the queued deliveries.
     const isBack = async () => {
       await delay(1000);
@@ -124,7 +110,7 @@ suite('The counters', () => {
     );
     const attempts = { channel: 'email', kind: 'sent' };
     assert.equal(after.sum(outcomes, { ...attempts, attempt: 'first' }), emailsBefore + 1);
-    assert.equal(after.sum(outcomes, attempts), smtpServer.emails.length, 'each received email was counted once');
+    assert.equal(after.sum(outcomes, attempts), smtp.emails.length, 'each received email was counted once');
   });
 
   test('count the devices connected to the embedded broker', async (t) => {

@@ -11,9 +11,10 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import {
   type CommandResult,
   type GatewayProcess,
-  Installation,
+  type Installation,
   launcher,
 } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { KeyedLoad } from '@tocsin/test-support/keyed-load.ts';
 import { writeOlderBackup } from '@tocsin/test-support/older-backup.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
@@ -217,7 +218,7 @@ if (obstacle !== null) {
       timeout: 120_000,
     }, async (t) => {
       const url = await server.createDatabase();
-      const installation = await create(t, { TOCSIN_DATABASE_URL: url });
+      const installation = await install(t, { TOCSIN_DATABASE_URL: url });
       const gateway = await installation.serve();
       const { key } = gateway;
       const load = new KeyedLoad(gateway, 8);
@@ -275,7 +276,7 @@ if (obstacle !== null) {
 
     test('overwrites data only with --replace, and with the same master key', async (t) => {
       const url = await server.createDatabase();
-      const installation = await create(t, { TOCSIN_DATABASE_URL: url });
+      const installation = await install(t, { TOCSIN_DATABASE_URL: url });
       const gateway = await installation.serve();
       const file = join(installation.dataDir, 'backup');
       await installation.json('backup', file);
@@ -292,20 +293,14 @@ if (obstacle !== null) {
   });
 }
 
-async function create(t: TestContext, environment: Record<string, string>): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
-
 async function start(t: TestContext): Promise<{ installation: Installation; gateway: GatewayProcess; key: string }> {
-  const installation = await create(t, {});
+  const installation = await install(t, {});
   const gateway = await installation.serve();
   return { installation, gateway, key: gateway.key };
 }
 
 async function withKeyOf(t: TestContext, original: Installation, environment: Record<string, string>) {
-  const installation = await create(t, environment);
+  const installation = await install(t, environment);
   copyFileSync(join(original.dataDir, 'master.key'), join(installation.dataDir, 'master.key'));
   return installation;
 }

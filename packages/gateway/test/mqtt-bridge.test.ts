@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -107,8 +108,7 @@ async function startBridge(t: TestContext, port: number, device: TestDevice, top
 async function startGateway(
   t: TestContext,
 ): Promise<{ gateway: GatewayProcess; device: Pick<TestDevice, 'id' | 'secret' | 'topic'> }> {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const { firstRun } = gateway.line;
   if (firstRun === undefined) throw new Error('This was not a first run.');

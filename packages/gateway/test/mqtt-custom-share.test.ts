@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { startSilentServer } from '@tocsin/test-support/mqtt-hostile-server.ts';
 
 test('While one owner waits for 300 brokers that never respond, the broker of another owner is dialled', async (t) => {
@@ -11,8 +11,7 @@ test('While one owner waits for 300 brokers that never respond, the broker of an
     silent.stop();
     other.stop();
   });
-  const installation = await Installation.create({ TOCSIN_MQTT_CUSTOM_ALLOW: '127.0.0.1/32' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_MQTT_CUSTOM_ALLOW: '127.0.0.1/32' });
   const gateway = await installation.serve();
   const owner = await installation.json('owner', 'create', '--name', 'Second');
   const key = await installation.json('key', 'create', '--owner', owner.id as string);

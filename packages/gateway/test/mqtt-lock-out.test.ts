@@ -7,7 +7,8 @@ import { type TestContext, test } from 'node:test';
 import { BrokerFixture, type TestDevice, titleOf } from '@tocsin/test-support/embedded-broker.ts';
 import { RawClient, readPublish, type SignInOptions } from '@tocsin/test-support/embedded-raw-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { startSignInFlood } from '@tocsin/test-support/mqtt-sign-in-flood.ts';
 import { connectionsTo } from '@tocsin/test-support/process-usage.ts';
 import { limits } from '../src/channels/mqtt/embedded/limits.ts';
@@ -179,8 +180,7 @@ async function exhaust(connect: (options: SignInOptions) => Promise<number>, use
 type Device = Pick<TestDevice, 'id' | 'secret' | 'topic'>;
 
 async function startGateway(t: TestContext, environment: Record<string, string> = {}) {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
+  const installation = await install(t, environment);
   const gateway = await installation.serve();
   const { firstRun } = gateway.line;
   if (firstRun === undefined) throw new Error('This was not a first run.');

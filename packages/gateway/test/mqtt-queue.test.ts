@@ -4,7 +4,8 @@ import { type TestContext, test } from 'node:test';
 import type { InboxDetail } from '@tocsin/contract/console';
 import { type ConsoleClient, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { type MqttDevice, Receiver } from '@tocsin/test-support/notification-load.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
@@ -12,8 +13,7 @@ import { scrape } from '@tocsin/test-support/scrape.ts';
 const firstDevice = (gateway: GatewayProcess): MqttDevice => gateway.line.firstRun?.device as unknown as MqttDevice;
 
 async function start(t: TestContext, environment: Record<string, string> = {}) {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
+  const installation = await install(t, environment);
   const gateway = await installation.serve();
   return { installation, gateway, device: firstDevice(gateway) };
 }

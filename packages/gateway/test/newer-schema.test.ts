@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -15,12 +16,6 @@ interface Backend {
   run(statements: string): Promise<void>;
   /** The database row that states which versions may use it. */
   fact(): Promise<{ version: string; newest: string; minReader: string }>;
-}
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
 }
 
 let server: Postgres | null = null;

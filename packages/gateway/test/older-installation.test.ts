@@ -8,6 +8,7 @@ import type { ConsoleError, PasskeyEntry, SessionInfo } from '@tocsin/contract/c
 import { ConsoleClient, linkFor } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { createOlderInstallation, older } from '@tocsin/test-support/older-installation.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
@@ -107,8 +108,7 @@ async function statusFor({ line }: GatewayProcess, host: string | null, path = '
 }
 
 test('The console of a new installation responds only to host names that no web page can claim', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const settings = {
     TOCSIN_CONSOLE_URL: 'https://inbox.example.com',
     TOCSIN_CONSOLE_HOSTS: 'inbox.lan, nas.example.net',
@@ -243,8 +243,7 @@ test('An installation of version 0.1 is recognized as such after a backup, and i
   const { exitCode, stderr } = await installation.run(['restore', backup], { TOCSIN_DATABASE_URL: restored });
   assert.equal(exitCode, 0, stderr);
   assert.equal(await isWarned({ TOCSIN_DATABASE_URL: restored }), true);
-  const fresh = await Installation.create({ TOCSIN_DATABASE_URL: await postgres.createDatabase() });
-  t.after(() => fresh.remove());
+  const fresh = await install(t, { TOCSIN_DATABASE_URL: await postgres.createDatabase() });
   await fresh.serve();
   assert.doesNotMatch((await fresh.run(['doctor'])).stdout, /TOCSIN_CONSOLE_HOSTS/);
 });

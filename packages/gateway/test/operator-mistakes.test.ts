@@ -5,18 +5,13 @@ import { once } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type CommandResult, Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { type CommandResult, type Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 function assertSaid({ exitCode, stdout, stderr }: CommandResult, wanted: RegExp): void {
   assert.equal(exitCode, 1, stdout + stderr);
@@ -217,8 +212,7 @@ test('The scripts for contributors have a --help', async () => {
 });
 
 test('doctor warns about an unencrypted connection to PostgreSQL, except on this machine', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const warns = async (url: string): Promise<boolean> => {
     const { stdout } = await installation.run(['doctor', '--json'], { TOCSIN_DATABASE_URL: url });
     const { findings } = JSON.parse(stdout) as { findings: { check: string; state: string }[] };

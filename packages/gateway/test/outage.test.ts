@@ -2,49 +2,41 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
-import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { type Subscriber, startPhone } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
+import type { TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 const recoveryMs = 60_000;
 
-interface House {
+interface Setup {
   installation: Installation;
   gateway: GatewayProcess;
   mosquitto: Mosquitto;
-  smtpServer: TestSmtpServer;
+  smtp: TestSmtpServer;
   phone: Subscriber;
 }
 
-async function build(t: TestContext): Promise<House> {
+async function build(t: TestContext): Promise<Setup> {
   const mosquitto = await Mosquitto.start({ isPersistent: true });
   t.after(() => mosquitto.stop());
-  const smtpServer = await startSmtpServer();
-  t.after(() => smtpServer.kill());
-  const installation = await Installation.create({
+  const { installation, smtp } = await installWithSmtp(t, {
     TOCSIN_MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     TOCSIN_EMAIL_TIMEOUT_MS: '2000',
   });
-  t.after(() => installation.remove());
-  const gateway = await installation.serve();
+  const gateway = await serveWithEmail(installation);
   const { owner, device } = gateway.line.firstRun as { owner: string; device: { id: string } };
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  const topic = `tocsin/${owner}/${device.id}/notifications`;
-  // Its session outlives the broker, so that nothing is missed while it reconnects.
-  const phone = await Subscriber.start(mosquitto.port, topic, ['-c', '-i', 'phone']);
-  t.after(() => phone.stop());
-  return { installation, gateway, mosquitto, smtpServer, phone };
+  const phone = await startPhone(t, mosquitto.port, owner, device.id);
+  return { installation, gateway, mosquitto, smtp, phone };
 }
 
 const titlesAt = (phone: Subscriber): string[] =>
   phone.received.map(({ payload }) => (JSON.parse(payload) as { title: string }).title);
-const titlesIn = (smtpServer: TestSmtpServer): string[] =>
-  smtpServer.emails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
+const titlesIn = (smtp: TestSmtpServer): string[] =>
+  smtp.emails.map(({ raw }) => /^Subject: .*?(\w+ \d+)\r$/m.exec(raw)?.[1] ?? raw);
 
 async function send(gateway: GatewayProcess, kind: string, count: number): Promise<string[]> {
   const titles = Array.from({ length: count }, (_, index) => `${kind} ${index}`);
@@ -85,10 +77,10 @@ test('While broker and SMTP server are down everything is accepted, and arrives 
   timeout: 180_000,
 }, async (t) => {
   if (!canRun(t, mosquittoObstacle())) return;
-  const { installation, gateway, mosquitto, smtpServer, phone } = await build(t);
+  const { installation, gateway, mosquitto, smtp, phone } = await build(t);
   const before = await send(gateway, 'before', 5);
   await mosquitto.shutDown();
-  await smtpServer.kill();
+  await smtp.kill();
   await eventually(
     'the gateway notices',
     10_000,
@@ -109,12 +101,12 @@ test('While broker and SMTP server are down everything is accepted, and arrives 
     assert.equal(await eventually('the log reports it', 5000, down, (count) => count > 0), 1, gateway.log);
   }
   await mosquitto.run();
-  await smtpServer.start();
+  await smtp.start();
   const backAt = performance.now();
   const wanted = [...before, ...during];
   const onPhone = await settled('everything on the phone', () => titlesAt(phone), wanted);
   t.diagnostic(`on the phone ${((performance.now() - backAt) / 1000).toFixed(1)} s after the broker was back`);
-  const inMailbox = await settled('everything in the mailbox', () => titlesIn(smtpServer), wanted);
+  const inMailbox = await settled('everything in the mailbox', () => titlesIn(smtp), wanted);
   t.diagnostic(`in the mailbox ${((performance.now() - backAt) / 1000).toFixed(1)} s after the SMTP server was back`);
   assert.deepEqual(onPhone, wanted, 'once each, in the order of acceptance');
   assert.deepEqual(inMailbox, wanted, 'the emails too');
@@ -133,7 +125,7 @@ test('While broker and SMTP server are down everything is accepted, and arrives 
   assert.deepEqual(left, []);
   for (const [channel, seen] of [
     ['mqtt', phone.received.length],
-    ['email', smtpServer.emails.length],
+    ['email', smtp.emails.length],
   ] as const) {
     const sent = await counted(gateway, 'tocsin_channel_outcomes_total', `channel="${channel}"`, 'kind="sent"');
     assert.equal(sent, seen, `the counter of ${channel} agrees with what was received`);

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { addCredentialRows } from '@tocsin/test-support/credential-rows.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -23,8 +23,7 @@ import {
 const newId = createUuidV7Source(Date.now, randomUUID);
 
 test('No file holds the wrapped data key of a deleted owner, also while a server runs under load', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const { id } = await installation.json('owner', 'create', '--name', 'To be deleted');
   const { key } = await installation.json('key', 'create', '--owner', id as string);

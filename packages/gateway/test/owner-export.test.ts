@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { launcher } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -125,8 +126,7 @@ test('An empty inbox gives a valid document, and a reader that closes the pipe e
 });
 
 async function prepare(t: TestContext, count: number) {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const store = await openStore({ dataDir: installation.dataDir, masterKey: null }, 'create');
   const { owner, digest, notifications } = await fill(store, 'Ann', count);
   await fill(store, 'Bob', 2);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
@@ -19,12 +19,6 @@ const pgbouncer = '/usr/sbin/pgbouncer';
 
 function pgbouncerObstacle(): Obstacle {
   return obstacle ?? (existsSync(pgbouncer) ? null : `there is no ${pgbouncer}: apt-get install pgbouncer`);
-}
-
-async function install(t: TestContext, environment: Record<string, string>): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
 }
 
 suite('PostgreSQL', () => {

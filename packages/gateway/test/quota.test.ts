@@ -1,14 +1,9 @@
 // The daily quota of an owner: what counts, the response to the caller, and that it holds across restarts and processes.
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
-
-async function install(t: TestContext, environment: Record<string, string>): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 
 interface Answer {
   status: number;

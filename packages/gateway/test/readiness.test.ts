@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Probe {
@@ -21,12 +22,6 @@ async function probe(gateway: GatewayProcess): Promise<Probe> {
   const response = await fetch(new URL('/readyz', gateway.line.console));
   const text = await response.text();
   return { status: response.status, body: JSON.parse(text), text, ms: performance.now() - since };
-}
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
 }
 
 const sender = { TOCSIN_EMAIL_FROM: 'tocsin@example.com' };

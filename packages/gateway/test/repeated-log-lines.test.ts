@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 
 async function serve(t: TestContext, environment: Record<string, string> = {}): Promise<GatewayProcess> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
+  const installation = await install(t, environment);
   return installation.serve();
 }
 
@@ -66,8 +66,7 @@ test('At level debug every refused request has its own line', async (t) => {
 });
 
 test('A server that runs out of file descriptors logs it once, and serves again when some are free', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve({}, ['sh', '-c', 'ulimit -n 100; exec "$0" "$@"']);
   const { hostname, port } = new URL(gateway.api);
   const sockets = new Set<Socket>();

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { fakeClockObstacle, withClockOff } from '@tocsin/test-support/fake-clock.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
+import type { TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 interface Row {
   channel: string;
@@ -18,25 +19,18 @@ interface Row {
 }
 
 async function build(t: TestContext, environment: Record<string, string> = {}, clock: Record<string, string> = {}) {
-  const smtpServer = await startSmtpServer();
-  t.after(() => smtpServer.kill());
-  const installation = await Installation.create({
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
+  const { installation, smtp } = await installWithSmtp(t, {
     TOCSIN_RESPONSE_BUDGET_MS: '300',
     ...environment,
   });
-  t.after(() => installation.remove());
-  const gateway = await installation.serve(clock);
-  const { owner } = gateway.line.firstRun as { owner: string };
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
-  return { smtpServer, installation, gateway };
+  const gateway = await serveWithEmail(installation, clock);
+  return { smtp, installation, gateway };
 }
 
 const emailOnly = (title: string) => ({ title, sendMqtt: false });
 const list = (installation: Installation, ...more: string[]) => installation.json<Row[]>('delivery', 'list', ...more);
-const titles = (smtpServer: TestSmtpServer): string[] =>
-  smtpServer.emails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
+const titles = (smtp: TestSmtpServer): string[] =>
+  smtp.emails.map(({ raw }) => /^Subject: .*?([a-z]+)\r$/m.exec(raw)?.[1] ?? raw);
 
 async function sendSlowly(gateway: GatewayProcess, title: string) {
   const startedAt = performance.now();
@@ -50,8 +44,8 @@ async function sendSlowly(gateway: GatewayProcess, title: string) {
 test('An SMTP server that hangs delays the first response by its budget, and the next ones not at all', {
   timeout: 120_000,
 }, async (t) => {
-  const { smtpServer, installation, gateway } = await build(t);
-  smtpServer.faults.greeting = 'stall';
+  const { smtp, installation, gateway } = await build(t);
+  smtp.faults.greeting = 'stall';
   for (const title of ['first', 'second', 'third', 'fourth']) {
     const ms = await sendSlowly(gateway, title);
     // The SMTP timeout is 8 s; on a busy machine a budget of 0.3 s may well take a few.
@@ -60,28 +54,28 @@ test('An SMTP server that hangs delays the first response by its budget, and the
   }
   const waiting = (await list(installation)).filter(({ state }) => state === 'waiting');
   assert.equal(waiting.length, 4, 'all four are listed');
-  smtpServer.resume();
+  smtp.resume();
   await eventually(
     'all arrive, in order, once',
     90_000,
-    () => titles(smtpServer),
+    () => titles(smtp),
     (seen) => seen.length === 4,
   );
-  assert.deepEqual(titles(smtpServer), ['first', 'second', 'third', 'fourth']);
+  assert.deepEqual(titles(smtp), ['first', 'second', 'third', 'fourth']);
 });
 
 test('An email that the server accepts after the response is recorded as sent, and not sent again', {
   timeout: 120_000,
 }, async (t) => {
-  const { smtpServer, installation, gateway } = await build(t);
-  smtpServer.faults.data = 'stall';
+  const { smtp, installation, gateway } = await build(t);
+  smtp.faults.data = 'stall';
   await sendSlowly(gateway, 'late');
-  await smtpServer.stalls(1);
+  await smtp.stalls(1);
   assert.deepEqual(
     (await list(installation)).map(({ channel, state }) => [channel, state]),
     [['email', 'waiting']],
   );
-  smtpServer.resume();
+  smtp.resume();
   await eventually(
     'it is recorded as sent',
     60_000,
@@ -90,17 +84,17 @@ test('An email that the server accepts after the response is recorded as sent, a
   );
   const { body } = await notify(gateway, emailOnly('next'));
   assert.equal(body.emailSent, true, 'and the next one is sent at once');
-  assert.deepEqual(titles(smtpServer), ['late', 'next'], 'once each');
+  assert.deepEqual(titles(smtp), ['late', 'next'], 'once each');
 });
 
 test('An email that the server refuses after the response is recorded as dead', { timeout: 120_000 }, async (t) => {
-  const { smtpServer, installation, gateway } = await build(t);
-  smtpServer.faults.rcpt = 'stall';
+  const { smtp, installation, gateway } = await build(t);
+  smtp.faults.rcpt = 'stall';
   await sendSlowly(gateway, 'late');
-  await smtpServer.stalls(1);
-  smtpServer.faults.data = 554;
-  delete smtpServer.faults.rcpt;
-  smtpServer.proceed();
+  await smtp.stalls(1);
+  smtp.faults.data = 554;
+  delete smtp.faults.rcpt;
+  smtp.proceed();
   const [row] = await eventually(
     'it is recorded as dead',
     60_000,
@@ -115,22 +109,22 @@ test('A late email of a process that is killed while sending it is sent by the n
 }, async (t) => {
   // Its lease of 30 s is based on its own clock: for the next process, whose clock is right, it ends within a few seconds.
   const isShort = !isLongRun && fakeClockObstacle() === null;
-  const { smtpServer, installation, gateway } = await build(t, {}, isShort ? withClockOff('-26s') : {});
+  const { smtp, installation, gateway } = await build(t, {}, isShort ? withClockOff('-26s') : {});
   const { key } = gateway;
-  smtpServer.faults.data = 'stall';
+  smtp.faults.data = 'stall';
   await sendSlowly(gateway, 'late');
-  await smtpServer.stalls(1);
+  await smtp.stalls(1);
   await gateway.kill();
-  for (const step of ['data', 'greeting'] as const) delete smtpServer.faults[step];
+  for (const step of ['data', 'greeting'] as const) delete smtp.faults[step];
   const again = await installation.serve();
   await notify({ api: again.api, key }, emailOnly('next'));
   await eventually(
     'both arrive, in order',
     90_000,
-    () => titles(smtpServer),
+    () => titles(smtp),
     (seen) => seen.includes('next'),
   );
-  assert.deepEqual(titles(smtpServer), ['late', 'next']);
+  assert.deepEqual(titles(smtp), ['late', 'next']);
 });
 
 test('A strict publish that exceeds its budget gets a 502, and is not sent later', {

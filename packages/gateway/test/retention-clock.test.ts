@@ -9,7 +9,8 @@ import { after, suite, type TestContext, test } from 'node:test';
 import { linkFor, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { fakeClockObstacle, withClockOff } from '@tocsin/test-support/fake-clock.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
@@ -125,8 +126,7 @@ suite('A start with a wrong clock', () => {
   for (const all of isLongRun ? wrong.map((by) => [by]) : [['+100d', '+1h', '-1d']]) {
     test(`off by ${all.join(', ')} deletes nothing, and everything works when the clock is right again`, async (t) => {
       if (!canRun(t, fakeClockObstacle())) return;
-      const installation = await Installation.create();
-      t.after(() => installation.remove());
+      const installation = await install(t);
       const first = await installation.serve();
       const { owner, key, device } = first.line.firstRun as NonNullable<typeof first.line.firstRun>;
       const target = { api: first.api, key };
@@ -187,8 +187,7 @@ suite('A start with a wrong clock', () => {
 
   test('is reported by doctor', async (t) => {
     if (!canRun(t, fakeClockObstacle())) return;
-    const installation = await Installation.create();
-    t.after(() => installation.remove());
+    const installation = await install(t);
     await (await installation.serve()).stop();
     trustClock(installation);
     withDatabase(installation, (db) => {

@@ -5,7 +5,8 @@ import { Agent, request } from 'node:https';
 import { json, text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Nginx, nginxExample, nginxObstacle } from '@tocsin/test-support/nginx.ts';
 import type { ResponseBody } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -29,12 +30,11 @@ async function startSite(t: TestContext): Promise<Site> {
   const authority = createTestAuthority();
   t.after(() => authority.remove());
   const { certFile, keyFile } = authority.issue('DNS:tocsin.example.com', 'DNS:inbox.example.com', 'IP:127.0.0.1');
-  const installation = await Installation.create({
+  const installation = await install(t, {
     TOCSIN_TRUSTED_PROXIES: '127.0.0.1',
     TOCSIN_API_URL: 'https://tocsin.example.com/',
     TOCSIN_CONSOLE_URL: 'https://inbox.example.com',
   });
-  t.after(() => installation.remove());
   const gateway = await installation.serve();
   const folder = '/etc/letsencrypt/live/tocsin.example.com';
   const nginx = await Nginx.start(nginxExample(), (port) => ({

@@ -1,9 +1,10 @@
 // The rate limit of a key is shared by all processes that share a store.
 import assert from 'node:assert/strict';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { Connections } from '@tocsin/test-support/connections.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -106,12 +107,6 @@ suite('On PostgreSQL', () => {
     );
   });
 });
-
-async function install(t: TestContext, environment: Record<string, string>): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 async function limitedKey(installation: Installation): Promise<string> {
   const { key } = await installation.json<{ key: string }>('key', 'create', '--rate-limit', `${limit}/m`);

@@ -18,7 +18,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { currentBuild } from '@tocsin/test-support/build.ts';
-import { Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
+import { launcher } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { canRun, type Obstacle, straceObstacle } from '@tocsin/test-support/requires.ts';
 import { readTrace } from '@tocsin/test-support/system-calls.ts';
 
@@ -70,8 +71,7 @@ test('Compiled code is kept in a private folder of the user, and none in the tem
 test('Workers and threads keep compiled code in the same private folder, and none without one', async (t) => {
   const machine = createMachine(t);
   for (const home of [machine.home, '/nonexistent']) {
-    const installation = await Installation.create({ HOME: home, TMPDIR: machine.temporary, TOCSIN_WORKERS: '2' });
-    t.after(() => installation.remove());
+    const installation = await install(t, { HOME: home, TMPDIR: machine.temporary, TOCSIN_WORKERS: '2' });
     assert.equal(await (await installation.serve()).stop(), 0);
     assert.deepEqual(everythingIn(machine.temporary), [], home);
   }
@@ -135,8 +135,7 @@ test('Neither the server nor a command opens a file in the temporary folder', as
   if (!canRun(t, straceObstacle())) return;
   const machine = createMachine(t);
   const environment = { TMPDIR: machine.temporary, HOME: machine.home };
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
+  const installation = await install(t, environment);
   const trace = join(machine.home, 'trace');
   // With -D signals reach the program, and not strace.
   const strace = ['strace', '-D', '-f', '--seccomp-bpf', '-e', 'trace=openat,open,execve', '-o'];

@@ -8,13 +8,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
 import { Connections } from '@tocsin/test-support/connections.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install, installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { KeepAliveClient } from '@tocsin/test-support/keep-alive-client.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { canRun, obstacleIn } from '@tocsin/test-support/requires.ts';
-import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createTestAuthority } from '@tocsin/test-support/tls-ca.ts';
 import { childrenOf, exitWithin } from '@tocsin/test-support/worker-processes.ts';
@@ -23,12 +23,6 @@ const limitMs = 10_000;
 /** Limit for a shutdown in which nothing hangs and nothing is waited for. */
 const promptMs = 3000;
 const clientCount = 200;
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 async function timedStop(t: TestContext, gateway: GatewayProcess): Promise<{ code: number | null; ms: number }> {
   const startedAt = performance.now();
@@ -103,7 +97,7 @@ suite('After SIGTERM', () => {
   }
 
   test('pipelined requests, sent before and during the shutdown, all get responses, and the last response closes the connection', async (t) => {
-    const { smtpServer, gateway } = await serveWithStalledSmtp(t);
+    const { smtp, gateway } = await serveWithStalledSmtp(t);
     const body = JSON.stringify({ title: 'ahead' });
     const request = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const socket = await open(t, gateway.api, request.repeat(3));
@@ -111,7 +105,7 @@ suite('After SIGTERM', () => {
     socket.on('data', (chunk) => {
       answers += String(chunk);
     });
-    await smtpServer.stalls(3);
+    await smtp.stalls(3);
     const stopped = timedStop(t, gateway);
     await eventually(
       'no new connections are accepted',
@@ -120,8 +114,8 @@ suite('After SIGTERM', () => {
       (taken) => !taken,
     );
     socket.write(request.repeat(2));
-    await smtpServer.stalls(5);
-    smtpServer.resume();
+    await smtp.stalls(5);
+    smtp.resume();
     await once(socket, 'close', { signal: AbortSignal.timeout(limitMs) });
     assert.equal((await stopped).code, 0);
     assert.equal(answers.split('HTTP/1.1 200 OK').length - 1, 5);
@@ -198,9 +192,9 @@ suite('After SIGTERM', () => {
   });
 
   test('a send to a stalled SMTP server is aborted in time to respond to the caller', async (t) => {
-    const { smtpServer, installation, gateway } = await serveWithStalledSmtp(t);
+    const { smtp, installation, gateway } = await serveWithStalledSmtp(t);
     const answer = notify(gateway, { title: 'stuck' });
-    await smtpServer.stalls(1);
+    await smtp.stalls(1);
     const { code, ms } = await timedStop(t, gateway);
     assert.equal(code, 0);
     assert.ok(ms < limitMs);
@@ -341,20 +335,14 @@ async function isTaken(api: string): Promise<boolean> {
 
 /** A gateway whose first owner gets email, over a server that stalls from now on. */
 async function serveWithStalledSmtp(t: TestContext) {
-  const smtpServer = await startSmtpServer();
-  t.after(() => smtpServer.kill());
-  const installation = await install(t, {
-    TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
-    TOCSIN_EMAIL_FROM: 'tocsin@example.com',
-  });
-  const gateway = await installation.serve();
-  await installation.json('owner', 'set', ownerOf(gateway), '--email', 'ann@example.com', '--email-alerts', 'on');
+  const { installation, smtp } = await installWithSmtp(t);
+  const gateway = await serveWithEmail(installation);
   await eventually(
     'the address is known',
     5000,
     () => notify(gateway, { title: 'Hello' }),
     ({ body }) => body.emailSent === true,
   );
-  smtpServer.faults.data = 'stall';
-  return { smtpServer, installation, gateway };
+  smtp.faults.data = 'stall';
+  return { smtp, installation, gateway };
 }

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { usageOf } from '@tocsin/test-support/process-usage.ts';
 import {
   type Style,
@@ -26,8 +26,7 @@ const sanityMegabytes = 500;
 test('Thousands of clients that never finish a request are refused in time while others are served', async (t) => {
   const sockets = affordableSockets(t);
   // All come from one address, and each is to be refused for being slow.
-  const installation = await Installation.create({ TOCSIN_UNAUTHENTICATED_CONNECTIONS: '0' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_UNAUTHENTICATED_CONNECTIONS: '0' });
   const gateway = await installation.serve();
   const before = await usageOf(gateway);
   const baseline = await measureRequests(gateway, AbortSignal.timeout(2000));
@@ -72,8 +71,7 @@ test('Thousands of clients that never finish a request are refused in time while
 });
 
 test('The console disconnects clients that never finish a request, too', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const port = Number(new URL(gateway.line.console).port);
   const startedAt = performance.now();

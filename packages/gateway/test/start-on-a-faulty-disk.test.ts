@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type CommandResult, type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
@@ -14,12 +15,6 @@ import mqtt from 'mqtt';
 
 function rootObstacle(): Obstacle {
   return process.getuid?.() === 0 ? null : 'only root can mount file systems and be another user';
-}
-
-async function install(t: TestContext): Promise<Installation> {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
-  return installation;
 }
 
 /** An installation on its own file system of 6 MB; null if none can be mounted and the test was skipped. */

@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { canRun, obstacleIn, straceObstacle } from '@tocsin/test-support/requires.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
@@ -60,8 +61,7 @@ test('A full disk is reported with every notification, and storing resumes when 
 
 for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
   test(`While another program locks the database (BEGIN ${mode}) callers get a response in time, and storing resumes`, async (t) => {
-    const installation = await Installation.create();
-    t.after(() => installation.remove());
+    const installation = await install(t);
     const gateway = await installation.serve();
     const acknowledged = new Map<string, string>();
     await storeAndRemember(gateway, 'before', acknowledged);
@@ -105,8 +105,7 @@ for (const mode of ['IMMEDIATE', 'EXCLUSIVE']) {
 
 test('A failed sync never gets a response with stored: true, and storing resumes when it works again', async (t) => {
   if (!canRun(t, straceObstacle())) return;
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   const gateway = await installation.serve();
   const acknowledged = new Map<string, string>();
   await storeAndRemember(gateway, 'before', acknowledged);

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import type { InboxDetail, Preferences, SessionInfo } from '@tocsin/contract/console';
 import { type ConsoleClient, signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
 import { runChannelContract } from './channel-contract.ts';
@@ -82,10 +83,9 @@ runChannelContract(
   },
 );
 
-async function install(t: TestContext, environment: Record<string, string> = {}) {
+async function installWithPager(t: TestContext, environment: Record<string, string> = {}) {
   const service = await PagerService.start(t);
-  const installation = await Installation.create({ TOCSIN_PAGER_URL: service.url, ...environment }, program);
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_PAGER_URL: service.url, ...environment }, program);
   return { service, installation };
 }
 
@@ -102,7 +102,7 @@ async function readyz(gateway: GatewayProcess): Promise<unknown> {
 
 suite('A new channel', () => {
   test('is planned, delivered, reported, counted and shown in the inbox', async (t) => {
-    const { service, installation } = await install(t);
+    const { service, installation } = await installWithPager(t);
     const gateway = await installation.serve();
     const { body } = await notify(gateway, { title: 'Fire' });
     assert.deepEqual(body.channels, allSent);
@@ -127,7 +127,7 @@ suite('A new channel', () => {
   });
 
   test('is retried after a crash, both when it was unreachable and when the crash interrupted the first attempt', async (t) => {
-    const { service, installation } = await install(t);
+    const { service, installation } = await installWithPager(t);
     const first = await installation.serve();
     const { key } = first;
     const client = await signInAtFirstRun(first);
@@ -162,7 +162,7 @@ suite('A new channel', () => {
   });
 
   test('is checked by readiness and doctor', async (t) => {
-    const { service, installation } = await install(t);
+    const { service, installation } = await installWithPager(t);
     const gateway = await installation.serve();
     assert.deepEqual(await readyz(gateway), {
       ...{ ok: true, store: 'ok', push: 'ok', email: 'not configured', mqtt: 'ok' },
@@ -194,7 +194,7 @@ suite('A new channel', () => {
   });
 
   test('is muted in quiet hours, except for critical notifications', async (t) => {
-    const { service, installation } = await install(t);
+    const { service, installation } = await installWithPager(t);
     const gateway = await installation.serve();
     const client = await signInAtFirstRun(gateway);
     const { body: preferences } = await client.get<Preferences>('/api/preferences');

@@ -9,7 +9,8 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
@@ -30,12 +31,6 @@ const tlsSettings = ({ certFile, keyFile }: IssuedCertificate): Record<string, s
   TOCSIN_TLS_CERT: certFile,
   TOCSIN_TLS_KEY: keyFile,
 });
-
-async function install(t: TestContext, environment: Record<string, string> = {}): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
-}
 
 function callerOf(t: TestContext): SecureCaller {
   const caller = new SecureCaller(authority.ca);

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install, installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
 import { OtlpCollector, type ReceivedSpan } from '@tocsin/test-support/otlp-collector.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
-import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 
 const kinds = { internal: 1, server: 2, client: 3 };
 const parentId = 'b7ad6b7169203331';
@@ -19,12 +19,6 @@ async function startCollector(t: TestContext): Promise<OtlpCollector> {
   t.after(() => collector.stop());
   t.after(() => assert.deepEqual(collector.problems, []));
   return collector;
-}
-
-async function install(t: TestContext, environment: Record<string, string>): Promise<Installation> {
-  const installation = await Installation.create(environment);
-  t.after(() => installation.remove());
-  return installation;
 }
 
 function spansOf({ spans }: OtlpCollector, traceId: string, count: number): Promise<ReceivedSpan[]> {
@@ -39,27 +33,22 @@ function spansOf({ spans }: OtlpCollector, traceId: string, count: number): Prom
 const byName = (spans: ReceivedSpan[], name: string): ReceivedSpan =>
   spans.find((span) => span.name === name) ?? assert.fail(`there is no span ${name}`);
 
-/** An owner with an email address, besides the first device. */
-async function withMailbox(installation: Installation, gateway: GatewayProcess): Promise<void> {
-  const owner = gateway.line.firstRun?.owner as string;
-  await installation.json('owner', 'set', owner, '--email', 'ann@example.com', '--email-alerts', 'on');
+/** Serves with a device and an email address for the first owner. */
+async function serveWithKnownEmail(installation: Installation): Promise<GatewayProcess> {
+  const gateway = await serveWithEmail(installation);
   const notifyCritical = () => notify(gateway, { title: 'x', severity: 'critical' }, traceparent(newTraceId(), '00'));
   await eventually('the new address is known', 5000, notifyCritical, ({ body }) => body.emailEnabled);
+  return gateway;
 }
 
 suite('With a collector', () => {
   test('a request is a trace: itself, its save, and every channel', async (t) => {
     const collector = await startCollector(t);
-    const smtpServer = await startSmtpServer();
-    t.after(() => smtpServer.kill());
-    const installation = await install(t, {
+    const { installation } = await installWithSmtp(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/`,
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20canary-token, x-tenant=acme',
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
-      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     });
-    const gateway = await installation.serve();
-    await withMailbox(installation, gateway);
+    const gateway = await serveWithKnownEmail(installation);
     const traceId = newTraceId();
     const canary = 'canary4711';
     const content = { title: canary, body: canary, source: canary, data: { canary }, severity: 'critical' };
@@ -161,23 +150,18 @@ suite('With a collector', () => {
 
   test('a redelivery is a separate trace, with the id of its notification', async (t) => {
     const collector = await startCollector(t);
-    const smtpServer = await startSmtpServer();
-    t.after(() => smtpServer.kill());
-    const installation = await install(t, {
+    const { installation, smtp } = await installWithSmtp(t, {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
-      TOCSIN_EMAIL_FROM: 'tocsin@example.com',
     });
-    const gateway = await installation.serve();
-    await withMailbox(installation, gateway);
-    await smtpServer.kill();
+    const gateway = await serveWithKnownEmail(installation);
+    await smtp.kill();
     const traceId = newTraceId();
     const { body } = await notify(gateway, { title: 'x', severity: 'critical' }, traceparent(traceId, '01'));
     assert.equal(body.emailSent, false);
     const first = byName(await spansOf(collector, traceId, 4), 'email.send');
     assert.equal(first.attributes['tocsin.outcome.retry'], 1);
     assert.ok(first.hasFailed);
-    await smtpServer.start();
+    await smtp.start();
     const again = await eventually(
       'the email was sent again',
       40_000,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 
 const promisedMs = 1000;
@@ -82,8 +82,7 @@ test('A key reaches only devices of its own owner', async (t) => {
 });
 
 async function start(t: TestContext) {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   return { installation, gateway: await installation.serve() };
 }
 

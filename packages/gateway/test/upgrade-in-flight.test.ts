@@ -11,7 +11,8 @@ import { gunzipSync } from 'node:zlib';
 import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { fakeClockObstacle, withClockOff } from '@tocsin/test-support/fake-clock.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
@@ -48,29 +49,20 @@ async function createInstallation(t: TestContext): Promise<{
   fcm: FcmStandIn;
 }> {
   const behindSeconds = Math.round((Date.now() - saved.madeAt) / 1000) - 60;
-  const clock = { now: 0 };
-  const setClock = (): void => {
-    clock.now = Date.now() - behindSeconds * 1000;
-  };
-  setClock();
-  const ticking = setInterval(setClock, 100);
-  t.after(() => clearInterval(ticking));
-  const fcm = await FcmStandIn.start(clock);
+  const fcm = await FcmStandIn.start({
+    get now() {
+      return Date.now() - behindSeconds * 1000;
+    },
+  });
   t.after(() => fcm.server.stop());
   const smtpServer = await startSmtpServer({});
   t.after(() => smtpServer.kill());
-  const { clientEmail, privateKey, projectId, tokenUrl, endpoint } = fcm.config;
-  const installation = await Installation.create({
+  const installation = await install(t, {
     ...withClockOff(`${behindSeconds > 0 ? '-' : '+'}${Math.abs(behindSeconds)}`),
     TOCSIN_SMTP_URL: `smtp://127.0.0.1:${smtpServer.port}`,
     TOCSIN_EMAIL_FROM: 'tocsin@example.com',
-    TOCSIN_FCM_ENDPOINT: endpoint,
-    TOCSIN_FCM_CREDENTIALS: JSON.stringify({
-      ...{ type: 'service_account', client_email: clientEmail, private_key: privateKey },
-      ...{ project_id: projectId, token_uri: tokenUrl },
-    }),
+    ...fcm.environment,
   });
-  t.after(() => installation.remove());
   await writeFile(join(installation.dataDir, masterKeyFileName), `${saved.masterKey}\n`, { mode: 0o600 });
   return { installation, smtpServer, fcm };
 }

@@ -7,7 +7,8 @@ import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Connections } from '@tocsin/test-support/connections.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import {
@@ -124,8 +125,7 @@ test('New connections are distributed among the workers', async (t) => {
 });
 
 test('If the primary is killed while its workers start, they exit as well', async (t) => {
-  const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_WORKERS: '2' });
   const database = join(installation.dataDir, databaseFileName);
   let isInTime = false;
   // On a busy machine the workers may listen before the poll sees them; then the start is repeated.
@@ -154,8 +154,7 @@ test('If the primary is killed while its workers start, they exit as well', asyn
 });
 
 test('Ctrl-C during the start, which all processes get, lets the start finish and then shuts them down cleanly', async (t) => {
-  const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_WORKERS: '2' });
   const gateway = installation.beginToServe();
   const ready = gateway.ready();
   await eventually(
@@ -272,8 +271,7 @@ test('A worker that hangs is killed and replaced, and new connections are served
 });
 
 test('A port that is in use is reported once, as without workers, and the first key is still shown by the next start', async (t) => {
-  const installation = await Installation.create({ TOCSIN_WORKERS: '2' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_WORKERS: '2' });
   const squatter = createServer().listen(0, '127.0.0.1');
   t.after(() => squatter.close());
   await once(squatter, 'listening');
@@ -300,8 +298,7 @@ test('The metrics are the sum over all processes', async (t) => {
 });
 
 test('A process that almost always holds the database lock does not keep the others from writing', async (t) => {
-  const installation = await Installation.create();
-  t.after(() => installation.remove());
+  const installation = await install(t);
   await withStore(installation.dataDir, async (store) => {
     const greedy = new Worker(
       `const { DatabaseSync } = require('node:sqlite');
@@ -336,8 +333,7 @@ test('A process that almost always holds the database lock does not keep the oth
 });
 
 async function start(t: TestContext): Promise<{ installation: Installation; gateway: GatewayProcess }> {
-  const installation = await Installation.create({ TOCSIN_WORKERS: '2', TOCSIN_LOG_LEVEL: 'debug' });
-  t.after(() => installation.remove());
+  const installation = await install(t, { TOCSIN_WORKERS: '2', TOCSIN_LOG_LEVEL: 'debug' });
   return { installation, gateway: await installation.serve() };
 }
 

@@ -1,7 +1,8 @@
 // Several nodes as an operator runs them: each with a folder of its own, on one PostgreSQL, one broker and one SMTP server.
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { type GatewayProcess, Installation } from './gateway-process.ts';
+import type { GatewayProcess, Installation } from './gateway-process.ts';
+import { install } from './install.ts';
 import { Mosquitto, mosquittoObstacle } from './mosquitto.ts';
 import { Postgres, postgresObstacle } from './postgres.ts';
 import type { Obstacle } from './requires.ts';
@@ -42,12 +43,10 @@ export async function startCluster(
     ...environment,
   };
   const join = async (): Promise<GatewayProcess> => {
-    const another = await Installation.create(shared);
-    t.after(() => another.remove());
+    const another = await install(t, shared);
     return another.serve();
   };
-  const installation = await Installation.create(shared);
-  t.after(() => installation.remove());
+  const installation = await install(t, shared);
   const nodes = [await installation.serve()];
   while (nodes.length < size) nodes.push(await join());
   const { firstRun } = (nodes[0] as GatewayProcess).line;

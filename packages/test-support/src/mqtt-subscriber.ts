@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
 import { eventually } from './eventually.ts';
 
 export interface ReceivedMessage {
@@ -30,7 +31,7 @@ export class Subscriber {
     const format = 'MESSAGE\t%t\t%q\t%r\t%C\t%E\t%p';
     const child = spawn(
       'stdbuf',
-      // It would keep its lines until there are many of them.
+      // By default it writes to a pipe in blocks, not line by line.
       [
         '-oL',
         'mosquitto_sub',
@@ -87,4 +88,11 @@ export class Subscriber {
     this.#process.kill('SIGKILL');
     await exited;
   }
+}
+
+/** Its session survives a restart of the broker, so that nothing is missed while it reconnects. */
+export async function startPhone(t: TestContext, port: number, owner: string, device: string): Promise<Subscriber> {
+  const phone = await Subscriber.start(port, `tocsin/${owner}/${device}/notifications`, ['-c', '-i', 'phone']);
+  t.after(() => phone.stop());
+  return phone;
 }

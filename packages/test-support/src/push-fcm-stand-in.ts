@@ -48,6 +48,13 @@ export class FcmStandIn {
     return standIn;
   }
 
+  /** The settings of a gateway that uses this server. */
+  get environment(): Record<string, string> {
+    const { clientEmail: client_email, privateKey: private_key, projectId: project_id } = this.config;
+    const account = { type: 'service_account', client_email, private_key, project_id, token_uri: this.config.tokenUrl };
+    return { TOCSIN_FCM_ENDPOINT: this.config.endpoint, TOCSIN_FCM_CREDENTIALS: JSON.stringify(account) };
+  }
+
   /** Every access token given so far is no longer good. */
   revokeAccessTokens(): void {
     this.#accessTokens.clear();
