@@ -1,8 +1,9 @@
 // A client of the same store beside the gateway, in a separate process, that uses the service's own code.
 import { randomUUID } from 'node:crypto';
+import type { NotificationContent } from '@tocsin/contract';
 import { createUuidV7Source } from '../packages/gateway/src/core/uuid-v7.ts';
 import { openStore } from '../packages/gateway/src/store/open-store.ts';
-import type { NotificationContent, Store } from '../packages/gateway/src/usecases/ports/index.ts';
+import type { Store } from '../packages/gateway/src/usecases/ports/index.ts';
 import { createDevice, systemEnvironment } from '../packages/gateway/src/usecases/registration.ts';
 import { percentile } from './figures.ts';
 import { notification } from './request.ts';
@@ -92,13 +93,13 @@ async function run(job: OpenJob | StoreJob): Promise<unknown> {
 }
 
 async function fill({ notifications }: Store, { ownerId, count }: FillJob): Promise<number> {
-  const { title, body, source, category, severity, payload: data } = notification;
-  const content: NotificationContent = { title, body, source, category, severity, data };
+  const { payload: data, ...fields } = notification;
+  const content: NotificationContent = { ...fields, data };
   let begun = 0;
   const saveNext = async (): Promise<void> => {
     while (begun < count) {
       begun += 1;
-      await notifications.save({ id: newId(), ownerId, createdAt: Date.now(), ...content });
+      await notifications.save({ id: newId(), ownerId, createdAt: Date.now(), content });
     }
   };
   await Promise.all(Array.from({ length: fillConcurrency }, saveNext));

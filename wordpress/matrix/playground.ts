@@ -53,7 +53,7 @@ async function checkContract(): Promise<{ php: string; wordpress: string; databa
       error: '',
       counts: { ...results.counts, waiting: 0, sent: 2, dead: 0 },
     });
-    const titles = (await connected.received()).map(({ title }) => title);
+    const titles = (await connected.received()).map(({ content }) => content.title);
     const expected = ['Matrix action Hello world!', 'Matrix filter Hello world!'];
     assert.deepEqual(titles.filter((title) => title.startsWith('Matrix')).sort(), expected);
     return versions;

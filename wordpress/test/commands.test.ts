@@ -31,15 +31,15 @@ suite('wp tocsin', () => {
     assert.equal(status, 1, stderr);
     return stderr;
   };
-  const titles = async () => (await connected.received()).map(({ title }) => title);
+  const titles = async () => (await connected.received()).map(({ content }) => content.title);
 
   test('check and send deliver a notification', async (t) => {
     if (!canRun(t, obstacle)) return;
     assert.match(await wp('check'), /accepted the monitoring check/);
     assert.match(await wp('send', '--title=Backup failed', '--severity=error'), /accepted/);
     const [check, backup] = await connected.received();
-    assert.match(check?.title ?? '', /^Monitoring check/);
-    assert.deepEqual([backup?.title, backup?.severity], ['Backup failed', 'error']);
+    assert.match(check?.content.title ?? '', /^Monitoring check/);
+    assert.deepEqual([backup?.content.title, backup?.content.severity], ['Backup failed', 'error']);
     assert.match(await errorOf('send', '--title=x', '--severity=loud'), /severity/);
   });
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
+import type { NotificationContent } from '@tocsin/contract';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import type { Notification } from '../../packages/gateway/src/usecases/ports/index.ts';
 import { ConnectedSite } from './support/connected-site.ts';
 import { wordpressObstacle } from './support/wordpress-files.ts';
 import { WordPressSite } from './support/wordpress-site.ts';
@@ -20,8 +20,8 @@ suite('Companion and gateway', () => {
   });
   after(() => connected?.remove());
 
-  async function receivedWith(title: string): Promise<Notification[]> {
-    return (await connected.received()).filter((notification) => notification.title === title);
+  async function receivedWith(title: string): Promise<NotificationContent[]> {
+    return (await connected.received()).map(({ content }) => content).filter((content) => content.title === title);
   }
 
   test('a template registered in the action sends its texts and the arguments by name', async (t) => {
@@ -30,7 +30,7 @@ suite('Companion and gateway', () => {
       `do_action( 'shop_new_order', 'N-17', 12.5 ); return $GLOBALS['shop_registered'];`,
     );
     assert.deepEqual(registered, { action: true, function: true });
-    const inbox = await connected.installation.json<Notification[]>('inbox', 'list');
+    const inbox = await connected.installation.json<NotificationContent[]>('inbox', 'list');
     const [order, ...more] = inbox.filter(({ title }) => title === 'Order N-17 on A test site');
     assert.deepEqual(more, []);
     assert.equal(order?.body, 'Worth 12.5');
@@ -107,7 +107,7 @@ suite('Companion and gateway', () => {
     assert.deepEqual(result, [true, true]);
     const all = await connected.received();
     assert.equal(all.length, before + 1);
-    assert.match(all.at(-1)?.title ?? '', /A test site/);
+    assert.match(all.at(-1)?.content.title ?? '', /A test site/);
   });
 
   test('the monitoring check fails with a reason if the key is wrong or missing, or the gateway is unreachable', async (t) => {
@@ -172,7 +172,7 @@ suite('Companion and gateway', () => {
     assert.match(log, /shop_throws.*condition/);
     assert.match(log, /shop_throws.*map/);
     await connected.runQueue();
-    const anything = (await connected.received()).filter(({ title }) => title.startsWith('Anything'));
+    const anything = (await connected.received()).filter(({ content }) => content.title.startsWith('Anything'));
     assert.ok(anything.length >= 4, JSON.stringify(anything));
   });
 
@@ -234,8 +234,8 @@ suite('Companion and gateway', () => {
       } );`,
     );
     await connected.fire(`do_action( 'shop_script', $input, $input ); return true;`, script);
-    const [stored] = (await connected.received()).filter(({ title }) => title.startsWith('Script'));
-    assert.equal(stored?.title, `Script ${script}`);
+    const [stored] = (await connected.received()).filter(({ content }) => content.title.startsWith('Script'));
+    assert.equal(stored?.content.title, `Script ${script}`);
     await connected.site.serve();
     t.after(() => connected.stopServing());
     const admin = await connected.site.login();

@@ -52,7 +52,7 @@ suite('Downtime of the gateway', () => {
   });
   after(() => connected?.remove());
 
-  const received = async () => (await connected.received()).slice(seen).map(({ title }) => title);
+  const received = async () => (await connected.received()).slice(seen).map(({ content }) => content.title);
   const counts = () =>
     connected.site.php<{ waiting: number; dead: number }>(
       'return Tocsin_Companion::get_instance()->queue()->counts();',

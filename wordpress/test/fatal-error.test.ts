@@ -29,7 +29,8 @@ test('reports a fatal error once, including early and out-of-memory errors, with
     assert.equal((await connected.site.get(path)).status, 500, path);
   }
   await connected.runQueue();
-  const reports = (await connected.received()).filter(({ title }) => title === 'Fatal error on A test site');
+  const received = (await connected.received()).map(({ content }) => content);
+  const reports = received.filter(({ title }) => title === 'Fatal error on A test site');
   const bodies = reports.map(({ body }) => body.split('\n')[0] ?? '').sort();
   assert.equal(bodies.length, 3, JSON.stringify(reports));
   assert.match(bodies[0] ?? '', /^Allowed memory size/);

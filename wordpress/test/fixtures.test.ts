@@ -43,7 +43,7 @@ test('the gateway normalizes or rejects every fixture sent by the companion as t
     Object.fromEntries(cases.map(({ name, body }) => [name, body])),
   );
   assert.ok(Object.keys(sent).length > 200, `only ${Object.keys(sent).length} were sent`);
-  const stored = new Map((await connected.received()).map((notification) => [notification.id, notification]));
+  const stored = new Map((await connected.received()).map(({ id, content }) => [id, content]));
   for (const { name, normalized, error } of cases) {
     const outcome = sent[name];
     if (outcome === undefined) continue;

@@ -56,7 +56,7 @@ suite('Screens of the companion', () => {
 
   async function received(title: string) {
     const { notifications } = await withStore(installation.dataDir, (store) => readAll(store, owner));
-    return notifications.filter((each) => each.title === title);
+    return notifications.filter(({ content }) => content.title === title);
   }
 
   inBrowser(
@@ -136,8 +136,8 @@ suite('Screens of the companion', () => {
       () => received('Fresh on A test site'),
       ({ length }) => length === 1,
     );
-    assert.equal(notification?.body, 'Read this: Bells & whistles');
-    assert.equal(notification?.severity, 'warning');
+    assert.equal(notification?.content.body, 'Read this: Bells & whistles');
+    assert.equal(notification?.content.severity, 'warning');
 
     await page.goto(screen('-log'));
     const row = page.getByRole('row').filter({ hasText: 'Fresh on A test site' });
@@ -168,7 +168,7 @@ suite('Screens of the companion', () => {
         () => received('Example: A sample of [post title]'),
         ({ length }) => length === 1,
       );
-      assert.equal(example?.data.example, true);
+      assert.equal(example?.content.data.example, true);
 
       await template.getByText('Text and severity').click();
       await template.getByRole('button', { name: 'Reset to default' }).click();

@@ -95,7 +95,7 @@ suite('Sending after the page', () => {
     eventually(
       `${title} arrives`,
       10_000,
-      async () => (await connected.received()).map((notification) => notification.title),
+      async () => (await connected.received()).map(({ content }) => content.title),
       (titles) => titles.includes(title),
     );
   const loopbacksOf = (path: string) =>
@@ -216,7 +216,9 @@ suite('Sending after the page', () => {
     assert.equal((await connected.site.get('/?option=2')).status, 200);
     await arrives('updated_option a_test_option');
     for (let run = 0; run < 3; run += 1) await connected.runQueue();
-    const titles = (await connected.received()).map(({ title }) => title).filter((title) => title.includes('_option '));
+    const titles = (await connected.received())
+      .map(({ content }) => content.title)
+      .filter((title) => title.includes('_option '));
     assert.deepEqual(titles, ['added_option a_test_option', 'updated_option a_test_option']);
   });
 });

@@ -35,13 +35,19 @@ export interface MqttConfigRequest {
   topic?: string;
 }
 
-/** The request after normalization: every field has its final value. */
-export interface NormalizedRequest {
+/** What a notification says. It is stored as JSON with its fields in this order. */
+export interface NotificationContent {
   title: string;
   body: string;
   source: string;
   category: Category;
   severity: Severity | null;
+  data: JsonObject;
+}
+
+/** The request after normalization: every field has its final value. */
+export interface NormalizedRequest {
+  content: NotificationContent;
   sendPush: boolean;
   /** null: the preference of the owner applies. */
   sendEmail: boolean | null;
@@ -52,7 +58,6 @@ export interface NormalizedRequest {
   mqttQos: Qos;
   /** null: the broker of the service. */
   customBroker: CustomBroker | null;
-  data: JsonObject;
 }
 
 /** A broker named by the request: used for this request only and never stored. */
@@ -87,15 +92,7 @@ export type Warning =
 export interface ChannelReport {
   stored: boolean;
   storeReason?: StoreReason;
-  payloadPreview: {
-    type: typeof kind;
-    title: string;
-    body: string;
-    source: string;
-    category: Category;
-    severity: Severity | null;
-    dataKeys: string[];
-  };
+  payloadPreview: Omit<NotificationContent, 'data'> & { type: typeof kind; dataKeys: string[] };
   pushSent: boolean;
   pushAttempted: number;
   pushEnabled: boolean;

@@ -61,7 +61,7 @@ test('A backup under load, restored elsewhere, holds everything that was acknowl
     assert.deepEqual(await store.maintenance.verify(), [], 'everything can be decrypted');
     const { notifications } = await readAll(store, firstRun.owner);
     assert.equal(notifications.length, rows.notifications);
-    const titles = new Map(notifications.map(({ id, title }) => [id, title]));
+    const titles = new Map(notifications.map(({ id, content }) => [id, content.title]));
     const lost = acknowledged.filter(({ id, title }) => titles.get(id) !== title);
     assert.deepEqual(lost, [], 'acknowledged before the backup began, but missing from it');
     assert.ok(notifications.length < load.acknowledged.length, 'the load continued during the backup');

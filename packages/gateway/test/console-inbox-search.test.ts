@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { NotificationContent } from '@tocsin/contract';
 import type { ConsoleError, InboxEntry } from '@tocsin/contract/console';
 import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { search } from '@tocsin/test-support/console-streams.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { type NotificationContent, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
+import { type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
 
 const rows = 1200;
 const path = '/api/notifications/search';
@@ -36,9 +38,9 @@ suite('A search', () => {
     },
   });
   const newId = createUuidV7Source(Date.now, randomUUID);
-  const save = async (content: Partial<NotificationContent>): Promise<string> => {
-    const plain = { title: 'Routine', body: '', source: 'cron', category: 'info', severity: null, data: {} } as const;
-    const notification = { id: newId(), ownerId: local.owner.id, createdAt: Date.now(), ...plain, ...content };
+  const save = async (changes: Partial<NotificationContent>): Promise<string> => {
+    const content = sampleContent({ title: 'Routine', source: 'cron', ...changes });
+    const notification = { id: newId(), ownerId: local.owner.id, createdAt: Date.now(), content };
     await local.store.notifications.save(notification);
     return notification.id;
   };

@@ -16,6 +16,7 @@ import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-
 import { findFreePort, Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { serverText, startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
@@ -145,12 +146,11 @@ suite('The inbox', () => {
   test('stops counting unread notifications at a thousand', async () => {
     const { id: ownerId, client: busy } = await makeOwner('Busy');
     const newId = createUuidV7Source(Date.now, () => crypto.randomUUID());
-    const content = { title: 't', body: '', source: 's', category: 'info', severity: null, data: {} } as const;
     const fill = (count: number): Promise<unknown> =>
       withStore(installation.dataDir, (store) =>
         Promise.all(
           Array.from({ length: count }, () =>
-            store.notifications.save({ id: newId(), ownerId, createdAt: Date.now(), ...content }),
+            store.notifications.save({ id: newId(), ownerId, createdAt: Date.now(), content: sampleContent() }),
           ),
         ),
       );

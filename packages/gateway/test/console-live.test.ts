@@ -10,6 +10,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { install } from '@tocsin/test-support/install.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { DecryptionFailed, type Store, StoreUnavailable } from '../src/usecases/ports/index.ts';
 import { createOwner, systemEnvironment } from '../src/usecases/registration.ts';
@@ -82,14 +83,11 @@ suite('Live events', () => {
 
   const newId = createUuidV7Source(Date.now, randomUUID);
   async function arrive(title: string, id = newId(), data = {}): Promise<string> {
-    const content = { body: '', source: 's', category: 'info', severity: null } as const;
     await local.store.notifications.save({
       id,
       ownerId: local.owner.id,
       createdAt: Date.now(),
-      title,
-      data,
-      ...content,
+      content: sampleContent({ title, data }),
     });
     return id;
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { after, before, beforeEach, suite, type TestContext, test } from 'node:test';
+import type { NotificationContent } from '@tocsin/contract';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { canRun, type Obstacle, obstacleIn } from '@tocsin/test-support/requires.ts';
 import { type Certificates, createCertificates } from '@tocsin/test-support/smtp-certificates.ts';
@@ -23,18 +24,20 @@ const settledWithinMs = 1500;
 const notification: Notification = {
   id: '0198f3c2-7d00-7000-8000-00000000abcd',
   ownerId: 'owner',
-  title: 'Disk almost full',
-  body: 'Only 3 % left.',
-  source: 'backup',
-  category: 'task',
-  severity: 'critical',
-  data: { host: 'db-1', deep: { free: [1, 2] } },
   createdAt: Date.UTC(2026, 6, 31, 14, 5, 9),
+  content: {
+    title: 'Disk almost full',
+    body: 'Only 3 % left.',
+    source: 'backup',
+    category: 'task',
+    severity: 'critical',
+    data: { host: 'db-1', deep: { free: [1, 2] } },
+  },
 };
 
 interface Mailbox {
   channel: OpenChannel<EmailTarget>;
-  send(changes?: Partial<Notification>, signal?: AbortSignal): Promise<Outcome>;
+  send(changes?: Partial<NotificationContent>, signal?: AbortSignal): Promise<Outcome>;
 }
 
 /** A channel that is closed after the test. Every error it returns is searched for secrets. */
@@ -49,7 +52,8 @@ function openMailbox(
     channel,
     async send(changes = {}, signal = AbortSignal.timeout(timeoutMs)) {
       const options = { qos: 1, customBroker: null } as const;
-      const [outcome] = await channel.send({ ...notification, ...changes }, [mailbox(to)], options, signal);
+      const content = { ...notification.content, ...changes };
+      const [outcome] = await channel.send({ ...notification, content }, [mailbox(to)], options, signal);
       assert.ok(outcome);
       if (!isAccepted(outcome)) assertDiscreet(outcome.error);
       return outcome;

@@ -13,6 +13,7 @@ import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { flippedBits, flippedBytes, RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { transferTables } from '../src/store/copy/transfer-tables.ts';
@@ -201,8 +202,8 @@ describe('An encrypted value can be decrypted only unaltered and in its own plac
         const page = await store.notifications.list(first.ownerId, { limit: 10 });
         assert.deepEqual(page.damaged, [damaged.id]);
         assert.deepEqual(
-          page.notifications.map(({ title }) => title),
-          [alsoKept.title, kept.title],
+          page.notifications.map(({ content }) => content.title),
+          [alsoKept.content.title, kept.content.title],
         );
       }
       assert.deepEqual((await store.notifications.list(second.ownerId, { limit: 10 })).damaged, []);
@@ -521,10 +522,8 @@ async function createOwnerWithRows(store: Store, name: string): Promise<OwnerWit
   });
   const newId = createUuidV7Source(Date.now, randomUUID);
   const save = async (title: string): Promise<Notification> => {
-    const notification: Notification = {
-      ...{ id: newId(), ownerId, createdAt: Date.now(), title: `${title} of ${name}`, body: '', source: 'test' },
-      ...{ category: 'info', severity: null, data: {} },
-    };
+    const content = sampleContent({ title: `${title} of ${name}` });
+    const notification = { id: newId(), ownerId, createdAt: Date.now(), content };
     await store.notifications.save(notification);
     return notification;
   };

@@ -10,6 +10,7 @@ import {
   startLocalGateway,
 } from '@tocsin/test-support/local-gateway.ts';
 import { type Caller, createCaller, notify, signedHeaders } from '@tocsin/test-support/requests.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import type { ChannelTarget } from '../src/core/channel.ts';
 import { startRedelivery } from '../src/delivery/redeliver.ts';
 import { readIdempotencyKey } from '../src/http/idempotency-key.ts';
@@ -185,10 +186,7 @@ suite('An Idempotency-Key', () => {
     const idempotency = readIdempotencyKey({ 'idempotency-key': 'a' }, { format: 'json', raw }, clock.now);
     const id = '0190aaaa-0000-7000-8000-000000000001';
     await store.notifications.save(
-      {
-        ...{ id, ownerId, createdAt: clock.now, title: 'interrupted', body: '', source: '' },
-        ...{ category: 'info', severity: null, data: {} },
-      },
+      { id, ownerId, createdAt: clock.now, content: sampleContent({ title: 'interrupted' }) },
       {
         dispatch: { qos: 0, isStrict: false, push: [], email: false, mqtt: [deviceId] },
         idempotency,

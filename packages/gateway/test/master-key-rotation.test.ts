@@ -17,6 +17,7 @@ import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { parseMasterKeys } from '../src/core/master-key-format.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -611,8 +612,10 @@ async function prepareIn(dataDir: string, count: number, rows: number) {
     await Promise.all(
       Array.from({ length: rows }, () =>
         store.notifications.save({
-          ...{ id: newId(), ownerId: owner.id, createdAt: Date.now(), title: 'stored', body: '', source: 'test' },
-          ...{ category: 'info', severity: null, data: {} },
+          id: newId(),
+          ownerId: owner.id,
+          createdAt: Date.now(),
+          content: sampleContent({ title: 'stored' }),
         }),
       ),
     );

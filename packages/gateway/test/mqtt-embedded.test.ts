@@ -8,9 +8,9 @@ import { MosquittoSub, mosquittoObstacle, mosquittoPub } from '@tocsin/test-supp
 import { RawClient, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import mqtt from 'mqtt';
 import { createEmbeddedBroker } from '../src/channels/mqtt/embedded/index.ts';
-import type { Notification } from '../src/usecases/ports/index.ts';
 
 const levels = [0, 1, 2] as const;
 
@@ -196,7 +196,7 @@ test('A port that is in use gives an error that names it', async (t) => {
 test('publish settles at once if its signal aborts, rejects foreign topics, and asks for a retry after close', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const device = await fixture.addDevice();
-  const notification = { id: 'x', ownerId: device.ownerId, createdAt: 0, title: 'x' } as Notification;
+  const notification = { id: 'x', ownerId: device.ownerId, createdAt: 0, content: sampleContent() };
   const outcome = (topic: string, signal: AbortSignal) =>
     fixture.publish({ ...device, topic }, notification, 1, signal);
   assert.equal((await outcome(device.topic, AbortSignal.abort())).kind, 'retry');

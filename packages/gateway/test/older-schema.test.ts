@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { withoutRowVersions } from '@tocsin/test-support/older-rows.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { SqliteRows } from '../src/store/copy/sqlite-rows.ts';
@@ -29,8 +30,8 @@ test('A database from before the inbox existed is opened with all its data, unre
   await store.owners.update(asBefore as Owner);
   const device = { id: 'dev_1', ownerId: 'own_ann', name: 'Phone', state: 'active', paused: false } as const;
   await store.devices.create({ ...device, createdAt: 1, seenAt: null }, 'digest');
-  const content = { title: 'Old', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
-  await store.notifications.save({ id, ownerId: 'own_ann', createdAt: 1, ...content });
+  const content = sampleContent({ title: 'Old' });
+  await store.notifications.save({ id, ownerId: 'own_ann', createdAt: 1, content });
   await store.close();
   const rows = createSqliteDatabase(join(recent, databaseFileName));
   await withoutRowVersions(rows, join(recent, masterKeyFileName));
@@ -50,7 +51,7 @@ test('A database from before the inbox existed is opened with all its data, unre
     assert.deepEqual(await opened.owners.list(), [plainOwner('own_ann', 1, { name: 'Ann' })]);
     assert.deepEqual(await opened.devices.list('own_ann'), [{ ...device, createdAt: 1, seenAt: null }]);
     const { items } = await opened.inbox.list('own_ann', { limit: 5 });
-    assert.deepEqual(items, [{ id, ownerId: 'own_ann', createdAt: 1, ...content, isRead: false }]);
+    assert.deepEqual(items, [{ id, ownerId: 'own_ann', createdAt: 1, content, isRead: false }]);
     await opened.inbox.markAllRead('own_ann', id);
     assert.equal(await opened.inbox.countUnread('own_ann', 5), 0);
     assert.deepEqual(await opened.maintenance.verify(), []);

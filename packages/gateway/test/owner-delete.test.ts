@@ -10,9 +10,10 @@ import { addCredentialRows } from '@tocsin/test-support/credential-rows.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { install } from '@tocsin/test-support/install.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
-import type { Notification, SaveOptions, Store } from '../src/usecases/ports/index.ts';
+import type { SaveOptions, Store } from '../src/usecases/ports/index.ts';
 import {
   createDevice,
   createKey,
@@ -108,10 +109,7 @@ async function fill(store: Store, name: string, count: number): Promise<string> 
   const now = Date.now();
   await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const notification: Notification = {
-        ...{ id: newId(), ownerId, createdAt: now, title: name, body: '', source: 'test' },
-        ...{ category: 'info', severity: null, data: {} },
-      };
+      const notification = { id: newId(), ownerId, createdAt: now, content: sampleContent({ title: name }) };
       const idempotency = { keyDigest: `key ${index}`, fingerprint: '', expiresAt: now + 60_000 };
       const options: SaveOptions = { dispatch, idempotency, leaseUntil: now };
       await store.notifications.save(notification, options);

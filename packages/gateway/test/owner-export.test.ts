@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { launcher } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
 import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Delivery, Notification, Owner, Store } from '../src/usecases/ports/index.ts';
@@ -53,7 +54,7 @@ test('An export holds all data of the owner, decrypted and oldest first, and lis
   const expected = notifications.filter(({ id }) => id !== broken.id);
   assert.deepEqual(
     document.notifications.map(({ id, title, data }) => ({ id, title, data })),
-    expected.map(({ id, title, data }) => ({ id, title, data })),
+    expected.map(({ id, content: { title, data } }) => ({ id, title, data })),
   );
   assert.deepEqual(
     document.notifications
@@ -152,15 +153,10 @@ async function fill(store: Store, name: string, count: number) {
   const notifications = Array.from(
     { length: count },
     (_, index): Notification => ({
-      ...{
-        id: newId(),
-        ownerId: owner.id,
-        createdAt: Date.now(),
-        title: `${name} ${index}`,
-        body: 'body',
-        source: 'test',
-      },
-      ...{ category: 'info', severity: null, data: { index } },
+      id: newId(),
+      ownerId: owner.id,
+      createdAt: Date.now(),
+      content: sampleContent({ title: `${name} ${index}`, body: 'body', data: { index } }),
     }),
   );
   const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;

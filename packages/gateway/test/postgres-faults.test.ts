@@ -12,6 +12,7 @@ import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { readAll } from '@tocsin/test-support/stored-notifications.ts';
 import { Client } from 'pg';
 import { Problem } from '../src/core/problem.ts';
@@ -91,7 +92,7 @@ suite('A PostgreSQL server', () => {
       Boolean,
     );
     assert.equal(await store.keys.find('unknown'), null);
-    const titles = (await readAll(store, ownerId)).notifications.map(({ title }) => title);
+    const titles = (await readAll(store, ownerId)).notifications.map(({ content }) => content.title);
     assert.ok(titles.includes('before') && titles.includes('after'));
   });
 
@@ -150,7 +151,7 @@ suite('A PostgreSQL server', () => {
     }
     const { notifications, damaged } = await readAll(store, ownerId);
     assert.deepEqual(damaged, []);
-    assert.equal(notifications.filter(({ title }) => title !== 'without a server').length, 4);
+    assert.equal(notifications.filter(({ content }) => content.title !== 'without a server').length, 4);
   });
 
   test('that closes every connection under load loses no acknowledged write', async (t) => {
@@ -442,17 +443,7 @@ function claim(keyDigest: string, expiresAt: number): SaveOptions {
 }
 
 function notification(title: string): Notification {
-  return {
-    id: newId(),
-    ownerId,
-    createdAt: Date.now(),
-    title,
-    body: 'Body',
-    source: 'test',
-    category: 'task',
-    severity: null,
-    data: {},
-  };
+  return { id: newId(), ownerId, createdAt: Date.now(), content: sampleContent({ title, body: 'Body' }) };
 }
 
 async function timed(work: Promise<unknown>): Promise<{ ms: number; error: unknown }> {

@@ -48,7 +48,8 @@ suite('APNs', () => {
   test('gets the notification with all fields', async () => {
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
     const [accepted] = apns.accepted;
-    const { id, title, body } = sampleNotification;
+    const { id, content } = sampleNotification;
+    const { title, body } = content;
     assert.equal(accepted?.deviceToken, phone.token);
     const headers = Object.entries(accepted?.headers ?? {}).filter(([name]) => name.startsWith('apns-'));
     assert.deepEqual(Object.fromEntries(headers), {
@@ -72,7 +73,7 @@ suite('APNs', () => {
   });
 
   test('advertising has low priority and does not interrupt', async () => {
-    await push.send([phone], { notification: { category: 'promo', severity: null } });
+    await push.send([phone], { content: { category: 'promo', severity: null } });
     assert.equal(apns.accepted[0]?.headers['apns-priority'], '5');
     assert.equal(apns.accepted[0]?.payload.aps['interruption-level'], 'passive');
   });
@@ -272,8 +273,8 @@ suite('APNs', () => {
   });
 
   test('the largest notification uses the whole limit and is accepted', async () => {
-    const notification = { title: '🚨'.repeat(140), body: 'x'.repeat(8000), data: { blob: 'x'.repeat(100_000) } };
-    assert.deepEqual(await push.send([phone], { notification }), [{ kind: 'sent' }]);
+    const content = { title: '🚨'.repeat(140), body: 'x'.repeat(8000), data: { blob: 'x'.repeat(100_000) } };
+    assert.deepEqual(await push.send([phone], { content }), [{ kind: 'sent' }]);
     assert.equal(apns.accepted[0]?.bytes, 4096);
   });
 

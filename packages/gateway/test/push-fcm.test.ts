@@ -48,7 +48,8 @@ suite('FCM', () => {
 
   test('gets the message with all fields', async () => {
     assert.deepEqual(await push.send([phone]), [{ kind: 'sent' }]);
-    const { id, title, body } = sampleNotification;
+    const { id, content } = sampleNotification;
+    const { title, body } = content;
     assert.deepEqual(fcm.accepted, [
       {
         token: phone.token,
@@ -302,8 +303,8 @@ suite('FCM', () => {
   });
 
   test('the largest notification is accepted', async () => {
-    const notification = { title: '🚨'.repeat(140), body: '\u0001'.repeat(2000), data: { blob: '"'.repeat(100_000) } };
-    assert.deepEqual(await push.send([phone], { notification }), [{ kind: 'sent' }]);
+    const content = { title: '🚨'.repeat(140), body: '\u0001'.repeat(2000), data: { blob: '"'.repeat(100_000) } };
+    assert.deepEqual(await push.send([phone], { content }), [{ kind: 'sent' }]);
     assert.equal(fcm.accepted[0]?.data.truncated, 'true');
   });
 

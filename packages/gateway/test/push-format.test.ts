@@ -30,15 +30,17 @@ const anyNotification: fc.Arbitrary<Notification> = fc.record({
   id: fc.uuid(),
   ownerId: fc.constant('own_1'),
   createdAt: fc.integer({ min: 0, max: 4_102_444_800_000 }),
-  title: text,
-  body: text,
-  source: text,
-  category: fc.constantFrom(...categories),
-  severity: fc.constantFrom(...severities, null),
-  data: fc.oneof(
-    fc.dictionary(text, fc.jsonValue(), { maxKeys: 5 }) as fc.Arbitrary<JsonObject>,
-    fc.integer({ min: 0, max: 6000 }).map((count) => ({ blob: 'x'.repeat(count) })),
-  ),
+  content: fc.record({
+    title: text,
+    body: text,
+    source: text,
+    category: fc.constantFrom(...categories),
+    severity: fc.constantFrom(...severities, null),
+    data: fc.oneof(
+      fc.dictionary(text, fc.jsonValue(), { maxKeys: 5 }) as fc.Arbitrary<JsonObject>,
+      fc.integer({ min: 0, max: 6000 }).map((count) => ({ blob: 'x'.repeat(count) })),
+    ),
+  }),
 });
 
 function parseStrictly(payload: Buffer): Record<string, unknown> {
@@ -53,8 +55,8 @@ suite('The payloads of a push notification', () => {
     assert.deepEqual(JSON.parse(webPushPayload(sample).toString()), {
       id: sample.id,
       type: 'external_notification',
-      title: sample.title,
-      body: sample.body,
+      title: sample.content.title,
+      body: sample.content.body,
       source: 'cron',
       category: 'task',
       severity: 'critical',
@@ -70,9 +72,10 @@ suite('The payloads of a push notification', () => {
         assert.ok(payload.length <= 3800, `${payload.length} bytes`);
         const { id, body, title, data } = parseStrictly(payload);
         assert.equal(id, notification.id);
-        assertIsCutOf(body as string, notification.body);
-        assertIsCutOf(title as string, notification.title);
-        assert.ok(data === undefined || Object.keys(data as object).length <= Object.keys(notification.data).length);
+        assertIsCutOf(body as string, notification.content.body);
+        assertIsCutOf(title as string, notification.content.title);
+        const { data: whole } = notification.content;
+        assert.ok(data === undefined || Object.keys(data as object).length <= Object.keys(whole).length);
       }),
       { numRuns: 500 },
     );
@@ -84,8 +87,8 @@ suite('The payloads of a push notification', () => {
         const payload = apnsPayload(notification);
         assert.ok(payload.length <= 4096, `${payload.length} bytes`);
         const { aps } = parseStrictly(payload) as { aps: { alert: { title: string; body: string } } };
-        assertIsCutOf(aps.alert.body, notification.body);
-        assertIsCutOf(aps.alert.title, notification.title);
+        assertIsCutOf(aps.alert.body, notification.content.body);
+        assertIsCutOf(aps.alert.title, notification.content.title);
       }),
       { numRuns: 500 },
     );
@@ -97,7 +100,7 @@ suite('The payloads of a push notification', () => {
         const payload = Buffer.from(JSON.stringify(fcmMessage(notification, notification.createdAt, day)));
         assert.ok(payload.length <= 4000, `${payload.length} bytes`);
         const message = parseStrictly(payload) as { notification: { body: string }; data: Record<string, string> };
-        assertIsCutOf(message.notification.body, notification.body);
+        assertIsCutOf(message.notification.body, notification.content.body);
         for (const [name, value] of Object.entries(message.data)) assert.equal(typeof value, 'string', name);
         if (message.data.data !== undefined) assert.doesNotThrow(() => JSON.parse(message.data.data as string));
       }),
@@ -106,15 +109,15 @@ suite('The payloads of a push notification', () => {
   });
 
   test('the data is dropped first, and the body is complete as long as it fits without data', () => {
-    const notification = { ...sample, body: 'b'.repeat(2000), data: { blob: 'x'.repeat(3000) } };
-    const payload = JSON.parse(webPushPayload(notification).toString()) as Record<string, unknown>;
+    const content = { ...sample.content, body: 'b'.repeat(2000), data: { blob: 'x'.repeat(3000) } };
+    const payload = JSON.parse(webPushPayload({ ...sample, content }).toString()) as Record<string, unknown>;
     assert.equal(payload.data, undefined);
     assert.equal(payload.truncated, true);
-    assert.equal(payload.body, notification.body);
+    assert.equal(payload.body, content.body);
   });
 
   test('a body that is too long fills the limit to the last byte and ends in an ellipsis, never inside a character', () => {
-    const payload = webPushPayload({ ...sample, body: '🚨'.repeat(2000) });
+    const payload = webPushPayload({ ...sample, content: { ...sample.content, body: '🚨'.repeat(2000) } });
     const { body } = JSON.parse(payload.toString()) as { body: string };
     assert.match(body, /^(🚨)+…$/u);
     assert.ok(payload.length > 3800 - 4, 'one more would not have fitted');

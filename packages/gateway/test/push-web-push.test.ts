@@ -15,7 +15,7 @@ suite('Web Push', () => {
     const push = createTestPush({}, { retentionDays: 7 });
     assert.deepEqual(await push.send([target('webpush', push.webPush.subscribe())]), [{ kind: 'sent' }]);
     const [message] = push.webPush.received;
-    assert.equal(JSON.parse(message?.text ?? '').body, sampleNotification.body);
+    assert.equal(JSON.parse(message?.text ?? '').body, sampleNotification.content.body);
     assert.equal(message?.headers.ttl, String(7 * 86_400));
     assert.equal(message?.headers.urgency, 'high');
     assert.match(message?.headers.topic ?? '', /^[A-Za-z0-9_-]{32}$/);
@@ -44,10 +44,8 @@ suite('Web Push', () => {
 
   test('the largest notification is accepted', async () => {
     const push = createTestPush();
-    const notification = { title: '🚨'.repeat(140), body: '\u0001'.repeat(2000), data: { blob: 'x'.repeat(100_000) } };
-    assert.deepEqual(await push.send([target('webpush', push.webPush.subscribe())], { notification }), [
-      { kind: 'sent' },
-    ]);
+    const content = { title: '🚨'.repeat(140), body: '\u0001'.repeat(2000), data: { blob: 'x'.repeat(100_000) } };
+    assert.deepEqual(await push.send([target('webpush', push.webPush.subscribe())], { content }), [{ kind: 'sent' }]);
     assert.equal(push.webPush.received.length, 1);
   });
 

@@ -88,7 +88,7 @@ suite('In quiet hours', () => {
   test('nothing is sent, the response reports it, and the notification is stored and not sent later', async () => {
     const { sentOn, response, ownerId, id } = await notifyAt(everywhere, lateInBerlin);
     assert.deepEqual({ sentOn, response }, { sentOn: [], response: silent });
-    assert.equal((await gateway.store.notifications.find(ownerId, id))?.title, 'Doorbell');
+    assert.equal((await gateway.store.notifications.find(ownerId, id))?.content.title, 'Doorbell');
     assert.equal(await gateway.store.dispatches.find(ownerId, id), null);
   });
 

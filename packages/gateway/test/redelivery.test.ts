@@ -7,6 +7,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import { channelsWith, type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import type { EmailTarget } from '../src/channels/email/target.ts';
 import type { MqttTarget } from '../src/channels/mqtt/target.ts';
 import { channels as definitions } from '../src/channels/registry.ts';
@@ -33,8 +34,8 @@ class SwitchableChannel<Target extends ChannelTarget> implements Channel<Target>
   async send(...[notification, targets]: Parameters<Channel<Target>['send']>) {
     return targets.map((target) => {
       this.attempts += 1;
-      const outcome = this.outcome(notification.title, target);
-      if (outcome.kind === 'sent') this.arrived.push(notification.title);
+      const outcome = this.outcome(notification.content.title, target);
+      if (outcome.kind === 'sent') this.arrived.push(notification.content.title);
       return outcome;
     });
   }
@@ -397,7 +398,7 @@ suite('Redelivery', () => {
     const { notifications } = await gateway.store.notifications.list(gateway.ownerId, { limit: 5000, after: '' });
     assert.deepEqual(
       mqtt.arrived,
-      notifications.map(({ title }) => title),
+      notifications.map(({ content }) => content.title),
     );
   });
 
@@ -494,10 +495,7 @@ suite('Redelivery', () => {
     const ids = ['0190aaaa-0000-7000-8000-000000000001', '0190aaaa-0000-7000-8000-000000000002'];
     for (const [index, id] of ids.entries()) {
       await store.notifications.save(
-        {
-          ...{ id, ownerId, createdAt: clock.now, title: `interrupted ${index}`, body: '', source: '' },
-          ...{ category: 'info', severity: null, data: {} },
-        },
+        { id, ownerId, createdAt: clock.now, content: sampleContent({ title: `interrupted ${index}` }) },
         {
           dispatch: { qos: 0, isStrict: false, push: [], email: true, mqtt: [deviceId] },
           idempotency: null,

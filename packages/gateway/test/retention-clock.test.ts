@@ -17,6 +17,7 @@ import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { rowsOfFile } from '@tocsin/test-support/store-rows.ts';
 import { holdMs } from '../src/core/clock-record.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
@@ -234,10 +235,9 @@ for (const [name, open] of Object.entries(openers)) {
     const start = Date.now();
     const longAgo = start - 100 * dayMs;
     await store.owners.create(plainOwner('own_ann', 1));
-    const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
     for (const createdAt of [longAgo, start]) {
       const id = createUuidV7Source(() => createdAt, randomUUID)();
-      await store.notifications.save({ id, ownerId: 'own_ann', createdAt, ...content });
+      await store.notifications.save({ id, ownerId: 'own_ann', createdAt, content: sampleContent() });
     }
     await store.clock.save({ seenAt: longAgo, heldMs: holdMs, jumped: null });
 
@@ -297,8 +297,7 @@ test('On PostgreSQL, a node with a wrong clock deletes nothing, and does not kee
   await store.owners.create(plainOwner('own_ann', 1));
   const createdAt = Date.now() - 10 * dayMs;
   const id = createUuidV7Source(() => createdAt, randomUUID)();
-  const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
-  await store.notifications.save({ id, ownerId: 'own_ann', createdAt, ...content });
+  await store.notifications.save({ id, ownerId: 'own_ann', createdAt, content: sampleContent() });
   const record = { seenAt: Date.now(), heldMs: holdMs, jumped: null };
   await store.clock.save(record);
   const doubted = Promise.withResolvers<string | null>();

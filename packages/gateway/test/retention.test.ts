@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { holdMs } from '../src/core/clock-record.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -24,8 +25,7 @@ test('Deleted notifications are purged after a minute, and those of owners with 
   async function save(ownerId: string, daysAgo: number): Promise<string> {
     const createdAt = now - daysAgo * dayMs;
     const id = createUuidV7Source(() => createdAt, randomUUID)();
-    const content = { title: 'x', body: '', source: 'test', category: 'info', severity: null, data: {} } as const;
-    await store.notifications.save({ id, ownerId, createdAt, ...content });
+    await store.notifications.save({ id, ownerId, createdAt, content: sampleContent() });
     return id;
   }
   const titles = async (ownerId: string): Promise<string[]> =>

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import {
   type Delivery,
@@ -54,12 +55,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       id: newId(),
       ownerId: owner,
       createdAt: time,
-      title: 'x',
-      body: '',
-      source: '',
-      category: 'info',
-      severity: null,
-      data: {},
+      content: sampleContent(),
     });
 
     async function saveDispatched(owner = ownerId): Promise<Notification> {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import type { InboxItem } from '../src/usecases/ports/inbox.ts';
 import type { ApiKey, Delivery, Notification, Store } from '../src/usecases/ports/index.ts';
@@ -38,12 +39,14 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
           id: ids.at(-1) as string,
           ownerId,
           createdAt: time,
-          title: `Number ${index}`,
-          body: 'Body',
-          source: 'test',
-          category: 'task',
-          severity: 'critical',
-          data: { list: [1, null] },
+          content: {
+            title: `Number ${index}`,
+            body: 'Body',
+            source: 'test',
+            category: 'task',
+            severity: 'critical',
+            data: { list: [1, null] },
+          },
         });
       }
       return ids;
@@ -128,13 +131,11 @@ export function runInboxContract(name: string, createFixture: () => Promise<Stor
       const ids: string[] = [];
       for (let count = 0; count < 5; count += 1) {
         ids.unshift(newId());
-        const content = { title: 'Large', body: '', source: '', category: 'info', severity: null } as const;
         await store.notifications.save({
           id: ids[0] as string,
           ownerId: ann,
           createdAt: time,
-          ...content,
-          data: { blob },
+          content: sampleContent({ title: 'Large', data: { blob } }),
         });
       }
       const found = await pages(ann, 100);

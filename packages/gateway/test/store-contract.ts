@@ -95,12 +95,14 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       id: newId(),
       ownerId,
       createdAt: time,
-      title,
-      body: 'Body with ünïcödé 🔔 and \u0000',
-      source: 'test',
-      category: 'task',
-      severity: 'critical',
-      data: { nested: { list: [1, 'two', null, true] }, text: 'x' },
+      content: {
+        title,
+        body: 'Body with ünïcödé 🔔 and \u0000',
+        source: 'test',
+        category: 'task',
+        severity: 'critical',
+        data: { nested: { list: [1, 'two', null, true] }, text: 'x' },
+      },
     });
 
     test('returns an owner as it was created, also to another process and after a restart', async () => {
@@ -398,7 +400,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       for (const id of ['own_ann', 'own_bob']) {
         const { notifications } = await store.notifications.list(id, { limit: 10 });
         assert.deepEqual(
-          notifications.map(({ title }) => title),
+          notifications.map(({ content }) => content.title),
           ['new'],
         );
       }

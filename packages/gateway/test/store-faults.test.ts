@@ -191,7 +191,7 @@ async function assertStored(dataDir: string, acknowledged: Map<string, string>):
     assert.deepEqual(await store.maintenance.verify(), []);
     const [owner] = await store.owners.list();
     const { notifications } = await readAll(store, owner?.id ?? '');
-    const stored = new Map(notifications.map(({ id, title }) => [id, title]));
+    const stored = new Map(notifications.map(({ id, content }) => [id, content.title]));
     for (const [id, title] of acknowledged) assert.equal(stored.get(id), title);
   });
 }

@@ -5,6 +5,7 @@ import type { ConsoleError } from '@tocsin/contract/console';
 import type { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { type LocalConsole, startLocalConsole } from '@tocsin/test-support/local-console.ts';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { createDevice, createKey, createOwner, systemEnvironment } from '../src/usecases/registration.ts';
 
@@ -98,9 +99,9 @@ suite('The command line', () => {
       await createKey(store, environment, { ownerId: ann.id, label: name, expiresAt: null, value: null, ...key });
       const target = { provider: 'fcm', token: name, createdAt: 1, disabledAt: null } as const;
       await store.pushTargets.create({ id: `psh_${owner.id}`, ownerId: ann.id, label: name, ...target });
-      const content = { title: name, body: name, source: name, category: 'info', severity: null } as const;
+      const content = sampleContent({ title: name, body: name, source: name, data: { [name]: name } });
       const id = `01930000-0000-7000-8000-${owner.createdAt.toString(16).slice(-4).padStart(12, '0')}`;
-      await store.notifications.save({ id, ownerId: owner.id, createdAt: 1, ...content, data: { [name]: name } });
+      await store.notifications.save({ id, ownerId: owner.id, createdAt: 1, content });
     }
     const device = (await store.devices.list(ann.id)).at(-1)?.id as string;
     await store.close();

@@ -340,7 +340,7 @@ async function start(t: TestContext): Promise<{ installation: Installation; gate
 async function assertStored(installation: Installation, gateway: GatewayProcess, load: Load): Promise<void> {
   await withStore(installation.dataDir, async (store) => {
     const { notifications } = await readAll(store, gateway.line.firstRun?.owner as string);
-    const stored = new Map(notifications.map(({ id, title }) => [id, title]));
+    const stored = new Map(notifications.map(({ id, content }) => [id, content.title]));
     const lost = [...load.acknowledged].filter(([id, title]) => stored.get(id) !== title);
     assert.deepEqual(lost, [], 'acknowledged, yet not in the store');
   });

@@ -1,9 +1,9 @@
 // Example notifications for the screenshots in the documentation.
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from '@tocsin/contract';
+import type { NotificationContent } from '@tocsin/contract';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
-import type { NotificationContent } from '../../gateway/src/usecases/ports/index.ts';
 
 type Example = Partial<NotificationContent> & Pick<NotificationContent, 'title' | 'source'> & { minutesAgo: number };
 
@@ -85,11 +85,10 @@ const examples: Example[] = [
 export async function fillHistory(dataDir: string, ownerId: string): Promise<void> {
   const store = await openStore({ dataDir, masterKey: null }, 'existing');
   try {
-    for (const { minutesAgo, ...content } of examples) {
+    for (const { minutesAgo, ...changes } of examples) {
       const createdAt = Date.now() - minutesAgo * 60_000;
       const id = createUuidV7Source(() => createdAt, randomUUID)();
-      const rest = { body: '', category: 'info' as const, severity: null, data: {} as JsonObject };
-      await store.notifications.save({ ...rest, ...content, id, ownerId, createdAt });
+      await store.notifications.save({ id, ownerId, createdAt, content: sampleContent(changes) });
     }
   } finally {
     await store.close();

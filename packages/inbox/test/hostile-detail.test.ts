@@ -1,8 +1,8 @@
 // Notifications of the maximum size, designed to be slow, in a real page.
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
+import type { JsonObject } from '@tocsin/contract';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
-import type { Notification } from '../../gateway/src/usecases/ports/index.ts';
 import { openInbox } from './support/browser.ts';
 import { expectNoSidewaysScroll } from './support/expectations.ts';
 import { expectInReach } from './support/geometry.ts';
@@ -31,7 +31,7 @@ suite('A notification of 240 KB', () => {
     const names = isLongRun ? Object.keys(hostileData) : shortRun;
     const ids = await addHistory(
       inbox,
-      names.map((title) => ({ title, data: hostileData[title] as Notification['data'] })),
+      names.map((title) => ({ title, data: hostileData[title] as JsonObject })),
     );
     const page = await inbox.newPage(t, { signedIn: true });
     // A generous limit: it takes about 100 ms, and took minutes before it was fixed.

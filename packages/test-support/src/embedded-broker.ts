@@ -22,6 +22,7 @@ import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
 import type { Notification, Store } from '../../gateway/src/usecases/ports/index.ts';
 import { plainOwner } from './plain-owner.ts';
+import { sampleContent } from './sample-content.ts';
 
 export const topicPrefix = 'tocsin';
 
@@ -114,12 +115,7 @@ export class BrokerFixture {
       id: this.#newId(),
       ownerId: device.ownerId,
       createdAt: this.clock.now,
-      title,
-      body: 'Body',
-      source: 'test',
-      category: 'task',
-      severity: null,
-      data: {},
+      content: sampleContent({ title, body: 'Body' }),
     };
     await this.store.notifications.save(notification);
     return { id: notification.id, outcome: await this.publish(device, notification, qos) };

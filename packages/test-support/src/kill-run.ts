@@ -107,12 +107,13 @@ async function compare(t: TestContext, store: Store, ownerId: string, kills: num
   assert.deepEqual(await store.maintenance.verify(), [], 'the database is sound');
   const { notifications, damaged } = await readAll(store, ownerId);
   assert.deepEqual(damaged, []);
-  const titleOfStored = new Map(notifications.map(({ id, title }) => [id, title]));
+  const titleOfStored = new Map(notifications.map(({ id, content }) => [id, content.title]));
   assert.equal(titleOfStored.size, notifications.length, 'no id is there twice');
   assert.equal(new Set(titleOfStored.values()).size, notifications.length, 'no notification is there twice');
   const lost = [...ledger.titleOfAcknowledged].filter(([id, title]) => titleOfStored.get(id) !== title);
   assert.deepEqual(lost, [], 'acknowledged, yet not in the store under its id and title');
-  for (const { title, body, data } of notifications) {
+  for (const { content } of notifications) {
+    const { title, body, data } = content;
     assert.ok(ledger.sent.has(title), `${title} was never sent`);
     assert.deepEqual({ body, data: { ...data } }, contentFor(title), `${title} is not what was sent`);
   }

@@ -6,13 +6,15 @@ export const ownerId = '0190a3c0-0000-7000-8000-00000000000a';
 export const sampleNotification: Notification = {
   id: '0190a3c0-0000-7000-8000-000000000001',
   ownerId,
-  title: 'Disk almost full',
-  body: 'Grüße from /dev/sda1 ✓',
-  source: 'backup',
-  category: 'task',
-  severity: 'error',
-  data: { percent: 97, tags: ['a', 'b'], nested: { ok: true } },
   createdAt: Date.UTC(2026, 10, 15, 12, 0, 0),
+  content: {
+    title: 'Disk almost full',
+    body: 'Grüße from /dev/sda1 ✓',
+    source: 'backup',
+    category: 'task',
+    severity: 'error',
+    data: { percent: 97, tags: ['a', 'b'], nested: { ok: true } },
+  },
 };
 
 /** What docs and decisions promise for the sample. */

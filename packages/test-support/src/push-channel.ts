@@ -1,5 +1,6 @@
 // A push channel on stand-ins, with a clock that a test can set.
 
+import type { NotificationContent } from '@tocsin/contract';
 import type { PushConfig } from '../../gateway/src/channels/push/config.ts';
 import { createPushSender, type PushDeps } from '../../gateway/src/channels/push/sender.ts';
 import { createVapidKeys, parseVapidKeys } from '../../gateway/src/channels/push/vapid.ts';
@@ -19,7 +20,7 @@ export interface TestPush {
 }
 
 export interface SendOptions {
-  notification?: Partial<Notification>;
+  content?: Partial<NotificationContent>;
   signal?: AbortSignal;
 }
 
@@ -27,12 +28,14 @@ export const sampleNotification: Notification = {
   id: '019c1e5f-6d2a-7c3e-8b4d-5a6f7e8d9c0b',
   ownerId: 'own_1',
   createdAt: Date.parse('2026-11-15T12:00:00Z'),
-  title: 'Backup failed',
-  body: 'Disk /dev/sda1 is full – 日本語 🚨',
-  source: 'cron',
-  category: 'task',
-  severity: 'critical',
-  data: { host: 'db-1', attempts: 3 },
+  content: {
+    title: 'Backup failed',
+    body: 'Disk /dev/sda1 is full – 日本語 🚨',
+    source: 'cron',
+    category: 'task',
+    severity: 'critical',
+    data: { host: 'db-1', attempts: 3 },
+  },
 };
 
 export function createTestPush(
@@ -61,8 +64,10 @@ export function createTestPush(
     clock,
     webPush,
     disabled,
-    send: (targets, { notification = {}, signal = AbortSignal.timeout(config.timeoutMs ?? 5000) } = {}) =>
-      channel.send({ ...sampleNotification, ...notification }, targets, { qos: 1, customBroker: null }, signal),
+    send: (targets, { content = {}, signal = AbortSignal.timeout(config.timeoutMs ?? 5000) } = {}) => {
+      const notification = { ...sampleNotification, content: { ...sampleNotification.content, ...content } };
+      return channel.send(notification, targets, { qos: 1, customBroker: null }, signal);
+    },
   };
 }
 

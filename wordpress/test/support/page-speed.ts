@@ -53,7 +53,7 @@ export async function measurePageSpeed(rounds: number): Promise<PageSpeed> {
       .requests()
       .filter((line) => line.url.startsWith(connected.url) && line.within.startsWith('GET /?speed'));
     await connected.stopServing();
-    const received = (await connected.received()).filter(({ data }) => data.hook === 'page_seen').length;
+    const received = (await connected.received()).filter(({ content }) => content.data.hook === 'page_seen').length;
     return {
       rounds,
       withTemplate: median(times.on),

@@ -46,11 +46,12 @@ export const inboxCommands: CommandGroup = {
   },
 };
 
-function toJson({ id, createdAt, title, body, source, category, severity, data }: Notification) {
-  return { id, createdAt: isoTime(createdAt), title, body, source, category, severity, data };
+function toJson({ id, createdAt, content }: Notification) {
+  return { id, createdAt: isoTime(createdAt), ...content };
 }
 
-function describe({ id, createdAt, title, body, source, category, severity, data }: Notification): string {
+function describe({ id, createdAt, content }: Notification): string {
+  const { title, body, source, category, severity, data } = content;
   const origin = source === defaults.source ? '' : `  from ${source}`;
   const lines = [`${isoTime(createdAt)}  [${severity ?? category}]  ${title}${origin}`, `  ${id}`];
   if (body !== '') lines.push(...body.split('\n').map((line) => `  ${line}`));

@@ -151,7 +151,7 @@ function targetJson({ id, provider, token, label, createdAt, disabledAt }: Store
   return { id, provider, token, label, createdAt: isoTime(createdAt), disabledAt: isoTime(disabledAt) };
 }
 
-function notificationJson({ ownerId: _, createdAt, id, ...content }: Notification) {
+function notificationJson({ id, createdAt, content }: Notification) {
   return { id, createdAt: isoTime(createdAt), ...content };
 }
 

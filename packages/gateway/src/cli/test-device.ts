@@ -4,13 +4,13 @@ import { mqttChannel } from '../channels/mqtt/index.ts';
 import type { Config } from '../config/server.ts';
 import { listenerUrl } from '../core/device-urls.ts';
 import { Problem } from '../core/problem.ts';
+import { testContent } from '../core/test-content.ts';
 import { waitForReceipt } from '../delivery/receipts.ts';
 import { targetReader } from '../delivery/target-reader.ts';
 import { askOwnServer } from '../process/tls/own-server.ts';
 import type { Store } from '../usecases/ports/index.ts';
 import { createKey, systemEnvironment } from '../usecases/registration.ts';
 import { type Command, notFound, withStore } from './command.ts';
-import { testContent } from './test-sends.ts';
 
 const timeoutMs = 15_000;
 /** How long a device may take to acknowledge a test. */
@@ -62,13 +62,12 @@ async function postTest(config: Config, store: Store, ownerId: string, deviceId:
     expiresAt: Date.now() + 60_000,
   });
   const url = listenerUrl(config.tls === null ? 'http' : 'https', config.host, config.port);
-  const { title, body, source, severity } = testContent;
   try {
     if (url === null) throw new Problem('Set TOCSIN_PORT to the port that the server listens on.');
     const response = await askOwnServer(url, config.tls, {
       method: 'POST',
       headers: { Authorization: `Bearer ${value}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ title, body, source, severity, deviceId, sendPush: false, sendEmail: false }),
+      body: JSON.stringify({ ...testContent, deviceId, sendPush: false, sendEmail: false }),
       signal: AbortSignal.timeout(timeoutMs),
     });
     return (await response.json()) as TestResponse;

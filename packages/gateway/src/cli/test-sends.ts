@@ -6,22 +6,13 @@ import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { type ChannelSet, openChannels } from '../channels/registry.ts';
 import type { Config } from '../config/server.ts';
 import type { ChannelTarget } from '../core/channel.ts';
-import type { NotificationContent } from '../core/notification.ts';
 import { isAccepted, type Outcome, rejected } from '../core/outcome.ts';
 import { Problem } from '../core/problem.ts';
+import { testContent } from '../core/test-content.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { sendTo } from '../delivery/deliver.ts';
 import type { Store } from '../usecases/ports/index.ts';
 import type { Output } from './command.ts';
-
-export const testContent: NotificationContent = {
-  title: 'Test from Tocsin',
-  body: 'If you can read this, this channel works.',
-  source: 'tocsin',
-  category: 'info',
-  severity: 'info',
-  data: {},
-};
 
 export interface TestSend {
   channel: ChannelModule;
@@ -40,7 +31,7 @@ export function sendTest(
     const open = opened.get(channel.name);
     if (open === undefined) throw new Problem(`${channel.notConfigured}.`);
     const id = createUuidV7Source(Date.now, randomUUID)();
-    const notification = { id, ownerId, createdAt: Date.now(), ...testContent };
+    const notification = { id, ownerId, createdAt: Date.now(), content: testContent };
     const [outcome] = await sendTo(open, notification, [target], { qos: 1, customBroker: null });
     return toOutput(outcome as Outcome, success);
   });

@@ -36,9 +36,12 @@ suite('Normalization', () => {
   for (const { name, contentType, body, normalized, error } of fixtures.cases as Case[]) {
     test(name, () => {
       if (error === undefined) {
-        const request = read(contentType, body);
+        const { content, ...options } = read(contentType, body);
         // As JSON, since the merged data has no prototype and the fixture's has.
-        assert.deepEqual(JSON.parse(JSON.stringify(request)), { ...fixtures.defaults, ...normalized });
+        assert.deepEqual(JSON.parse(JSON.stringify({ ...content, ...options })), {
+          ...fixtures.defaults,
+          ...normalized,
+        });
       } else {
         const refusal = refusalOf(() => read(contentType, body));
         assert.equal(refusal.code, error.code);
@@ -51,8 +54,16 @@ suite('Normalization', () => {
     });
   }
 
+  test('The content has its fields in the order in which rows and messages hold them', () => {
+    const { content } = read(null, '{"severity":"error","a":1,"category":"task","source":"s","body":"b","title":"t"}');
+    assert.equal(
+      JSON.stringify(content),
+      '{"title":"t","body":"b","source":"s","category":"task","severity":"error","data":{"a":1}}',
+    );
+  });
+
   test('Merged data has no prototype', () => {
-    assert.equal(Object.getPrototypeOf(read(null, '{"title":"x","a":1}').data), null);
+    assert.equal(Object.getPrototypeOf(read(null, '{"title":"x","a":1}').content.data), null);
   });
 
   test('Invalid UTF-8 is refused in every format', () => {
@@ -114,11 +125,11 @@ suite('Normalization', () => {
     fc.assert(
       fc.property(anyObject, (object) => {
         try {
-          const request = read('application/json', JSON.stringify(object));
-          assert.ok([...request.title].length <= 140 && request.title === request.title.trimStart());
-          assert.ok([...request.body].length <= 2000);
-          assert.ok([...request.source].length <= 200);
-          assert.ok(!('mqttConfig' in request.data) && !Object.hasOwn(request.data, '__proto__'));
+          const { title, body, source, data } = read('application/json', JSON.stringify(object)).content;
+          assert.ok([...title].length <= 140 && title === title.trimStart());
+          assert.ok([...body].length <= 2000);
+          assert.ok([...source].length <= 200);
+          assert.ok(!('mqttConfig' in data) && !Object.hasOwn(data, '__proto__'));
         } catch (error) {
           assert.ok(error instanceof Refusal, `${error}`);
         }

@@ -48,11 +48,6 @@ export function normalize(fields: JsonObject, addressPolicy: AddressPolicy): Nor
   const severity = readWord(fields, payload, data, 'severity', problems);
 
   const request: NormalizedRequest = {
-    title: cut(title ?? defaults.title, limits.titleCharacters),
-    body: cut(body ?? defaults.body, limits.bodyCharacters),
-    source: cut(source ?? defaults.source, limits.sourceCharacters),
-    category: category === undefined ? defaults.category : toCategory(category),
-    severity: severity === undefined ? defaults.severity : toSeverity(severity),
     sendPush: readBoolean(fields, 'sendPush', problems) ?? true,
     sendEmail: readBoolean(fields, 'sendEmail', problems) ?? null,
     sendMqtt: readBoolean(fields, 'sendMqtt', problems) ?? true,
@@ -60,7 +55,14 @@ export function normalize(fields: JsonObject, addressPolicy: AddressPolicy): Nor
     deviceId: readText(fields, 'deviceId', used, problems) ?? null,
     mqttQos: readQos(fields.mqttQos, problems),
     customBroker: readCustomBroker(fields.mqttConnection, fields.mqttConfig, addressPolicy, problems),
-    data: mergeData(fields, payload, data, used),
+    content: {
+      title: cut(title ?? defaults.title, limits.titleCharacters),
+      body: cut(body ?? defaults.body, limits.bodyCharacters),
+      source: cut(source ?? defaults.source, limits.sourceCharacters),
+      category: category === undefined ? defaults.category : toCategory(category),
+      severity: severity === undefined ? defaults.severity : toSeverity(severity),
+      data: mergeData(fields, payload, data, used),
+    },
   };
 
   if (problems.length > 0) throw new Refusal('invalid_body', { details: problems });

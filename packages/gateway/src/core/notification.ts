@@ -1,16 +1,8 @@
-import type { Category, JsonObject, Severity } from '@tocsin/contract';
+import type { NotificationContent } from '@tocsin/contract';
 
-export interface NotificationContent {
-  title: string;
-  body: string;
-  source: string;
-  category: Category;
-  severity: Severity | null;
-  data: JsonObject;
-}
-
-export interface Notification extends NotificationContent {
+export interface Notification {
   id: string;
   ownerId: string;
   createdAt: number;
+  content: NotificationContent;
 }

@@ -15,7 +15,8 @@ export function plan(
 ): Plan {
   const planned = channels.map((channel) => channel.plan(request, recipients));
   const { quietHours } = recipients;
-  return quietHours === null || request.severity === 'critical' ? planned : applyQuietHours(planned, quietHours, now);
+  if (quietHours === null || request.content.severity === 'critical') return planned;
+  return applyQuietHours(planned, quietHours, now);
 }
 
 /** Removes the targets of channels that are quiet now. They are not sent later: the notification is in the inbox. */

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { JsonObject } from '@tocsin/contract';
+import type { NotificationContent } from '@tocsin/contract';
 import { createMatch as createMatchOf, type Match } from './search-match.ts';
 
 const createMatch = (query: string): Match => createMatchOf({ query, severities: null, categories: null });
 
-const backup = {
+const backup: NotificationContent = {
   title: 'Nightly backup',
   body: 'Straße der Köche, Łódź',
   source: 'cron@db-1',
   category: 'task',
   severity: null,
-  data: { host: 'DB-1', steps: [{ 'Größe in MB': 1742.5, done: true }, 'Ολυμπος'], owner: null } as JsonObject,
+  data: { host: 'DB-1', steps: [{ 'Größe in MB': 1742.5, done: true }, 'Ολυμπος'], owner: null },
 };
 
 const finds = (query: string): boolean => createMatch(query)(backup);

@@ -1,6 +1,6 @@
 // Whether a notification is what an owner searches for: every word occurs somewhere in what a caller wrote, however it is
 // spelled: upper or lower case, with or without accents, composed or not.
-import type { JsonValue } from '@tocsin/contract';
+import type { JsonValue, NotificationContent } from '@tocsin/contract';
 
 export interface SearchTerms {
   /** Search words; an empty list matches every notification. */
@@ -10,16 +10,7 @@ export interface SearchTerms {
   categories: readonly string[] | null;
 }
 
-export interface Searchable {
-  title: string;
-  body: string;
-  source: string;
-  category: string;
-  severity: string | null;
-  data: JsonValue;
-}
-
-export type Match = (content: Searchable) => boolean;
+export type Match = (content: NotificationContent) => boolean;
 
 export function createMatch({ query, severities, categories }: SearchTerms): Match {
   const hasWords = createWordMatch(query);
@@ -29,7 +20,7 @@ export function createMatch({ query, severities, categories }: SearchTerms): Mat
     hasWords(content);
 }
 
-function createWordMatch(query: string): (content: Searchable) => boolean {
+function createWordMatch(query: string): Match {
   const words = fold(query)
     .split(/\s+/)
     .filter((word) => word !== '');

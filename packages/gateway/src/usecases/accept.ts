@@ -67,9 +67,7 @@ export type Process = (accepting: AcceptRequest, planned: Plan, now: number) => 
 export function createProcess(deps: ProcessDeps): Process {
   const createFirstAttempt = createFirstAttempts(deps);
   return async ({ ownerId, requestId, request, idempotency }, planned, now) => {
-    const { title, body, source, category, severity, data } = request;
-    const content = { title, body, source, category, severity, data };
-    const notification: Notification = { id: deps.newId(), ownerId, createdAt: now, ...content };
+    const notification: Notification = { id: deps.newId(), ownerId, createdAt: now, content: request.content };
     const attempt = createFirstAttempt(notification, request, planned);
     const options = { dispatch: attempt.dispatch, idempotency, leaseUntil: now + leaseMs };
     const saved = await save(deps, requestId, notification, options);

@@ -1,5 +1,7 @@
 // Writes older notifications to the store.
 import { randomBytes } from 'node:crypto';
+import type { NotificationContent } from '@tocsin/contract';
+import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
 import type { Notification } from '../../../gateway/src/usecases/ports/index.ts';
 import type { InboxSite } from './browser.ts';
@@ -7,24 +9,13 @@ import type { InboxSite } from './browser.ts';
 /** Stores one notification per entry, a second apart, the last one at `endsAt`; returns their ids. */
 export async function addHistory(
   site: InboxSite,
-  contents: readonly Partial<Notification>[],
+  contents: readonly Partial<NotificationContent>[],
   endsAt = Date.now() - 60_000,
 ): Promise<string[]> {
   const ownerId = site.gateway.line.firstRun?.owner ?? '';
   const notifications = contents.map((content, index): Notification => {
     const createdAt = endsAt - (contents.length - 1 - index) * 1000;
-    return {
-      id: idAt(createdAt),
-      ownerId,
-      createdAt,
-      title: '',
-      body: '',
-      source: 'history',
-      category: 'info',
-      severity: null,
-      data: {},
-      ...content,
-    };
+    return { id: idAt(createdAt), ownerId, createdAt, content: sampleContent({ source: 'history', ...content }) };
   });
   await withStore(site.installation.dataDir, (store) =>
     Promise.all(notifications.map((each) => store.notifications.save(each))),

@@ -41,7 +41,7 @@ function rowOf(key: string, value: JsonValue): Row {
   return { name: cut(oneLine(key), nameCharacters), value: cut(manyLines(text), valueCharacters), isNested };
 }
 
-export function originOf({ source, category, createdAt }: Notification): [name: string, value: string][] {
+export function originOf({ createdAt, content: { source, category } }: Notification): [name: string, value: string][] {
   const [day, time] = new Date(createdAt).toISOString().split(/[T.]/);
   return [
     ['Source', oneLine(source)],

@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { severities } from '@tocsin/contract';
+import { type NotificationContent, severities } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { format } from './format.ts';
 
 const notification: Notification = {
   id: '0198f3c2-7d00-7000-8000-00000000abcd',
   ownerId: 'owner',
-  title: 'Disk almost full',
-  body: 'Only 3 % left.\nAct now.',
-  source: 'backup',
-  category: 'task',
-  severity: 'critical',
-  data: {},
   createdAt: Date.UTC(2026, 6, 31, 14, 5, 9),
+  content: {
+    title: 'Disk almost full',
+    body: 'Only 3 % left.\nAct now.',
+    source: 'backup',
+    category: 'task',
+    severity: 'critical',
+    data: {},
+  },
 };
 
-const formatWith = (changes: Partial<Notification>) => format({ ...notification, ...changes }, 'example.com');
+const formatWith = (changes: Partial<NotificationContent>) =>
+  format({ ...notification, content: { ...notification.content, ...changes } }, 'example.com');
 const tagsOf = (html: string): string[] => html.match(/<[^>]*>/g) ?? [];
 
 const hostileTexts = [
@@ -196,7 +199,7 @@ suite('The content of an email', () => {
   });
 
   test('sets the header Importance for errors only', () => {
-    const importanceOf = (severity: Notification['severity']) => formatWith({ severity }).headers.Importance;
+    const importanceOf = (severity: NotificationContent['severity']) => formatWith({ severity }).headers.Importance;
     assert.deepEqual([...severities, null].map(importanceOf), [undefined, undefined, 'high', 'high', undefined]);
   });
 

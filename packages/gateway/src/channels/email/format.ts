@@ -1,4 +1,5 @@
 // A notification → the content of an email. Pure.
+import type { NotificationContent } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { renderHtml } from './html.ts';
 import { renderText } from './plain-text.ts';
@@ -16,7 +17,8 @@ const subjectCharacters = 180;
 
 /** `domain` is the sender's. The same notification always has the same Message-ID, so a second delivery is seen as one. */
 export function format(notification: Notification, domain: string): EmailContent {
-  const subject = subjectOf(notification);
+  const { id, content } = notification;
+  const subject = subjectOf(content);
   return {
     subject,
     text: renderText(notification),
@@ -25,19 +27,19 @@ export function format(notification: Notification, domain: string): EmailContent
       // Keep vacation notices and other machines from answering: RFC 3834, and Exchange's own header.
       'Auto-Submitted': 'auto-generated',
       'X-Auto-Response-Suppress': 'All',
-      ...priorityOf(notification),
+      ...priorityOf(content),
     },
-    messageId: `<${notification.id}@${domain}>`,
+    messageId: `<${id}@${domain}>`,
   };
 }
 
-function subjectOf({ title, severity }: Notification): string {
+function subjectOf({ title, severity }: NotificationContent): string {
   const words = oneLine(title) || 'Notification';
   return cut(severity === null ? words : `[${severity.toUpperCase()}] ${words}`, subjectCharacters);
 }
 
 /** Without these headers an email has normal priority. Outlook reads Importance, others X-Priority. */
-function priorityOf({ severity }: Notification): Record<string, string> {
+function priorityOf({ severity }: NotificationContent): Record<string, string> {
   if (severity === 'critical') return { 'X-Priority': '1 (Highest)', Importance: 'high' };
   if (severity === 'error') return { 'X-Priority': '2 (High)', Importance: 'high' };
   return {};

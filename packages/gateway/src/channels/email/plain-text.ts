@@ -5,8 +5,8 @@ import { manyLines, oneLine } from './sanitize.ts';
 
 /** The form for email clients without HTML, and for screen readers. */
 export function renderText(notification: Notification): string {
-  const { title, body, severity } = notification;
-  const { rows, more } = tableOf(dataBesideBody(notification));
+  const { title, body, severity } = notification.content;
+  const { rows, more } = tableOf(dataBesideBody(notification.content));
   const headline = severity === null ? oneLine(title) : `${severity.toUpperCase()}: ${oneLine(title)}`;
   const table = [...rows.map(lineOf), ...(more > 0 ? [`… and ${more} more`] : [])];
   const origin = originOf(notification).map(([name, value]) => `${name}: ${value}`);

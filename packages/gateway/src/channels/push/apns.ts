@@ -34,7 +34,7 @@ export function createApns(config: ApnsConfig, { timeoutMs, retentionDays, now, 
       const headers = {
         'apns-topic': config.topic,
         'apns-push-type': 'alert',
-        'apns-priority': apnsPriority(urgencyOf(notification)),
+        'apns-priority': apnsPriority(urgencyOf(notification.content)),
         'apns-expiration': apnsExpiration(now(), timeToLiveSeconds(createdAt, now(), retentionDays)),
         ...(id.length <= maxCollapseIdBytes && { 'apns-collapse-id': id }),
         ...(uuidShape.test(id) && { 'apns-id': id }),

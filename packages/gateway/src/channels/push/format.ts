@@ -1,6 +1,6 @@
 // Notifications in the form each provider takes, cut to what it carries. Pure.
 import { createHash } from 'node:crypto';
-import { type JsonObject, kind } from '@tocsin/contract';
+import { type JsonObject, kind, type NotificationContent } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 
 export type Urgency = 'high' | 'normal' | 'low';
@@ -18,7 +18,7 @@ const maxApnsBytes = 4096;
 const interruptionLevels = { high: 'time-sensitive', normal: 'active', low: 'passive' } as const;
 
 /** Most callers send no severity, and people expect those to be delivered at once: only advertising may be delayed. */
-export function urgencyOf({ severity, category }: Pick<Notification, 'severity' | 'category'>): Urgency {
+export function urgencyOf({ severity, category }: Pick<NotificationContent, 'severity' | 'category'>): Urgency {
   if (severity === 'critical' || severity === 'error') return 'high';
   return category === 'promo' && severity !== 'warning' ? 'low' : 'normal';
 }
@@ -35,26 +35,19 @@ export function topicOf(id: string): string {
   return createHash('sha256').update(id).digest('base64url').slice(0, 32);
 }
 
-export function webPushPayload(notification: Notification): Buffer {
-  const { id, category, severity, createdAt } = notification;
-  const payload = cutToFit(notification, maxWebPushBytes, ({ title, body, source, ...rest }) => ({
+export function webPushPayload({ id, createdAt, content }: Notification): Buffer {
+  const payload = cutToFit(content, maxWebPushBytes, (parts) => ({
     id,
     type: kind,
-    title,
-    body,
-    source,
-    category,
-    severity,
-    ...rest,
+    ...parts,
     createdAt: isoTime(createdAt),
   }));
   return Buffer.from(JSON.stringify(payload));
 }
 
 /** A message of FCM's HTTP v1 API, but for its token. The values of `data` have to be text. */
-export function fcmMessage(notification: Notification, now: number, timeToLive: number): object {
-  const { id, category, severity, createdAt } = notification;
-  const urgency = urgencyOf(notification);
+export function fcmMessage({ id, createdAt, content }: Notification, now: number, timeToLive: number): object {
+  const urgency = urgencyOf(content);
   const delivery = {
     android: {
       priority: urgency === 'high' ? 'HIGH' : 'NORMAL',
@@ -71,7 +64,7 @@ export function fcmMessage(notification: Notification, now: number, timeToLive: 
       payload: { aps: { sound: 'default', 'interruption-level': interruptionLevels[urgency] } },
     },
   };
-  return cutToFit(notification, maxFcmBytes, ({ title, body, source, data, truncated }) => ({
+  return cutToFit(content, maxFcmBytes, ({ title, body, source, category, severity, data, truncated }) => ({
     notification: { title, body },
     data: {
       id,
@@ -87,16 +80,12 @@ export function fcmMessage(notification: Notification, now: number, timeToLive: 
   }));
 }
 
-export function apnsPayload(notification: Notification): Buffer {
-  const { id, category, severity, createdAt } = notification;
-  const level = interruptionLevels[urgencyOf(notification)];
-  const payload = cutToFit(notification, maxApnsBytes, ({ title, body, source, ...rest }) => ({
+export function apnsPayload({ id, createdAt, content }: Notification): Buffer {
+  const level = interruptionLevels[urgencyOf(content)];
+  const payload = cutToFit(content, maxApnsBytes, ({ title, body, ...rest }) => ({
     aps: { alert: { title, body }, sound: 'default', 'interruption-level': level },
     id,
     type: kind,
-    source,
-    category,
-    severity,
     ...rest,
     createdAt: isoTime(createdAt),
   }));
@@ -113,27 +102,26 @@ export function apnsExpiration(now: number, timeToLive: number): string {
   return timeToLive === 0 ? '0' : String(Math.floor(now / 1000) + timeToLive);
 }
 
-/** What of a notification can be cut. `data` and `truncated` are absent unless they are to be sent. */
-interface Parts {
-  title: string;
-  body: string;
-  source: string;
+/** The content that fits. `data` and `truncated` are absent unless they are to be sent. */
+interface Parts extends Omit<NotificationContent, 'data'> {
   data?: JsonObject;
   /** Something was left out; all of it is in the inbox. */
   truncated?: true;
 }
 
 /** Leaves out the data, then shortens body, title and source, in this order, until the JSON of what comes out fits. */
-function cutToFit<T extends object>(notification: Notification, maxBytes: number, render: (parts: Parts) => T): T {
+function cutToFit<T extends object>(content: NotificationContent, maxBytes: number, render: (parts: Parts) => T): T {
   const fits = (parts: Parts): boolean => Buffer.byteLength(JSON.stringify(render(parts))) <= maxBytes;
   // Half a surrogate pair is no text: it becomes the replacement character here rather than an error at the provider.
-  const texts = {
-    title: notification.title.toWellFormed(),
-    body: notification.body.toWellFormed(),
-    source: notification.source.toWellFormed(),
+  const whole: Parts = {
+    ...content,
+    title: content.title.toWellFormed(),
+    body: content.body.toWellFormed(),
+    source: content.source.toWellFormed(),
+    data: toWellFormedJson(content.data),
   };
-  const whole: Parts = { ...texts, data: toWellFormedJson(notification.data) };
   if (fits(whole)) return render(whole);
+  const { data: _, ...texts } = whole;
   let parts: Parts = { ...texts, truncated: true };
   for (const name of ['body', 'title', 'source'] as const) {
     if (fits(parts)) break;

@@ -28,7 +28,7 @@ export function createWebPush({ vapid, subject, dial, hosts, retentionDays, now 
       const headers = {
         'content-type': 'application/octet-stream',
         'content-encoding': 'aes128gcm',
-        urgency: urgencyOf(notification),
+        urgency: urgencyOf(notification.content),
         topic: topicOf(notification.id),
       };
       return async (token, signal) => {

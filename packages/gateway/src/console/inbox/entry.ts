@@ -6,8 +6,8 @@ import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/ind
 /** Counting ends here; the badge shows less. */
 const atMost = 1000;
 
-export function toEntry({ ownerId: _, ...entry }: InboxItem): InboxEntry {
-  return entry;
+export function toEntry({ id, createdAt, content, isRead }: InboxItem): InboxEntry {
+  return { id, createdAt, ...content, isRead };
 }
 
 /** null: it does not exist, or was deleted. */

@@ -6,6 +6,7 @@ import type { ChannelDefinition, ChannelTarget } from '../../core/channel.ts';
 import { isAccepted, type Outcome } from '../../core/outcome.ts';
 import type { Plan } from '../../core/plan.ts';
 import { outcomesOf } from '../../core/response.ts';
+import { testContent } from '../../core/test-content.ts';
 import { waitForReceipt } from '../../delivery/receipts.ts';
 import { targetReader } from '../../delivery/target-reader.ts';
 import type { ConsoleApiDeps } from '../deps.ts';
@@ -63,11 +64,7 @@ function planFor(channel: ChannelDefinition, target: ChannelTarget): Plan {
 }
 
 const testRequest: NormalizedRequest = {
-  title: 'Test from Tocsin',
-  body: 'If you can read this, this channel works.',
-  source: 'tocsin',
-  category: 'info',
-  severity: 'info',
+  content: testContent,
   sendPush: false,
   sendEmail: false,
   sendMqtt: false,
@@ -75,5 +72,4 @@ const testRequest: NormalizedRequest = {
   deviceId: null,
   mqttQos: 1,
   customBroker: null,
-  data: {},
 };

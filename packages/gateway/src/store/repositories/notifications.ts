@@ -1,7 +1,7 @@
+import type { NotificationContent } from '@tocsin/contract';
 import {
   DecryptionFailed,
   type Notification,
-  type NotificationContent,
   type NotificationPage,
   type NotificationRepository,
   type SaveOptions,
@@ -18,8 +18,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
   const decrypt = (row: Tables['notifications']): Promise<Notification> => decryptNotification(keyring, row);
 
   return {
-    async save({ id, ownerId, createdAt, title, body, source, category, severity, data }, options = storeOnly) {
-      const content: NotificationContent = { title, body, source, category, severity, data };
+    async save({ id, ownerId, createdAt, content }, options = storeOnly) {
       const { dispatch, idempotency, leaseUntil } = options;
       const appended = await database.append(
         {
@@ -69,5 +68,5 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
 
 export async function decryptNotification(keyring: Keyring, row: Tables['notifications']): Promise<Notification> {
   const content = await decryptValue<NotificationContent>(keyring, 'notifications', row);
-  return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, ...content };
+  return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, content };
 }

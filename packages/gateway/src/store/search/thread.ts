@@ -1,7 +1,8 @@
 // Runs in a worker thread: decrypting, parsing and matching notifications never blocks the event loop, regardless of their
 // content.
 import { parentPort } from 'node:worker_threads';
-import { createMatch, type Match, type Searchable } from '../../core/search-match.ts';
+import type { NotificationContent } from '@tocsin/contract';
+import { createMatch, type Match } from '../../core/search-match.ts';
 import { DecryptionFailed } from '../../usecases/ports/index.ts';
 import { decrypt, keyVersionOf } from '../vault/cipher.ts';
 import { contextOf } from '../vault/encrypted-rows.ts';
@@ -30,7 +31,7 @@ function searchRow({ ownerId, keys }: SearchJob, { id, sealed }: SearchJob['rows
   if (key === undefined) return { kind: 'damaged' };
   try {
     const content = decrypt(key, contextOf('notifications', { owner_id: ownerId, id }), sealed).toString('utf8');
-    return match(JSON.parse(content) as Searchable) ? { kind: 'match', content } : { kind: 'no-match' };
+    return match(JSON.parse(content) as NotificationContent) ? { kind: 'match', content } : { kind: 'no-match' };
   } catch (error) {
     // One damaged row must not hide the others.
     if (error instanceof DecryptionFailed) return { kind: 'damaged' };

@@ -2,7 +2,7 @@
 import type { Notification } from '../../core/notification.ts';
 import type { Dispatch } from './deliveries.ts';
 
-export type { Notification, NotificationContent } from '../../core/notification.ts';
+export type { Notification } from '../../core/notification.ts';
 
 export interface NotificationPage {
   notifications: Notification[];
