@@ -59,7 +59,7 @@ test('Silent connections are closed in favour of a device that signs in', async 
   const { fixture } = await startBroker(t);
   const device = await fixture.addDevice();
   const silent = await Promise.all(
-    Array.from({ length: limits.strangersPerAddress }, () => RawClient.open(fixture.port)),
+    Array.from({ length: limits.unauthenticatedPerAddress }, () => RawClient.open(fixture.port)),
   );
   const client = await RawClient.signIn(fixture.port, device);
   await client.ping();

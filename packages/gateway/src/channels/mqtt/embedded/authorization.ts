@@ -1,12 +1,12 @@
-// The questions aedes asks before it lets a client do something.
+// The hooks by which aedes asks whether a client may connect, subscribe, publish or receive.
 import { randomUUID } from 'node:crypto';
 import type { AedesOptions, AuthenticateError, Client } from 'aedes';
 import type { Connection, Connections } from './connections.ts';
 import type { OnBrokerEvent, SignInRefusal } from './events.ts';
 import { limits } from './limits.ts';
 import { sessionId } from './sessions.ts';
-import { isDeviceId, type SignInParts, signIn } from './sign-in.ts';
-import { maySubscribe } from './topic-access.ts';
+import { isDeviceId, type SignInDeps, signIn } from './sign-in.ts';
+import { hasForbiddenCharacters, maySubscribe } from './topic-access.ts';
 
 /** MQTT 3.1.1, section 3.2.2.3. The code does not reveal what is wrong with the credentials: always 5. */
 const returnCodes: Record<SignInRefusal, number> = {
@@ -21,14 +21,14 @@ type Hooks = Required<
   Pick<AedesOptions, 'preConnect' | 'authenticate' | 'authorizeSubscribe' | 'authorizePublish' | 'authorizeForward'>
 >;
 
-export interface AuthorizationDeps extends SignInParts {
+export interface AuthorizationDeps extends SignInDeps {
   connections: Connections;
   onEvent: OnBrokerEvent;
   onSignedIn(connection: Connection): void;
 }
 
-export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
-  const { connections, onEvent, onSignedIn } = parts;
+export function createAuthorizationHooks(deps: AuthorizationDeps): Hooks {
+  const { connections, onEvent, onSignedIn } = deps;
   const identityOf = (client: Client | null) => (client === null ? null : (connections.of(client)?.identity ?? null));
 
   return {
@@ -37,7 +37,7 @@ export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
       if (connection === undefined) return done(new Error('unknown connection'), false);
       connections.beginSignIn(connection);
       connection.clientId = acceptableClientId(packet.clientId, packet.clean ?? false);
-      // aedes knows clients by this id alone, so it carries the device that has yet to prove itself.
+      // aedes distinguishes clients by this id alone, so it contains the device, which is not authenticated yet.
       const deviceId = isDeviceId(packet.username) ? packet.username : '';
       packet.clientId = sessionId({ deviceId, clientId: connection.clientId ?? randomUUID() });
       // Messages that clients publish are not forwarded, and neither is a last will.
@@ -54,10 +54,10 @@ export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
           false,
         );
       };
-      signIn(parts, connection, username, password).then(
+      signIn(deps, connection, username, password).then(
         (refusal) => {
           if (refusal !== null) return refuse(refusal);
-          connection.gauge.signedIn();
+          connection.inspector.signedIn();
           onSignedIn(connection);
           done(null, true);
         },
@@ -74,8 +74,8 @@ export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
       if (connection === undefined || identity === null) return done(null, null);
       const { ownerId, deviceId, clientId, topics } = identity;
       const { topic: filter, qos } = subscription;
-      const isRoom = connection.filters.has(filter) || connection.filters.size < limits.filtersPerClient;
-      if (!isRoom || !maySubscribe(topics, filter)) {
+      const hasSpace = connection.filters.has(filter) || connection.filters.size < limits.filtersPerClient;
+      if (!hasSpace || !maySubscribe(topics, filter)) {
         onEvent({ kind: 'subscription_refused', ownerId, deviceId, clientId });
         return done(null, null);
       }
@@ -84,13 +84,13 @@ export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
     },
 
     /**
-     * A client may publish anything, as a bridge or a home automation does, and gets its PUBACK or PUBCOMP. Nothing of it
-     * is passed on: aedes sees an empty message on a topic that has no subscribers, also in place of its own `$SYS`.
+     * A client may publish anything, as bridges and home automation do, and gets its PUBACK or PUBCOMP. Its messages are
+     * not forwarded: aedes gets an empty message on a topic without subscribers. The same applies to `$SYS` of aedes.
      */
     authorizePublish(client, packet, done) {
       const connection = client === null ? undefined : connections.of(client);
       const identity = connection?.identity ?? null;
-      if (connection === undefined || identity === null) return done(new Error('a client that is not signed in'));
+      if (connection === undefined || identity === null) return done(new Error('the client has not signed in'));
       const { ownerId, deviceId, clientId, topics } = identity;
       const payload = Buffer.from(packet.payload);
       if (packet.topic === topics.acknowledgements && payload.length <= limits.acknowledgementBytes) {
@@ -113,8 +113,8 @@ export function createAuthorizationHooks(parts: AuthorizationDeps): Hooks {
 
 const noPayload = Buffer.alloc(0);
 
-/** A client without a name gets one, unless its session is to be found again (MQTT-3.1.3-8). */
+/** null if it is not acceptable. An empty id is replaced, which is possible only with a clean session (MQTT-3.1.3-8). */
 function acceptableClientId(clientId: string, isClean: boolean): string | null {
   if (clientId === '') return isClean ? randomUUID() : null;
-  return clientId.length <= limits.clientIdLength && !/[\p{Cc}\p{Cs}\ufffd]/u.test(clientId) ? clientId : null;
+  return clientId.length <= limits.clientIdLength && !hasForbiddenCharacters(clientId) ? clientId : null;
 }

@@ -1,9 +1,9 @@
-// Who is connected, and as what.
+// All connections: those of devices by device, those that have not signed in by address.
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
 import { rateLimitKey } from '../../../core/rate-limit-key.ts';
 import type { MqttSessionName, MqttSubscription } from '../../../usecases/ports/index.ts';
-import type { PacketGauge } from './guarded-stream.ts';
+import type { PacketInspector } from './guarded-stream.ts';
 import { limits } from './limits.ts';
 import type { DeviceTopics } from './topic-access.ts';
 
@@ -16,40 +16,42 @@ export class Connection {
   readonly stream: Duplex;
   readonly address: string;
   readonly client: Client;
-  readonly gauge: PacketGauge;
+  readonly inspector: PacketInspector;
   readonly onSignedIn: () => void;
   readonly closed: Promise<void>;
-  /** Once it has signed in. */
+  /** null until it has signed in. */
   identity: Identity | null = null;
   isDropReported = false;
   isPublishReported = false;
-  /** Once it may be sent messages. */
+  /** aedes has sent CONNACK and restored the subscriptions, so messages may be sent. */
   isReady = false;
-  /** As which client it wants to sign in; null when that is not acceptable. */
+  /** The client id in its CONNECT; null if it is not acceptable. */
   clientId: string | null = null;
-  /** What it subscribed to, now or in an earlier connection of its session. */
+  /** Its subscriptions, including those of earlier connections of its session. */
   readonly filters = new Map<string, MqttSubscription['qos']>();
-  /** The generation of the store at which its device was last found to be allowed. */
+  /** The generation of the store at the last check that its device may be connected. */
   checkedGeneration: number | null = null;
 
   constructor(
     stream: Duplex,
     address: string,
     client: Client,
-    gauge: PacketGauge,
+    inspector: PacketInspector,
     onSignedIn: () => void = () => undefined,
   ) {
     this.stream = stream;
     this.address = address;
     this.client = client;
-    this.gauge = gauge;
+    this.inspector = inspector;
     this.onSignedIn = onSignedIn;
     this.closed = new Promise((resolve) => stream.once('close', () => resolve()));
   }
 }
 
-interface Strangers {
+/** Connections from one address that have not signed in. */
+interface Unauthenticated {
   total: number;
+  /** Those that have not sent CONNECT, oldest first. */
   idle: Set<Connection>;
 }
 
@@ -57,9 +59,9 @@ export class Connections {
   readonly #all = new Set<Connection>();
   readonly #byClient = new WeakMap<Client, Connection>();
   readonly #byDevice = new Map<string, Set<Connection>>();
-  /** Those that have not signed in, by limit unit. */
-  readonly #strangers = new Map<string, Strangers>();
-  /** Of all strangers those that have not sent CONNECT, oldest first. */
+  /** Connections that have not signed in, by the key that rate limits have for their address. */
+  readonly #unauthenticated = new Map<string, Unauthenticated>();
+  /** All connections that have not sent CONNECT, oldest first. */
   readonly #idle = new Set<Connection>();
 
   get size(): number {
@@ -71,12 +73,12 @@ export class Connections {
   }
 
   /**
-   * Whether there is room for another connection from this address. Where there is none, the oldest connection that has
-   * not even sent CONNECT makes room: a peer that only holds connections open must not keep devices out.
+   * Whether another connection from this address is accepted. At the limit, the oldest connection that has not sent
+   * CONNECT is closed for it, so that a peer that only holds connections open does not lock devices out.
    */
   makeRoom(address: string): boolean {
-    const { total, idle } = this.#strangers.get(rateLimitKey(address)) ?? noStrangers;
-    const isAddressFull = total >= limits.strangersPerAddress;
+    const { total, idle } = this.#unauthenticated.get(rateLimitKey(address)) ?? noUnauthenticated;
+    const isAddressFull = total >= limits.unauthenticatedPerAddress;
     if (!isAddressFull && this.#all.size < limits.connections) return true;
     const [oldest] = isAddressFull ? idle : this.#idle;
     if (oldest === undefined) return false;
@@ -89,21 +91,21 @@ export class Connections {
     this.#all.add(connection);
     this.#byClient.set(connection.client, connection);
     const unit = rateLimitKey(connection.address);
-    const strangers = this.#strangers.get(unit) ?? { total: 0, idle: new Set() };
-    this.#strangers.set(unit, strangers);
-    strangers.total += 1;
-    strangers.idle.add(connection);
+    const ofAddress = this.#unauthenticated.get(unit) ?? { total: 0, idle: new Set() };
+    this.#unauthenticated.set(unit, ofAddress);
+    ofAddress.total += 1;
+    ofAddress.idle.add(connection);
     this.#idle.add(connection);
   }
 
-  /** CONNECT has come, and its credentials are about to be checked. */
+  /** The peer has sent CONNECT, and its credentials will be checked. */
   beginSignIn(connection: Connection): void {
     this.#idle.delete(connection);
-    this.#strangers.get(rateLimitKey(connection.address))?.idle.delete(connection);
+    this.#unauthenticated.get(rateLimitKey(connection.address))?.idle.delete(connection);
   }
 
   identify(connection: Connection, identity: Identity): void {
-    this.#forgetStranger(connection);
+    this.#removeUnauthenticated(connection);
     connection.identity = identity;
     const ofDevice = this.#byDevice.get(identity.deviceId) ?? new Set();
     this.#byDevice.set(identity.deviceId, ofDevice.add(connection));
@@ -112,7 +114,7 @@ export class Connections {
   remove(connection: Connection): void {
     if (!this.#all.delete(connection)) return;
     if (connection.identity === null) {
-      this.#forgetStranger(connection);
+      this.#removeUnauthenticated(connection);
       return;
     }
     const { deviceId } = connection.identity;
@@ -133,15 +135,15 @@ export class Connections {
     return [...this.#byDevice.keys()];
   }
 
-  #forgetStranger(connection: Connection): void {
+  #removeUnauthenticated(connection: Connection): void {
     this.beginSignIn(connection);
     const unit = rateLimitKey(connection.address);
-    const strangers = this.#strangers.get(unit);
-    if (strangers === undefined) return;
-    strangers.total -= 1;
-    if (strangers.total === 0) this.#strangers.delete(unit);
+    const ofAddress = this.#unauthenticated.get(unit);
+    if (ofAddress === undefined) return;
+    ofAddress.total -= 1;
+    if (ofAddress.total === 0) this.#unauthenticated.delete(unit);
   }
 }
 
 const none: ReadonlySet<Connection> = new Set();
-const noStrangers: Strangers = { total: 0, idle: new Set() };
+const noUnauthenticated: Unauthenticated = { total: 0, idle: new Set() };

@@ -1,5 +1,5 @@
-// Failed sign-ins. Device passwords are random, so the limits are there against load rather than lucky guesses: an
-// attempt costs one SHA-256 of at most a packet and one indexed read of the store.
+// Limits on failed sign-ins. Device passwords are random and cannot be guessed, so the limits protect against load: an
+// attempt costs one SHA-256 of at most one packet and one indexed read of the store.
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import { rateLimitKey } from '../../../core/rate-limit-key.ts';
 import { limits } from './limits.ts';
@@ -10,15 +10,15 @@ export interface SignInAttempt {
   passwordDigest: string;
 }
 
-export class Attempts {
+export class FailedSignIns {
   readonly #byDevice = new WindowCounter(60_000);
   readonly #byAddress = new WindowCounter(1000);
-  /** Digests of the passwords that devices signed in with, most recent last. */
+  /** Digests of the passwords that devices signed in with, by user name, most recent last. */
   readonly #accepted = new BoundedMap<string, string>(limits.rememberedSignIns);
 
   /**
-   * Whether the store is asked at all. A device with the password that it signed in with before always is: neither a
-   * broken client behind the same address nor one that uses its name can lock it out.
+   * Whether the password is compared with the store. A password that was accepted before always is, so that neither a
+   * misconfigured client at the same address nor one that uses the name of the device can lock it out.
    */
   isAllowed(attempt: SignInAttempt): boolean {
     if (this.#wasAccepted(attempt)) return true;
@@ -34,7 +34,7 @@ export class Attempts {
     this.#byDevice.add(deviceKey(attempt));
   }
 
-  noteAccepted({ username, passwordDigest }: SignInAttempt): void {
+  recordAccepted({ username, passwordDigest }: SignInAttempt): void {
     this.#accepted.renew(username, passwordDigest);
   }
 
@@ -47,7 +47,7 @@ function deviceKey({ address, username }: SignInAttempt): string {
   return `${rateLimitKey(address)} ${username}`;
 }
 
-/** Counts per key in windows of fixed length. The number of keys is bounded; the oldest are forgotten first. */
+/** Counts per key in windows of fixed length. The number of keys is limited; the oldest are evicted first. */
 class WindowCounter {
   readonly #windowMs: number;
   readonly #windows = new BoundedMap<string, { count: number; endsAt: number }>(limits.countedFailures);

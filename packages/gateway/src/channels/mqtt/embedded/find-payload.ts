@@ -1,8 +1,8 @@
-// The text of waiting messages is on disk only in the encrypted rows of their notifications; it is built from them again.
+// The payload of a queued message. It is not stored in the queue, but built again from the encrypted row of its notification.
 import { DecryptionFailed, EncryptionKeyMissing, type Store } from '../../../usecases/ports/index.ts';
 import { messageOf } from '../format.ts';
 
-/** null when the notification was deleted, or can never be decrypted. Rejects when the store fails. */
+/** null if the notification was deleted or cannot be decrypted. Rejects when the store fails. */
 export type FindPayload = (ownerId: string, notificationId: string) => Promise<Buffer | null>;
 
 export function createFindPayload(store: Pick<Store, 'inbox'>, onFailed: (error: unknown) => void): FindPayload {

@@ -1,51 +1,52 @@
-// What stands between a peer's bytes and the parser, which would gather as much as a packet declares.
+// Limits on the bytes that a peer sends, before the parser of aedes, which would buffer a packet of any declared length.
 import type { Duplex } from 'node:stream';
 import { limits } from './limits.ts';
 
 const connect = 1;
 const publish = 3;
 const maxLengthBytes = 4;
-/** limits.packetBytes as the length of a packet (MQTT 3.1.1, section 2.2.3). */
+/** `limits.packetBytes`, encoded as the length of a packet (MQTT 3.1.1, section 2.2.3). */
 const largestLength = [0x80, 0x80, 0x01];
 
 type Pass = (bytes: Buffer) => void;
 
 /**
- * Follows the packets in a stream of bytes by their fixed headers (MQTT 3.1.1, section 2.2). A PUBLISH that is too large
- * is cut down to the limit, once the client has signed in: nothing that clients publish is passed on, and a bridge or a
- * home automation that publishes large messages is to stay connected.
+ * Follows the packets in a stream of bytes by their fixed headers (MQTT 3.1.1, section 2.2). After the sign-in, a PUBLISH
+ * that is too large is truncated: messages of clients are not forwarded, and bridges and home automation that publish
+ * large ones stay connected.
  */
-export class PacketGauge {
+export class PacketInspector {
   #total = 0;
   #isSignedIn = false;
-  #isHeard = false;
+  #isActive = false;
   #packets = 0;
   #at: 'type' | 'length' | 'body' | 'surplus' = 'type';
-  /** The fixed header of the packet, as far as it came. */
+  /** The bytes of the fixed header that have arrived. */
   #header: number[] = [];
   #remaining = 0;
-  /** Bytes behind the limit, of a PUBLISH that is cut down. */
+  /** The bytes of a truncated PUBLISH that are to be discarded. */
   #surplus = 0;
 
   signedIn(): void {
     this.#isSignedIn = true;
   }
 
-  /** Whether anything came since this was last asked. */
-  takeHeard(): boolean {
-    const isHeard = this.#isHeard;
-    this.#isHeard = false;
-    return isHeard;
+  /** Whether bytes have arrived since the last call. */
+  takeActivity(): boolean {
+    const isActive = this.#isActive;
+    this.#isActive = false;
+    return isActive;
   }
 
-  /** What is wrong with these bytes; null when those that it passed on may be parsed. */
+  /** Hands the bytes that may be parsed to `pass`. Returns what is wrong with the bytes, or null. */
   inspect(bytes: Buffer, pass: Pass = () => undefined): string | null {
     this.#total += bytes.length;
-    this.#isHeard = true;
+    this.#isActive = true;
     if (!this.#isSignedIn && this.#total > limits.bytesBeforeSignIn) return 'too much was sent before the sign-in';
     let position = 0;
-    // Where the bytes begin that were neither passed on nor left out yet, and where the last header began.
+    /** Start of the bytes that were neither passed nor discarded. */
     let pending = 0;
+    /** Start of the last header. */
     let headerAt = 0;
     let isHeaderSplit = this.#at === 'length';
     const passUntil = (end: number): void => {
@@ -73,7 +74,7 @@ export class PacketGauge {
       if (problem !== null) return problem;
       position += 1;
       if (this.#at === 'length') continue;
-      // The header is whole. Where it began in an earlier chunk, its first bytes were held back.
+      // The header is complete. If it began in an earlier chunk, its first bytes were not passed then.
       if (this.#surplus > 0) {
         passUntil(headerAt);
         pass(Buffer.of(this.#header[0] as number, ...largestLength));
@@ -98,8 +99,8 @@ export class PacketGauge {
     }
     const digits = this.#header.push(byte) - 1;
     this.#remaining += (byte & 0x7f) * 128 ** (digits - 1);
-    const isCut = this.#isSignedIn && (this.#header[0] as number) >> 4 === publish;
-    if (this.#remaining > limits.packetBytes && !isCut) return 'a packet is too large';
+    const isTruncated = this.#isSignedIn && (this.#header[0] as number) >> 4 === publish;
+    if (this.#remaining > limits.packetBytes && !isTruncated) return 'a packet is too large';
     if ((byte & 0x80) !== 0) return digits === maxLengthBytes ? 'a packet has no valid length' : null;
     this.#surplus = Math.max(0, this.#remaining - limits.packetBytes);
     this.#remaining -= this.#surplus;
@@ -109,16 +110,16 @@ export class PacketGauge {
 }
 
 /**
- * Makes `read()` give everything that is buffered, and nothing that the gauge refuses: then the stream is destroyed.
- * Since Node 26 `read()` gives one chunk of several, while aedes reads once per 'readable' and would stall.
+ * Makes `read()` return everything that is buffered. Destroys the stream if the inspector finds a problem. Since Node 26,
+ * `read()` returns one chunk of several, while aedes reads once per 'readable' event and would stall.
  */
-export function guardReads(stream: Duplex, gauge: PacketGauge): void {
+export function guardReads(stream: Duplex, inspector: PacketInspector): void {
   const readChunk = stream.read.bind(stream);
   stream.read = (size?: number | null): Buffer | null => {
     if (size !== undefined && size !== null) return readChunk(size);
     const chunks: Buffer[] = [];
     for (let chunk = readChunk(); chunk !== null; chunk = readChunk()) {
-      const problem = gauge.inspect(chunk, (bytes) => chunks.push(bytes));
+      const problem = inspector.inspect(chunk, (bytes) => chunks.push(bytes));
       if (problem !== null) {
         stream.destroy(new Error(problem));
         return null;

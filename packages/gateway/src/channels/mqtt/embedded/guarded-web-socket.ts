@@ -4,14 +4,14 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from './limits.ts';
 
-/** Disconnects a peer that sends too much; call the result when it has signed in. */
+/** Disconnects a peer that sends too much. Call the returned function when the peer has signed in. */
 export function guardWebSocket(webSocket: WebSocket, socket: Duplex): () => void {
   let bytes = 0;
   const countBytes = (chunk: Buffer): void => {
     bytes += chunk.length;
     if (bytes > limits.webSocketBytesBeforeSignIn) webSocket.terminate();
   };
-  // Before ws sees them. By `on` the socket would also begin to flow.
+  // Counts bytes before ws handles them. `on` would also switch the socket to flowing mode.
   socket.prependListener('data', countBytes);
 
   let frames = 0;

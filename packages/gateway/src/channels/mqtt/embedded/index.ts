@@ -1,5 +1,5 @@
-// The broker inside the service: for devices that need no more than their own notifications.
-// It serves the clients of one process. Several gateways need a broker of their own.
+// The embedded broker, for devices that need only their own notifications. It serves the clients of one process:
+// several gateways need a separate broker.
 
 import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
@@ -14,16 +14,16 @@ import { createAuthorizationHooks } from './authorization.ts';
 import { Connection, Connections } from './connections.ts';
 import { createEnqueue } from './enqueue.ts';
 import type { OnBrokerEvent } from './events.ts';
-import { Attempts } from './failed-sign-ins.ts';
+import { FailedSignIns } from './failed-sign-ins.ts';
 import { createFindPayload } from './find-payload.ts';
-import { guardReads, PacketGauge } from './guarded-stream.ts';
+import { guardReads, PacketInspector } from './guarded-stream.ts';
 import { LastSeen } from './last-seen.ts';
 import { LimitPolicy } from './limit-policy.ts';
 import { limits } from './limits.ts';
-import { createWebSocketEntrance, listenOnTcp } from './listeners.ts';
+import { createWebSocketListener, listenOnTcp } from './listeners.ts';
 import { type Acknowledgements, BrokerPersistence } from './persistence.ts';
 import { Queues } from './queues.ts';
-import { Recheck } from './revoke-connections.ts';
+import { RevocationCheck } from './revoke-connections.ts';
 import { Router } from './router.ts';
 import { Sessions, sessionId } from './sessions.ts';
 
@@ -34,22 +34,22 @@ export interface EmbeddedBrokerOptions {
   topicPrefix: string;
   now(): number;
   onEvent?: OnBrokerEvent;
-  /** How many messages may wait for a device, and what happens beyond. */
+  /** The limit of each queue, and what happens to messages beyond it. */
   queueLimit?: QueueLimit;
   /** The address of a WebSocket client behind a proxy; default: the peer of the socket. */
   addressOf?(request: IncomingMessage): string;
-  /** Whether a page with this Origin may open a WebSocket. By default only clients without one may: no page of a browser. */
+  /** Whether a page with this Origin may open a WebSocket; default: no page may, only programs, which send no Origin. */
   isOwnPage?(request: IncomingMessage): boolean;
 }
 
 export interface EmbeddedBroker extends MqttPublisher {
-  /** Listens for MQTT over TCP and says where. Rejects when the port cannot be had. */
+  /** Listens for MQTT over TCP and returns the URL. Rejects if it cannot listen on the port. */
   listen(host: string, port: number): Promise<string>;
-  /** MQTT over WebSocket at /mqtt: for the 'upgrade' event of an HTTP server. Calls back when the device has signed in. */
+  /** Handles the 'upgrade' event of an HTTP server: MQTT over WebSocket at /mqtt. Calls back when the device has signed in. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, onSignedIn?: () => void): void;
-  /** Ends sessions whose device is gone or whose client, at the time `at`, stayed away for 30 days; returns how many. */
+  /** Ends sessions whose device was deleted or whose client has not connected for 30 days at `at`; returns how many. */
   purge(at?: number): Promise<number>;
-  /** Calls back when a device whose queue was full has room again. */
+  /** Calls back when a queue that was full has space again. */
   onRoom(listener: () => void): void;
 }
 
@@ -79,11 +79,11 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
   const servers: Server[] = [];
   let closing: Promise<void> | null = null;
 
-  const recheck = new Recheck({
+  const revocationCheck = new RevocationCheck({
     store,
     connections,
     onRevoked: (connection) => drop(connection, 'the device is no longer allowed'),
-    onGone: (ownerId, deviceId) => sessions.deleteOfDevice(ownerId, deviceId),
+    onDeleted: (ownerId, deviceId) => sessions.deleteOfDevice(ownerId, deviceId),
     onFailed,
   });
   const lastSeen = new LastSeen({ devices: store.devices, connections, now, onFailed });
@@ -95,13 +95,13 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
     persistence: new BrokerPersistence(sessions, acknowledgements(), nameOf),
     connectTimeout: limits.signInMs,
     drainTimeout: limits.drainMs,
-    // Of MQTT 3.1; ours come with the id of their device and are checked elsewhere.
+    // The limit of MQTT 3.1 does not apply: ids contain the id of the device, and authorization.ts checks their length.
     maxClientsIdLength: Number.MAX_SAFE_INTEGER,
     ...createAuthorizationHooks({
       store,
       topicPrefix,
       connections,
-      attempts: new Attempts(),
+      failedSignIns: new FailedSignIns(),
       onEvent,
       onSignedIn: (connection) => {
         connection.onSignedIn();
@@ -110,16 +110,16 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
           lastSeen.signedIn(connection.identity.deviceId);
           connectedOnce.add(connection.identity.deviceId);
         }
-        recheck.wake();
+        revocationCheck.wake();
       },
     }),
   });
   followAedes();
-  const webSockets = createWebSocketEntrance(accept, options.isOwnPage ?? (() => false));
+  const webSockets = createWebSocketListener(accept, options.isOwnPage ?? (() => false));
 
   function nameOf(client: Client) {
     const identity = connections.of(client)?.identity ?? null;
-    if (identity === null) throw new Error('a client without identity has no session');
+    if (identity === null) throw new Error('a client that has not signed in has no session');
     const { ownerId, deviceId, clientId } = identity;
     return { ownerId, deviceId, clientId };
   }
@@ -148,15 +148,15 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
       stream.destroy();
       return;
     }
-    const gauge = new PacketGauge();
-    guardReads(stream, gauge);
-    const connection = new Connection(stream, address, aedes.handle(stream), gauge, onSignedIn);
+    const inspector = new PacketInspector();
+    guardReads(stream, inspector);
+    const connection = new Connection(stream, address, aedes.handle(stream), inspector, onSignedIn);
     connections.add(connection);
     stream.once('close', () => {
       connections.remove(connection);
       const session = sessionOf(connection);
       router.disconnected(connection);
-      if (session !== undefined) sessions.left(session);
+      if (session !== undefined) sessions.disconnected(session);
       report('disconnected', connection);
     });
   }
@@ -178,28 +178,28 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
     };
   }
 
-  function settle(client: Client): void {
+  function assignQueues(client: Client): void {
     const connection = connections.of(client);
     if (connection === undefined || connection.identity === null || connection.stream.destroyed) return;
-    router.settle(connection.identity.ownerId, connection.identity.deviceId);
+    router.assignQueues(connection.identity.ownerId, connection.identity.deviceId);
   }
 
   function followAedes(): void {
     aedes.on('clientReady', (client) => {
       const connection = connections.of(client);
       if (connection !== undefined) connection.isReady = true;
-      settle(client);
+      assignQueues(client);
     });
-    aedes.on('subscribe', (_, client) => settle(client));
+    aedes.on('subscribe', (_, client) => assignQueues(client));
     aedes.on('unsubscribe', (filters, client) => {
       for (const filter of filters) connections.of(client)?.filters.delete(filter);
-      settle(client);
+      assignQueues(client);
     });
-    // aedes registers a client even when it has gone during its sign-in, and would keep it for good.
+    // aedes registers a client even if it disconnected during its sign-in, and would never remove it.
     aedes.on('client', (client) => {
       if (client.closed) (aedes as unknown as { deleteClient(id: string): void }).deleteClient(client.id);
     });
-    // aedes reports every write that was still queued, after the connection is gone.
+    // aedes reports an error for every queued write of a closed connection; `reportDropped` reports only the first.
     const dropped = (client: Client, error: Error): void => {
       const connection = connections.of(client);
       if (connection !== undefined && error.message !== 'sign-in refused') reportDropped(connection, error.message);
@@ -236,7 +236,7 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
 
   async function close(): Promise<void> {
     for (const server of servers) server.close();
-    await Promise.all([recheck.stop(), lastSeen.stop()]);
+    await Promise.all([revocationCheck.stop(), lastSeen.stop()]);
     const open = [...connections];
     await new Promise<void>((resolve) => aedes.close(resolve));
     for (const { stream } of open) stream.destroy();

@@ -4,7 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { Client } from 'aedes';
 import { StoreUnavailable } from '../../../usecases/ports/index.ts';
 import { Connection, Connections } from './connections.ts';
-import { PacketGauge } from './guarded-stream.ts';
+import { PacketInspector } from './guarded-stream.ts';
 import { LastSeen } from './last-seen.ts';
 import { limits } from './limits.ts';
 import { topicsOf } from './topic-access.ts';
@@ -31,15 +31,15 @@ suite('When a device was last seen', () => {
       onFailed: (error) => failures.push(error),
     });
     const connect = (deviceId: string): Connection => {
-      const connection = new Connection(new PassThrough(), '127.0.0.1', {} as Client, new PacketGauge());
+      const connection = new Connection(new PassThrough(), '127.0.0.1', {} as Client, new PacketInspector());
       connections.add(connection);
-      connection.gauge.inspect(connectPacket);
+      connection.inspector.inspect(connectPacket);
       const topics = topicsOf('tocsin', 'own_1', deviceId);
       connections.identify(connection, { ownerId: 'own_1', deviceId, clientId: 'x', secretDigest: '', topics });
       lastSeen.signedIn(deviceId);
       return connection;
     };
-    /** As time goes by. */
+    /** Advances the clock. */
     const pass = async (ms: number): Promise<void> => {
       for (let left = ms; left > 0; left -= limits.lastSeenMs) {
         clock.now += limits.lastSeenMs;
@@ -50,7 +50,7 @@ suite('When a device was last seen', () => {
     return { lastSeen, connections, connect, pass, written, failures };
   }
 
-  test('is noted at its sign-in, with all others of that second', async (t) => {
+  test('is recorded at its sign-in, in one write with all devices of that second', async (t) => {
     const { connect, connections, pass, written } = start(t);
     connect('dev_1');
     connections.remove(connect('dev_2'));
@@ -58,11 +58,11 @@ suite('When a device was last seen', () => {
     assert.deepEqual(written, [[['dev_1', 'dev_2'], 1_001_000]]);
   });
 
-  test('is noted once a minute while it sends something, however often that is, and not while it is silent', async (t) => {
+  test('is recorded once a minute while it sends packets, and not while it is silent', async (t) => {
     const { connect, pass, written } = start(t);
-    const { gauge } = connect('dev_1');
+    const { inspector } = connect('dev_1');
     for (let second = 0; second < 120; second += 1) {
-      gauge.inspect(ping);
+      inspector.inspect(ping);
       await pass(1000);
     }
     const minutes = [1_001_000, 1_061_000];
@@ -70,7 +70,7 @@ suite('When a device was last seen', () => {
       written.map(([, at]) => at),
       minutes,
     );
-    // What it sent since it was last noted counts, and then there is nothing more.
+    // The packets since the last write count; after them it is silent.
     await pass(180_000);
     assert.deepEqual(
       written.map(([, at]) => at),
@@ -78,7 +78,7 @@ suite('When a device was last seen', () => {
     );
   });
 
-  test('is noted also of one that comes and goes while others are being written', async (t) => {
+  test('is recorded of a device that connects and disconnects during a write', async (t) => {
     const writing = Promise.withResolvers<void>();
     const { connect, connections, pass, written } = start(t, () => writing.promise);
     connections.remove(connect('dev_1'));
@@ -93,15 +93,15 @@ suite('When a device was last seen', () => {
     );
   });
 
-  test('does not matter when the store fails, and is noted at the end', async (t) => {
+  test('is skipped while the store fails, and recorded when the broker stops', async (t) => {
     const errors = [new StoreUnavailable('locked'), new Error('broken')];
     const { lastSeen, connect, pass, written, failures } = start(t, async () => {
       const error = errors.shift();
       if (error !== undefined) throw error;
     });
-    const { gauge } = connect('dev_1');
+    const { inspector } = connect('dev_1');
     await pass(1000);
-    gauge.inspect(ping);
+    inspector.inspect(ping);
     await pass(60_000);
     assert.deepEqual(failures.map(String), ['Error: broken']);
     connect('dev_2');

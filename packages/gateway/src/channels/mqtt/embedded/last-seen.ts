@@ -1,9 +1,9 @@
-// When devices were last heard of, for their owners: written in the background, many at a time.
+// When each device was last seen, for its owner. Written in the background, many devices at a time.
 import { type DeviceRepository, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import type { Connections } from './connections.ts';
 import { limits } from './limits.ts';
 
-export interface LastSeenParts {
+export interface LastSeenDeps {
   devices: Pick<DeviceRepository, 'touch'>;
   connections: Connections;
   now(): number;
@@ -11,17 +11,17 @@ export interface LastSeenParts {
 }
 
 export class LastSeen {
-  readonly #parts: LastSeenParts;
-  /** Signed in since the last look; some are gone again by then. */
+  readonly #deps: LastSeenDeps;
+  /** Devices that signed in since the last write; some have disconnected since. */
   readonly #signedIn = new Set<string>();
-  /** Of those that were noted within the last minute. */
-  readonly #notedAt = new Map<string, number>();
+  /** Devices that were written within `lastSeenEveryMs`, and when. */
+  readonly #recordedAt = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(parts: LastSeenParts) {
-    this.#parts = parts;
+  constructor(deps: LastSeenDeps) {
+    this.#deps = deps;
   }
 
   signedIn(deviceId: string): void {
@@ -29,49 +29,51 @@ export class LastSeen {
     this.#wake();
   }
 
-  /** After a last look. */
+  /** Resolves after a last write. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#running;
-    await this.#look();
+    await this.#write();
   }
 
   #wake(): void {
     if (this.#isStopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
-      this.#running = this.#look().then(() => {
+      this.#running = this.#write().then(() => {
         this.#timer = undefined;
-        // Some came and went while this was being written.
-        if (this.#signedIn.size > 0 || this.#parts.connections.deviceIds().length > 0) this.#wake();
+        // Devices may have connected and disconnected during the write.
+        if (this.#signedIn.size > 0 || this.#deps.connections.deviceIds().length > 0) this.#wake();
       });
     }, limits.lastSeenMs).unref();
   }
 
-  async #look(): Promise<void> {
-    const { devices, now, onFailed } = this.#parts;
+  async #write(): Promise<void> {
+    const { devices, now, onFailed } = this.#deps;
     const at = now();
-    for (const [id, notedAt] of this.#notedAt) {
-      if (at - notedAt >= limits.lastSeenEveryMs) this.#notedAt.delete(id);
+    for (const [id, recordedAt] of this.#recordedAt) {
+      if (at - recordedAt >= limits.lastSeenEveryMs) this.#recordedAt.delete(id);
     }
-    const due = this.#heardOf().filter((id) => !this.#notedAt.has(id));
+    const due = this.#takeActive().filter((id) => !this.#recordedAt.has(id));
     if (due.length === 0) return;
-    for (const id of due) this.#notedAt.set(id, at);
+    for (const id of due) this.#recordedAt.set(id, at);
     try {
       await devices.touch(due, at);
     } catch (error) {
-      // The next minute brings the next chance.
+      // The device is written again after `lastSeenEveryMs`.
       if (!(error instanceof StoreUnavailable)) onFailed(error);
     }
   }
 
-  #heardOf(): string[] {
-    const { connections } = this.#parts;
-    const heard = new Set(this.#signedIn);
+  #takeActive(): string[] {
+    const { connections } = this.#deps;
+    const active = new Set(this.#signedIn);
     this.#signedIn.clear();
-    for (const { gauge, identity } of connections) {
-      if (identity !== null && !this.#notedAt.has(identity.deviceId) && gauge.takeHeard()) heard.add(identity.deviceId);
+    for (const { inspector, identity } of connections) {
+      if (identity !== null && !this.#recordedAt.has(identity.deviceId) && inspector.takeActivity()) {
+        active.add(identity.deviceId);
+      }
     }
-    return [...heard];
+    return [...active];
   }
 }

@@ -102,7 +102,7 @@ export class LimitPolicy {
     const oldest = stored.filter(({ notificationId }) => !queue.isKnown(notificationId)).slice(0, surplus);
     if (oldest.length === 0) return 0;
     await rows.deadLetter(queue.name, oldest, { error: `${full}: the oldest were dropped`, at: now() });
-    queue.shrank(oldest.length);
+    queue.rowsRemoved(oldest.length);
     this.#reportDropped(queue, oldest.length);
     return oldest.length;
   }

@@ -1,4 +1,4 @@
-// Where MQTT clients come in: a TCP port of its own, and WebSocket on the HTTP server of the console.
+// The listeners for MQTT clients: a TCP port, and WebSocket on the HTTP server of the console.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net';
@@ -8,13 +8,13 @@ import { guardWebSocket } from './guarded-web-socket.ts';
 import { limits } from './limits.ts';
 
 const path = '/mqtt';
-/** MQTT-6.0.0-4 */
+/** Required by MQTT-6.0.0-4. */
 const subprotocol = 'mqtt';
 const keepAliveMs = 60_000;
 
 export type Accept = (stream: Duplex, address: string, onSignedIn: () => void) => void;
 
-/** Listens for MQTT over TCP; the address is the one that was really taken. */
+/** Listens for MQTT over TCP. The URL has the actual port, also if the system chose it. */
 export async function listenOnTcp(
   host: string,
   port: number,
@@ -25,13 +25,13 @@ export async function listenOnTcp(
   const server = createServer(options, (socket) => accept(socket, socket.remoteAddress ?? '', () => undefined));
   server.listen(port, host);
   await once(server, 'listening');
-  // A connection that cannot be accepted, as for want of file descriptors, must not end the process.
+  // A connection that cannot be accepted, for example for lack of file descriptors, must not end the process.
   server.on('error', onFailed);
-  const { port: taken } = server.address() as AddressInfo;
-  return { server, url: `mqtt://${isIPv6(host) ? `[${host}]` : host}:${taken}` };
+  const { port: actualPort } = server.address() as AddressInfo;
+  return { server, url: `mqtt://${isIPv6(host) ? `[${host}]` : host}:${actualPort}` };
 }
 
-export interface WebSocketEntrance {
+export interface WebSocketListener {
   handleUpgrade(
     request: IncomingMessage,
     socket: Duplex,
@@ -40,11 +40,11 @@ export interface WebSocketEntrance {
   ): void;
 }
 
-/** A browser names the page in Origin: pages of other sites are refused, programs have none and are let through. */
-export function createWebSocketEntrance(
+/** Refuses pages of other sites, which browsers name in the Origin header. Programs send none and are accepted. */
+export function createWebSocketListener(
   accept: Accept,
   isOwnPage: (request: IncomingMessage) => boolean,
-): WebSocketEntrance {
+): WebSocketListener {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -62,7 +62,7 @@ export function createWebSocketEntrance(
       if (!offersMqtt(request)) return refuse(socket, '400 Bad Request');
       server.handleUpgrade(request, socket, head, (webSocket) => {
         request.socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
-        // By itself ws would say goodbye politely, and read on what the peer sends until that is answered.
+        // By default ws starts a closing handshake, and continues to read what the peer sends until it is complete.
         webSocket.on('error', () => webSocket.terminate());
         const stopCounting = guardWebSocket(webSocket, socket);
         accept(createWebSocketStream(webSocket), address, () => {

@@ -31,7 +31,7 @@
 import type { Qos } from '@tocsin/contract';
 import { limits } from './limits.ts';
 
-/** The upper half of the message ids is for copies, which no queue tracks: see `outlet.ts`. */
+/** The upper half of the message ids is for copies, which no queue tracks: see `client-socket.ts`. */
 const maxMessageId = 0x7fff;
 /** Messages, and their bytes, that are kept ready for a client that is a little slower than the publishers. */
 const maxReady = 1000;

@@ -1,5 +1,5 @@
-// What aedes asks of a persistence, version 11 of its interface, as far as it concerns us: there are no wills and no
-// retained messages, what clients publish is kept nowhere, and messages find their sessions without aedes.
+// The persistence interface of aedes, version 11, reduced to subscriptions and acknowledgements: there are no wills and no
+// retained messages, messages of clients are not stored, and messages to clients are routed without aedes.
 import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
 import type { MqttSessionName, MqttSubscription } from '../../../usecases/ports/index.ts';
@@ -15,7 +15,7 @@ type SessionClient = Pick<Client, 'id'>;
 const nothing = async (): Promise<void> => undefined;
 const noStream = (): Readable => Readable.from([]);
 
-/** What clients answer to messages that the queues sent them. */
+/** Receives the acknowledgements of clients for messages that the queues sent. */
 export interface Acknowledgements {
   /** PUBREC. */
   received(client: Client, messageId: number): Promise<void>;
@@ -50,12 +50,12 @@ export class BrokerPersistence {
     return subscriptions.map(({ filter, qos }) => ({ topic: filter, qos }));
   }
 
-  /** A clean session begins: the one that was kept for this client ends (MQTT-3.1.2-6). */
+  /** A client connected with a clean session, so its persistent session ends (MQTT-3.1.2-6). */
   async cleanSubscriptions({ id }: SessionClient): Promise<void> {
     await this.#sessions.delete(id);
   }
 
-  /** Before PUBREL is written in response to PUBREC. */
+  /** Called before PUBREL is sent in response to PUBREC. */
   async outgoingUpdate(client: Client, packet: { cmd: string; messageId?: number }): Promise<void> {
     if (packet.cmd === 'pubrel') await this.#acknowledgements.received(client, packet.messageId as number);
   }
@@ -69,7 +69,7 @@ export class BrokerPersistence {
     return { messageId };
   }
 
-  /** The queues write to the sockets themselves, what they sent before included. */
+  /** Empty, because the queues write to the sockets themselves, also when they send again. */
   readonly outgoingStream = noStream;
   readonly outgoingEnqueue = nothing;
   readonly outgoingEnqueueCombi = nothing;
@@ -82,8 +82,8 @@ export class BrokerPersistence {
   readonly createRetainedStreamCombi = noStream;
 
   /**
-   * What clients publish with QoS 2 goes nowhere, so there is nothing to keep between PUBLISH and PUBREL: aedes takes
-   * each for a repetition, and answers with PUBREC and PUBCOMP alone.
+   * QoS 2 messages of clients are discarded, so nothing is stored between PUBLISH and PUBREL: aedes takes each for a
+   * duplicate, and only sends PUBREC and PUBCOMP.
    */
   readonly incomingStorePacket = nothing;
   readonly incomingGetPacket = async () => ({});
@@ -95,7 +95,7 @@ export class BrokerPersistence {
   readonly delWill = nothing;
   readonly streamWill = noStream;
 
-  /** aedes insists that this is an async function. */
+  /** aedes requires an async function. */
   readonly setup = nothing;
   readonly destroy = nothing;
 }

@@ -1,12 +1,12 @@
-// PUBLISH and PUBREL as bytes (MQTT 3.1.1, sections 3.3 and 3.6). Whole windows are written at once, so packets are built
-// here and not one by one through the library.
+// Encodes PUBLISH and PUBREL (MQTT 3.1.1, sections 3.3 and 3.6). A whole window is written at once, so packets are built
+// here instead of one by one in aedes.
 import type { Qos } from '@tocsin/contract';
 
 export interface PublishPacket {
   topic: string;
   payload: Buffer;
   qos: Qos;
-  /** With QoS 1 and 2. */
+  /** Ignored with QoS 0. */
   messageId: number;
   dup: boolean;
 }

@@ -1,8 +1,8 @@
 // ready → in flight: sends the messages of one queue to the connected client, within the window of unacknowledged messages.
 import type { MqttQueueName, MqttQueueRepository } from '../../../usecases/ports/index.ts';
+import type { ClientSocket } from './client-socket.ts';
 import type { FindPayload } from './find-payload.ts';
 import type { InFlightMessage, MessageStates } from './message-states.ts';
-import type { Outlet } from './outlet.ts';
 import { encodePublish, encodePubrel } from './publish-packet.ts';
 import type { QueueReader } from './queue-reader.ts';
 import type { QueueRemover } from './queue-remover.ts';
@@ -24,7 +24,7 @@ export interface QueueSenderDeps {
 
 export class QueueSender {
   readonly #deps: QueueSenderDeps;
-  #outlet: Outlet | null = null;
+  #socket: ClientSocket | null = null;
   #hasToResend = false;
   /** The messages that were in flight when the process started are in memory. */
   #isRestored = false;
@@ -34,8 +34,8 @@ export class QueueSender {
   }
 
   /** The connected client. */
-  get outlet(): Outlet | null {
-    return this.#outlet;
+  get socket(): ClientSocket | null {
+    return this.#socket;
   }
 
   get hasToResend(): boolean {
@@ -43,46 +43,46 @@ export class QueueSender {
   }
 
   /** The client gets the messages that are in flight again, then all others. */
-  attach(outlet: Outlet): void {
-    this.#outlet = outlet;
+  attach(socket: ClientSocket): void {
+    this.#socket = socket;
     this.#hasToResend = true;
   }
 
   detach(): void {
     const { messages, reader } = this.#deps;
-    this.#outlet?.close();
-    this.#outlet = null;
+    this.#socket?.close();
+    this.#socket = null;
     messages.clearReady();
     if (!this.#hasSession) messages.clearInFlight();
     reader.restart();
   }
 
   /** Writes the oldest ready messages at once. The result is null unless the store has to know message ids before. */
-  send(outlet: Outlet): Promise<void> | null {
+  send(socket: ClientSocket): Promise<void> | null {
     const { name, rows, messages } = this.#deps;
     // After UNSUBSCRIBE messages are still sent as they were queued.
-    const taken = messages.takeReady(outlet.qos ?? 2, writeBytes);
+    const taken = messages.takeReady(socket.qos ?? 2, writeBytes);
     // A QoS 2 message must have the same id after a restart; otherwise the client takes it for another message. A QoS 1
     // message may arrive twice anyway, so storing its id is not worth a write.
     const exactlyOnce = this.#hasSession ? taken.messages.filter(({ qos }) => qos === 2) : [];
     if (exactlyOnce.length === 0) {
-      this.#write(outlet, taken.messages, taken.payloads);
+      this.#write(socket, taken.messages, taken.payloads);
       return null;
     }
     return rows.update(name, exactlyOnce).then(
       () => {
-        if (outlet === this.#outlet) this.#write(outlet, taken.messages, taken.payloads);
+        if (socket === this.#socket) this.#write(socket, taken.messages, taken.payloads);
         else this.#returnUnsent(taken.messages.filter(({ qos }) => qos !== 2));
       },
       (error) => {
-        if (outlet === this.#outlet) this.#returnUnsent(taken.messages);
+        if (socket === this.#socket) this.#returnUnsent(taken.messages);
         throw error;
       },
     );
   }
 
   /** Sends messages that are in flight again, with their message ids and before any other message (MQTT-4.4.0-1). */
-  async resend(outlet: Outlet): Promise<void> {
+  async resend(socket: ClientSocket): Promise<void> {
     const { name, topic, findPayload, messages, remover, onDrain } = this.#deps;
     if (!this.#isRestored && this.#hasSession) await this.#restoreInFlight();
     const packets: Buffer[] = [];
@@ -92,7 +92,7 @@ export class QueueSender {
         continue;
       }
       const payload = await findPayload(name.ownerId, notificationId);
-      if (outlet !== this.#outlet) return;
+      if (socket !== this.#socket) return;
       if (payload === null) {
         messages.takeInFlight(messageId);
         remover.expire(notificationId);
@@ -100,9 +100,9 @@ export class QueueSender {
       }
       packets.push(encodePublish({ topic, payload, qos, messageId, dup: true }));
     }
-    if (outlet !== this.#outlet) return;
+    if (socket !== this.#socket) return;
     this.#hasToResend = false;
-    if (packets.length > 0) outlet.write(packets, onDrain);
+    if (packets.length > 0) socket.write(packets, onDrain);
   }
 
   /** PUBREC. It is durable before PUBREL is sent, because the client then forgets the id. */
@@ -128,7 +128,7 @@ export class QueueSender {
     this.#isRestored = true;
   }
 
-  #write(outlet: Outlet, messages: readonly InFlightMessage[], payloads: readonly Buffer[]): void {
+  #write(socket: ClientSocket, messages: readonly InFlightMessage[], payloads: readonly Buffer[]): void {
     const { topic, remover, onDrain } = this.#deps;
     const packets = messages.map(({ qos, messageId }, index) =>
       encodePublish({ topic, payload: payloads[index] as Buffer, qos, messageId, dup: false }),
@@ -136,9 +136,9 @@ export class QueueSender {
     // The client sends no acknowledgement for QoS 0.
     const atMostOnce = messages.filter(({ qos }) => qos === 0);
     const onWritten = (): void => {
-      if (outlet === this.#outlet) for (const message of atMostOnce) remover.acknowledge(message);
+      if (socket === this.#socket) for (const message of atMostOnce) remover.acknowledge(message);
     };
-    outlet.write(packets, onDrain, atMostOnce.length === 0 ? undefined : onWritten);
+    socket.write(packets, onDrain, atMostOnce.length === 0 ? undefined : onWritten);
   }
 
   #returnUnsent(unsent: readonly InFlightMessage[]): void {

@@ -1,15 +1,15 @@
-// What depends on the order of events that no client can bring about at will.
+// Orders of events that a client cannot cause on purpose.
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { packetsOf, readPublish } from '@tocsin/test-support/embedded-raw-client.ts';
 import { type MqttWaiting, StoreUnavailable } from '../../../usecases/ports/index.ts';
-import { Outlet } from './outlet.ts';
+import { ClientSocket } from './client-socket.ts';
 import { Queue } from './queue.ts';
 
 const name = { ownerId: 'own', deviceId: 'dev', clientId: 'client' };
 
-/** A queue over rows in memory, and a client that takes everything. */
+/** A queue with rows in memory, and a client that reads everything. */
 function createQueue(ids: string[], qos: 1 | 2) {
   const rows: MqttWaiting[] = ids.map((notificationId) => ({ notificationId, qos, messageId: null, state: 'publish' }));
   const sent: { notificationId: string; messageId: number }[] = [];
@@ -57,23 +57,23 @@ function createQueue(ids: string[], qos: 1 | 2) {
       done();
     },
   });
-  const outlet = new Outlet({ stream, qos: () => 2, drop: (reason) => failures.push(reason) });
-  return { queue, outlet, rows, sent, failures, hooks };
+  const socket = new ClientSocket({ stream, qos: () => 2, drop: (reason) => failures.push(reason) });
+  return { queue, socket, rows, sent, failures, hooks };
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Waits until all work that needs no timer is done. */
 async function turns(): Promise<void> {
   for (let count = 0; count < 5; count += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('A message that is confirmed and removed while the store reads is not sent again', async () => {
-  const { queue, outlet, rows, sent, hooks } = createQueue(['n1'], 1);
+test('A message that is acknowledged and removed while the store reads is not sent again', async () => {
+  const { queue, socket, rows, sent, hooks } = createQueue(['n1'], 1);
   const gate = Promise.withResolvers<void>();
   hooks.beforeList = (count) => (count === 2 ? gate.promise : Promise.resolve());
-  queue.attach(outlet);
+  queue.attach(socket);
   await turns();
   assert.equal(sent.length, 1);
-  queue.grew(1);
+  queue.rowsAdded(1);
   await turns();
   assert.equal(hooks.listed, 2, 'the store is being read again');
   queue.completed(sent[0]?.messageId as number);
@@ -84,11 +84,11 @@ test('A message that is confirmed and removed while the store reads is not sent 
   assert.equal(sent.length, 1);
 });
 
-test('A message that arrives while the store reads is found by another read', async () => {
-  const { queue, outlet, rows, sent, hooks } = createQueue([], 1);
+test('A message that arrives while the store reads is found by the next read', async () => {
+  const { queue, socket, rows, sent, hooks } = createQueue([], 1);
   const gate = Promise.withResolvers<void>();
   hooks.beforeList = (count) => (count === 1 ? gate.promise : Promise.resolve());
-  queue.attach(outlet);
+  queue.attach(socket);
   await turns();
   rows.push({ notificationId: 'late', qos: 1, messageId: null, state: 'publish' });
   queue.arrived('late', 1, Buffer.from('late'));
@@ -98,9 +98,9 @@ test('A message that arrives while the store reads is found by another read', as
   assert.deepEqual(rows, [], 'it was found and removed');
 });
 
-test('Messages go to a client that keeps up without being read from the store, and in one write a turn', async () => {
-  const { queue, outlet, sent, hooks } = createQueue([], 1);
-  queue.attach(outlet);
+test('A client that keeps up gets messages without a read of the store, those of one turn in one write', async () => {
+  const { queue, socket, sent, hooks } = createQueue([], 1);
+  queue.attach(socket);
   await turns();
   const { listed } = hooks;
   for (let index = 0; index < 50; index += 1) queue.arrived(`n${index}`, 1, Buffer.from(`n${index}`));
@@ -110,11 +110,11 @@ test('Messages go to a client that keeps up without being read from the store, a
   assert.equal(hooks.listed, listed);
 });
 
-test('QoS 2 messages whose ids could not be stored are not sent, and come once the store works again', async (t) => {
+test('QoS 2 messages whose ids could not be stored are not sent until the store works again', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { queue, outlet, sent, failures, hooks } = createQueue(['n1', 'n2'], 2);
+  const { queue, socket, sent, failures, hooks } = createQueue(['n1', 'n2'], 2);
   hooks.beforeUpdate = () => Promise.reject(new StoreUnavailable('the disk is full'));
-  queue.attach(outlet);
+  queue.attach(socket);
   await turns();
   assert.deepEqual(sent, []);
   hooks.beforeUpdate = async () => undefined;
@@ -128,8 +128,8 @@ test('QoS 2 messages whose ids could not be stored are not sent, and come once t
 });
 
 test('No two messages in flight have the same id, and none has the id of a copy', async () => {
-  const { queue, outlet, sent } = createQueue(['n1', 'n2', 'n3'], 1);
-  queue.attach(outlet);
+  const { queue, socket, sent } = createQueue(['n1', 'n2', 'n3'], 1);
+  queue.attach(socket);
   await turns();
   const ids = sent.map(({ messageId }) => messageId);
   assert.equal(new Set(ids).size, 3);

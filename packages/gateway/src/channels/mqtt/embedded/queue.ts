@@ -2,9 +2,9 @@
 // what to do next for its client; `message-states.ts` shows the states of a message, and which file owns which step.
 import type { Qos } from '@tocsin/contract';
 import { type MqttQueueName, type MqttQueueRepository, StoreUnavailable } from '../../../usecases/ports/index.ts';
+import type { ClientSocket } from './client-socket.ts';
 import type { FindPayload } from './find-payload.ts';
 import { MessageStates } from './message-states.ts';
-import type { Outlet } from './outlet.ts';
 import { QueueReader } from './queue-reader.ts';
 import { QueueRemover } from './queue-remover.ts';
 import { QueueSender } from './queue-sender.ts';
@@ -50,7 +50,7 @@ export class Queue {
     const messages = this.#messages;
     const remover = new QueueRemover({
       ...{ name, rows, messages, now, onExpired },
-      onRemoved: (count) => this.shrank(count),
+      onRemoved: (count) => this.rowsRemoved(count),
       onFailed: (error) => this.#retryLater(error),
     });
     const reader = new QueueReader({ name, rows, findPayload, messages, remover });
@@ -67,28 +67,28 @@ export class Queue {
   }
 
   get isAttached(): boolean {
-    return this.#sender.outlet !== null;
+    return this.#sender.socket !== null;
   }
 
   /** The QoS of the subscription of its client; null without a client. */
   get clientQos(): Qos | null {
-    return this.#sender.outlet?.qos ?? null;
+    return this.#sender.socket?.qos ?? null;
   }
 
-  isAttachedTo(outlet: Outlet): boolean {
-    return this.#sender.outlet === outlet;
+  isAttachedTo(socket: ClientSocket): boolean {
+    return this.#sender.socket === socket;
   }
 
   /** From now on the client gets the messages of this queue. */
-  attach(outlet: Outlet): void {
-    if (this.isAttachedTo(outlet)) return;
+  attach(socket: ClientSocket): void {
+    if (this.isAttachedTo(socket)) return;
     this.#sender.detach();
-    this.#sender.attach(outlet);
+    this.#sender.attach(socket);
     this.#schedule();
   }
 
-  detach(outlet: Outlet): void {
-    if (this.isAttachedTo(outlet)) this.#sender.detach();
+  detach(socket: ClientSocket): void {
+    if (this.isAttachedTo(socket)) this.#sender.detach();
   }
 
   detachAny(): void {
@@ -102,7 +102,7 @@ export class Queue {
   }
 
   /** Rows were moved into this queue. */
-  grew(count: number): void {
+  rowsAdded(count: number): void {
     if (count === 0) return;
     this.length += count;
     this.#reader.rowsAdded();
@@ -110,7 +110,7 @@ export class Queue {
   }
 
   /** Rows of this queue were deleted. */
-  shrank(count: number): void {
+  rowsRemoved(count: number): void {
     if (count === 0) return;
     this.length = Math.max(0, this.length - count);
     this.#deps.onRemoved(this);
@@ -173,18 +173,18 @@ export class Queue {
     const [messages, reader, sender] = [this.#messages, this.#reader, this.#sender];
     try {
       for (;;) {
-        const { outlet } = sender;
-        if (outlet === null) return;
+        const { socket } = sender;
+        if (socket === null) return;
         if (sender.hasToResend) {
-          await sender.resend(outlet);
+          await sender.resend(socket);
           continue;
         }
-        if (!outlet.isOpen || messages.isWindowFull) return;
+        if (!socket.isOpen || messages.isWindowFull) return;
         if (messages.hasReady) {
-          const sending = sender.send(outlet);
+          const sending = sender.send(socket);
           // Only QoS 2 has to wait for the store.
           if (sending !== null) await sending;
-        } else if (reader.isBehind) await reader.readPage(() => this.isAttachedTo(outlet));
+        } else if (reader.isBehind) await reader.readPage(() => this.isAttachedTo(socket));
         else return;
       }
     } catch (error) {

@@ -69,8 +69,8 @@ export class Queues {
   /** Moves the messages of one queue of a device to another. */
   async move(from: Queue, to: Queue): Promise<void> {
     const { copied, removed } = await this.#deps.rows.move(from.name, to.name);
-    from.shrank(removed);
-    to.grew(copied);
+    from.rowsRemoved(removed);
+    to.rowsAdded(copied);
   }
 
   /** Deletes messages of deleted notifications, and reads the lengths again, because other processes delete rows too. */

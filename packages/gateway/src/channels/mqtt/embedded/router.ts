@@ -1,13 +1,14 @@
-// From a message to the clients of its device. A device has one topic, so no tree of topics is searched.
+// Routes a message to the queues and clients of its device. A device has one topic, so no topic tree is searched.
 //
-// Every message waits in at least one queue until a client of the device acknowledges it: in that of each session, and in
-// that of the device itself where no client keeps a session, or where one without a session is connected.
+// Every message is stored in at least one queue until a client of the device acknowledges it: in the queue of each session,
+// and in the queue of the device itself if it has no session, or if a client without a session is connected. Further
+// clients without a session get a copy.
 import type { Qos } from '@tocsin/contract';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { MqttMessage } from '../publisher.ts';
+import { ClientSocket } from './client-socket.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { Enqueue } from './enqueue.ts';
-import { Outlet } from './outlet.ts';
 import type { QueueEntry } from './queue.ts';
 import type { Queues } from './queues.ts';
 import { type Session, type Sessions, sessionId } from './sessions.ts';
@@ -26,116 +27,117 @@ type Target = NonNullable<MqttMessage['notification']>;
 
 export class Router {
   readonly #deps: RouterDeps;
-  readonly #outlets = new WeakMap<Connection, Outlet>();
+  readonly #sockets = new WeakMap<Connection, ClientSocket>();
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves with `sent` once the message is durable, or, where it cannot be, in the socket of a client. */
+  /** Resolves with `sent` once the message is durable or, if its notification could not be stored, written to a client. */
   async route({ topic, payload, qos }: MqttMessage, { id, ownerId, deviceId, isStored }: Target): Promise<Outcome> {
     const connected = this.#subscribersOf(ownerId, deviceId);
     const ofDevice = this.#deps.queues.ofDevice(ownerId, deviceId);
-    // Where the queue expects no acknowledgement, it is enough that another client of the device has got the message.
+    // If the queue expects no acknowledgement, the message is delivered once any client of the device has it.
     const onWritten = (): void => {
       if (qos === 0 || ofDevice.clientQos === 0) ofDevice.acknowledgedElsewhere(id, 0);
     };
-    const copyTo = (outlets: Iterable<Outlet>, atMost: Qos): void => {
-      for (const outlet of outlets) {
-        outlet.writeCopy({ topic, payload, qos: atMost, notificationId: id }, onWritten);
+    const copyTo = (sockets: Iterable<ClientSocket>, atMost: Qos): void => {
+      for (const socket of sockets) {
+        socket.writeCopy({ topic, payload, qos: atMost, notificationId: id }, onWritten);
       }
     };
-    const all = connected.map((connection) => this.#outletOf(connection));
+    const all = connected.map((connection) => this.#socketOf(connection));
     if (isStored === false) {
       copyTo(all, 0);
       return all.length > 0 ? { kind: 'sent' } : notStored;
     }
-    const due = this.#queuesOf(ownerId, deviceId, qos);
-    const isServed = (outlet: Outlet): boolean => due.some(({ queue }) => queue.isAttachedTo(outlet));
+    const entries = this.#entriesFor(ownerId, deviceId, qos);
+    const isServed = (socket: ClientSocket): boolean => entries.some(({ queue }) => queue.isAttachedTo(socket));
     // A client with a queue of its own gets the message from there, even if it is not attached to it yet.
-    const others = connected.filter((connection) => !this.#hasOwnQueue(connection)).map((each) => this.#outletOf(each));
+    const others = connected.filter((connection) => !this.#hasOwnQueue(connection)).map((each) => this.#socketOf(each));
     copyTo(
-      others.filter((outlet) => !isServed(outlet)),
+      others.filter((socket) => !isServed(socket)),
       qos,
     );
     try {
-      const outcome = await this.#deps.enqueue(due, id, payload);
-      // The client for which the queue of the device was chosen may be gone, or have got one of its own.
-      if (due.at(-1)?.queue.isAttached === false) this.settle(ownerId, deviceId);
+      const outcome = await this.#deps.enqueue(entries, id, payload);
+      // The client of the queue of the device may have disconnected, or begun a session, during the write.
+      if (entries.at(-1)?.queue.isAttached === false) this.assignQueues(ownerId, deviceId);
       return outcome;
     } catch (error) {
-      // Nothing can be queued now, but clients that are connected can have it at once. It is retried all the same.
+      // The store failed. Connected clients get the message now; it is retried all the same.
       copyTo(all.filter(isServed), 0);
       throw error;
     }
   }
 
-  /** Connects the queues of a device with the clients that are there, and moves what no client would get. */
-  settle(ownerId: string, deviceId: string): void {
+  /** Attaches the queues of a device to its connected clients, and moves messages that no client would get. */
+  assignQueues(ownerId: string, deviceId: string): void {
     const { queues, sessions } = this.#deps;
     const ofDevice = queues.ofDevice(ownerId, deviceId);
-    const withoutQueue: Outlet[] = [];
+    const withoutQueue: ClientSocket[] = [];
     for (const connection of this.#subscribersOf(ownerId, deviceId)) {
-      const outlet = this.#outletOf(connection);
+      const socket = this.#socketOf(connection);
       if (this.#hasOwnQueue(connection)) {
-        ofDevice.detach(outlet);
-        this.#sessionOf(connection)?.queue.attach(outlet);
-      } else withoutQueue.push(outlet);
+        ofDevice.detach(socket);
+        this.#sessionOf(connection)?.queue.attach(socket);
+      } else withoutQueue.push(socket);
     }
-    // A client that acknowledges is better than one that does not; among equals the one that was there first stays.
-    const rank = (outlet: Outlet): number => Math.min(outlet.qos ?? 0, 1) * 2 + (ofDevice.isAttachedTo(outlet) ? 1 : 0);
+    // A client that acknowledges is preferred; among equals, the one that is attached already.
+    const rank = (socket: ClientSocket): number =>
+      Math.min(socket.qos ?? 0, 1) * 2 + (ofDevice.isAttachedTo(socket) ? 1 : 0);
     const [best] = withoutQueue.sort((a, b) => rank(b) - rank(a));
     if (best === undefined) ofDevice.detachAny();
     else ofDevice.attach(best);
     if (ofDevice.isAttached || ofDevice.length === 0) return;
     const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
-    const heir = kept.find(({ queue }) => queue.isAttached) ?? kept[0];
-    if (heir !== undefined) void queues.move(ofDevice, heir.queue).catch(this.#deps.onFailed);
+    const successor = kept.find(({ queue }) => queue.isAttached) ?? kept[0];
+    if (successor !== undefined) void queues.move(ofDevice, successor.queue).catch(this.#deps.onFailed);
   }
 
-  /** The connection has ended. */
+  /** The connection was closed. */
   disconnected(connection: Connection): void {
     const { identity } = connection;
-    const outlet = this.#outlets.get(connection);
-    if (identity === null || outlet === undefined) return;
+    const socket = this.#sockets.get(connection);
+    if (identity === null || socket === undefined) return;
     const { ownerId, deviceId } = identity;
-    this.#sessionOf(connection)?.queue.detach(outlet);
-    this.#deps.queues.ofDevice(ownerId, deviceId).detach(outlet);
-    outlet.close();
-    this.settle(ownerId, deviceId);
+    this.#sessionOf(connection)?.queue.detach(socket);
+    this.#deps.queues.ofDevice(ownerId, deviceId).detach(socket);
+    socket.close();
+    this.assignQueues(ownerId, deviceId);
   }
 
   /** PUBACK or PUBCOMP of a client. */
   completed(connection: Connection, messageId: number): void {
-    const copy = this.#outlets.get(connection)?.acknowledgedCopy(messageId);
-    if (copy === undefined) for (const queue of this.#queuesAt(connection)) queue.completed(messageId);
+    const copy = this.#sockets.get(connection)?.acknowledgedCopy(messageId);
+    if (copy === undefined) for (const queue of this.#attachedQueues(connection)) queue.completed(messageId);
     else if (connection.identity !== null) {
       const { ownerId, deviceId } = connection.identity;
       this.#deps.queues.ofDevice(ownerId, deviceId).acknowledgedElsewhere(copy.notificationId, copy.qos);
     }
   }
 
-  /** PUBREC of a client that keeps a session. */
+  /** PUBREC of a client. */
   async received(connection: Connection, messageId: number): Promise<void> {
-    for (const queue of this.#queuesAt(connection)) await queue.received(messageId);
+    for (const queue of this.#attachedQueues(connection)) await queue.received(messageId);
   }
 
-  #queuesAt(connection: Connection) {
+  #attachedQueues(connection: Connection) {
     const { identity } = connection;
-    const outlet = this.#outlets.get(connection);
-    if (identity === null || outlet === undefined) return [];
+    const socket = this.#sockets.get(connection);
+    if (identity === null || socket === undefined) return [];
     const { ownerId, deviceId } = identity;
     const own = this.#sessionOf(connection)?.queue;
     const queues = [...(own === undefined ? [] : [own]), this.#deps.queues.ofDevice(ownerId, deviceId)];
-    return queues.filter((queue) => queue.isAttachedTo(outlet));
+    return queues.filter((queue) => queue.isAttachedTo(socket));
   }
 
-  #queuesOf(ownerId: string, deviceId: string, qos: Qos): QueueEntry[] {
+  #entriesFor(ownerId: string, deviceId: string, qos: Qos): QueueEntry[] {
     const { sessions, queues } = this.#deps;
     const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
-    const due = kept.map((session) => ({ queue: session.queue, qos: Math.min(qos, session.qos ?? 0) as Qos }));
+    const entries = kept.map((session) => ({ queue: session.queue, qos: Math.min(qos, session.qos ?? 0) as Qos }));
     const ofDevice = queues.ofDevice(ownerId, deviceId);
-    return due.length === 0 || ofDevice.isAttached ? [...due, { queue: ofDevice, qos }] : due;
+    return entries.length === 0 || ofDevice.isAttached ? [...entries, { queue: ofDevice, qos }] : entries;
   }
 
   #subscribersOf(ownerId: string, deviceId: string): Connection[] {
@@ -153,16 +155,16 @@ export class Router {
     return identity === null || client.clean ? undefined : this.#deps.sessions.find(sessionId(identity));
   }
 
-  #outletOf(connection: Connection): Outlet {
-    const known = this.#outlets.get(connection);
+  #socketOf(connection: Connection): ClientSocket {
+    const known = this.#sockets.get(connection);
     if (known !== undefined) return known;
-    const outlet = new Outlet({
+    const socket = new ClientSocket({
       stream: connection.stream,
       qos: () => subscribedQos(connection),
       drop: (reason) => this.#deps.drop(connection, reason),
     });
-    this.#outlets.set(connection, outlet);
-    return outlet;
+    this.#sockets.set(connection, socket);
+    return socket;
   }
 }
 

@@ -89,8 +89,8 @@ export class Sessions {
     const session = known ?? this.#add(name, this.#deps.now());
     for (const { filter, qos } of wanted) {
       // aedes passes the whole packet, including refused filters.
-      const isRoom = session.subscriptions.has(filter) || session.subscriptions.size < limits.filtersPerClient;
-      if (isRoom && maySubscribe(session.topics, filter)) session.subscriptions.set(filter, qos);
+      const hasSpace = session.subscriptions.has(filter) || session.subscriptions.size < limits.filtersPerClient;
+      if (hasSpace && maySubscribe(session.topics, filter)) session.subscriptions.set(filter, qos);
     }
     try {
       await this.#save(session);
@@ -116,7 +116,7 @@ export class Sessions {
     await session.queue.flush();
     this.#drop(session);
     const moved = await this.#deps.store.mqttSessions.delete(session.name);
-    this.#deps.queues.ofDevice(ownerId, deviceId).grew(moved);
+    this.#deps.queues.ofDevice(ownerId, deviceId).rowsAdded(moved);
   }
 
   deleteOfDevice(ownerId: string, deviceId: string): void {
@@ -125,7 +125,7 @@ export class Sessions {
   }
 
   /** Records when the client of a session disconnected. */
-  left(session: Session): void {
+  disconnected(session: Session): void {
     session.seenAt = this.#deps.now();
     const write = this.#deps.store.mqttSessions
       .touch([session.name], session.seenAt)

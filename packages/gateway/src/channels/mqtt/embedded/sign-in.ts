@@ -1,22 +1,23 @@
-// Who may connect: a device with its own secret, active and not paused. Every other case looks the same to the peer.
+// Authenticates a device by its password. It must be active and not paused; the peer cannot distinguish that from a wrong
+// password.
 import { timingSafeEqual } from 'node:crypto';
 import { digestOf } from '../../../core/key-format.ts';
 import { isPublishable } from '../../../core/recipients.ts';
 import type { Store } from '../../../usecases/ports/index.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { SignInRefusal } from './events.ts';
-import type { Attempts } from './failed-sign-ins.ts';
+import type { FailedSignIns } from './failed-sign-ins.ts';
 import { limits } from './limits.ts';
 import { topicsOf } from './topic-access.ts';
 
 const deviceIdShape = /^[A-Za-z0-9_-]{1,64}$/;
-/** Compared with where there is no device, so that the same work is done. */
-const nobodysDigest = digestOf('');
+/** Compared with if there is no such device, so that the time does not reveal which devices exist. */
+const placeholderDigest = digestOf('');
 
-export interface SignInParts {
+export interface SignInDeps {
   store: Pick<Store, 'devices'>;
   topicPrefix: string;
-  attempts: Attempts;
+  failedSignIns: FailedSignIns;
   connections: Connections;
 }
 
@@ -24,9 +25,9 @@ export function isDeviceId(text: string | undefined): text is string {
   return text !== undefined && deviceIdShape.test(text);
 }
 
-/** null when the connection has signed in; it then has an identity. */
+/** null if the connection has signed in; it then has an identity. */
 export async function signIn(
-  { store, topicPrefix, attempts, connections }: SignInParts,
+  { store, topicPrefix, failedSignIns, connections }: SignInDeps,
   connection: Connection,
   username: string | undefined,
   password: Buffer | undefined,
@@ -34,21 +35,21 @@ export async function signIn(
   const { address, clientId } = connection;
   const passwordDigest = digestOf(password?.toString('utf8') ?? '');
   const attempt = { address, username: isDeviceId(username) ? username : '', passwordDigest };
-  if (!attempts.isAllowed(attempt)) return 'too_many_failures';
+  if (!failedSignIns.isAllowed(attempt)) return 'too_many_failures';
   const found = await findDevice(store, username);
   if (found === 'unavailable') return 'store';
-  const isRight = isSameDigest(passwordDigest, found?.secretDigest ?? nobodysDigest);
-  if (found === null || password === undefined || !isRight) {
-    attempts.countFailure(attempt);
+  const isPasswordCorrect = isSameDigest(passwordDigest, found?.secretDigest ?? placeholderDigest);
+  if (found === null || password === undefined || !isPasswordCorrect) {
+    failedSignIns.countFailure(attempt);
     return 'credentials';
   }
-  attempts.noteAccepted(attempt);
+  failedSignIns.recordAccepted(attempt);
   const { device, secretDigest } = found;
   if (!isPublishable(device)) return 'credentials';
   if (clientId === null) return 'client_id';
 
   const { id: deviceId, ownerId } = device;
-  await endPredecessors(connections, deviceId, clientId);
+  await closePredecessors(connections, deviceId, clientId);
   if (connection.stream.destroyed) return 'credentials';
   if (connections.ofDevice(deviceId).size >= limits.connectionsPerDevice) return 'too_many_connections';
   const topics = topicsOf(topicPrefix, ownerId, deviceId);
@@ -56,7 +57,7 @@ export async function signIn(
   return null;
 }
 
-async function findDevice(store: SignInParts['store'], username: string | undefined) {
+async function findDevice(store: SignInDeps['store'], username: string | undefined) {
   if (!isDeviceId(username)) return null;
   try {
     return await store.devices.find(username);
@@ -65,8 +66,8 @@ async function findDevice(store: SignInParts['store'], username: string | undefi
   }
 }
 
-/** A client that connects again takes its own place (MQTT-3.1.4-2); aedes must be done with the old one by then. */
-async function endPredecessors(connections: Connections, deviceId: string, clientId: string): Promise<void> {
+/** Closes the earlier connection of the same client (MQTT-3.1.4-2), and waits until aedes has processed that. */
+async function closePredecessors(connections: Connections, deviceId: string, clientId: string): Promise<void> {
   for (;;) {
     const predecessor = [...connections.ofDevice(deviceId)].find(({ identity }) => identity?.clientId === clientId);
     if (predecessor === undefined) return;

@@ -1,11 +1,11 @@
-// What a device may subscribe to and publish. Pure.
+// The topics of a device, and which filters it may subscribe to. Pure.
 
 import { acknowledgementTopic, deviceTopic } from '../../../core/device-topics.ts';
 import type { MqttSubscription } from '../../../usecases/ports/index.ts';
 import { limits } from './limits.ts';
 
 export interface DeviceTopics {
-  /** Everything of this device lies below; ends with a slash. */
+  /** The prefix of all topics of this device, with a slash at the end. */
   base: string;
   notifications: string;
   acknowledgements: string;
@@ -20,12 +20,14 @@ export function topicsOf(prefix: string, ownerId: string, deviceId: string): Dev
   };
 }
 
-/** Control characters, NUL above all (MQTT-1.5.3-2), and what was no UTF-8. */
-const unwelcome = /[\p{Cc}\p{Cs}\ufffd]/u;
+/** Control characters, such as NUL (MQTT-1.5.3-2), and characters that replaced invalid UTF-8. */
+export function hasForbiddenCharacters(text: string): boolean {
+  return /[\p{Cc}\p{Cs}\ufffd]/u.test(text);
+}
 
-/** Only what lies strictly below the device's own prefix; that alone shuts out `$share`, `$SYS` and wildcards above. */
+/** Allows only topics below the prefix of the device, which also excludes `$share`, `$SYS` and wildcards above it. */
 export function maySubscribe({ base }: DeviceTopics, filter: string): boolean {
-  if (!filter.startsWith(base) || filter.length > limits.filterLength || unwelcome.test(filter)) return false;
+  if (!filter.startsWith(base) || filter.length > limits.filterLength || hasForbiddenCharacters(filter)) return false;
   const levels = filter.slice(base.length).split('/');
   return levels.every(
     (level, index) =>
@@ -33,7 +35,7 @@ export function maySubscribe({ base }: DeviceTopics, filter: string): boolean {
   );
 }
 
-/** The QoS at which subscriptions reach a topic (MQTT-3.3.5-1: the highest of those that match); null when none does. */
+/** The highest QoS of the subscriptions that match the topic (MQTT-3.3.5-1); null if none matches. */
 export function grantedQos(subscriptions: Iterable<MqttSubscription>, topic: string): MqttSubscription['qos'] | null {
   let granted: MqttSubscription['qos'] | null = null;
   for (const { filter, qos } of subscriptions) {

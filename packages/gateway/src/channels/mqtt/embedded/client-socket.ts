@@ -1,4 +1,4 @@
-// The socket of one client, as queues see it: bytes go in, and a client that stops reading is dropped.
+// The socket of one client: writes packets, and disconnects a client that stops reading.
 
 import type { Duplex } from 'node:stream';
 import type { Qos } from '@tocsin/contract';
@@ -6,19 +6,20 @@ import { BoundedMap } from '../../../core/bounded-map.ts';
 import { limits } from './limits.ts';
 import { encodePublish } from './publish-packet.ts';
 
-export interface OutletParts {
+export interface ClientSocketDeps {
   stream: Duplex;
-  /** At which QoS the client wants notifications; null: it did not subscribe to them. */
+  /** The QoS of the client's subscription to notifications; null if it has not subscribed to them. */
   qos(): Qos | null;
   drop(reason: string): void;
 }
 
+/** Message ids of copies: the half that queues do not use. */
 const firstCopyId = 0x8000;
 const lastCopyId = 0xffff;
-/** Copies of which an acknowledgement is expected; of older ones it is no longer noticed. */
+/** Copies whose acknowledgement is awaited; the acknowledgement of an older one is ignored. */
 const maxCopies = 1000;
 
-/** A message that this client got beside the one that the queue of the device follows up. */
+/** A message for a client that has no queue and is not the one that the queue of the device sends to. */
 export interface Copy {
   topic: string;
   payload: Buffer;
@@ -26,35 +27,35 @@ export interface Copy {
   notificationId: string;
 }
 
-export class Outlet {
-  readonly #parts: OutletParts;
+export class ClientSocket {
+  readonly #deps: ClientSocketDeps;
   #isBlocked = false;
   #stall: NodeJS.Timeout | undefined;
   #lastCopyId = lastCopyId;
   readonly #copies = new BoundedMap<number, { notificationId: string; qos: Qos }>(maxCopies);
 
-  constructor(parts: OutletParts) {
-    this.#parts = parts;
+  constructor(deps: ClientSocketDeps) {
+    this.#deps = deps;
   }
 
   get qos(): Qos | null {
-    return this.#parts.qos();
+    return this.#deps.qos();
   }
 
   get isOpen(): boolean {
-    return !this.#isBlocked && this.#parts.stream.writable;
+    return !this.#isBlocked && this.#deps.stream.writable;
   }
 
-  /** `onWritten` is called once the operating system has the bytes; never if the connection ends before. */
+  /** `onWritten` is called once the operating system has the bytes, and not at all if the connection ends before. */
   write(packets: readonly Buffer[], onDrain: () => void, onWritten?: () => void): void {
-    const { stream } = this.#parts;
+    const { stream } = this.#deps;
     const bytes = packets.length === 1 ? (packets[0] as Buffer) : Buffer.concat(packets);
     const hasRoom = stream.write(bytes, (error) => {
       if (error === null || error === undefined) onWritten?.();
     });
     if (hasRoom || this.#isBlocked) return;
     this.#isBlocked = true;
-    this.#stall = setTimeout(() => this.#parts.drop('it does not read what it is sent'), limits.drainMs).unref();
+    this.#stall = setTimeout(() => this.#deps.drop('it does not read what it is sent'), limits.drainMs).unref();
     stream.once('drain', () => {
       this.#isBlocked = false;
       clearTimeout(this.#stall);
@@ -62,10 +63,10 @@ export class Outlet {
     });
   }
 
-  /** Sends a message that no queue follows up, with an id that no queue uses. `onWritten`: with QoS 0. */
+  /** Sends a message that no queue tracks, with a message id that no queue uses. `onWritten` is called only with QoS 0. */
   writeCopy({ topic, payload, qos: published, notificationId }: Copy, onWritten: () => void): void {
     const granted = this.qos;
-    const { stream, drop } = this.#parts;
+    const { stream, drop } = this.#deps;
     if (granted === null || !stream.writable) return;
     if (stream.writableLength > limits.unsentBytes) {
       drop('too much is waiting to be read');
@@ -79,7 +80,7 @@ export class Outlet {
     this.write([packet], () => undefined, qos === 0 ? onWritten : undefined);
   }
 
-  /** PUBACK or PUBCOMP: which copy it is for, if it is for one. */
+  /** PUBACK or PUBCOMP: the copy that it acknowledges; undefined if it is for a message of a queue. */
   acknowledgedCopy(messageId: number): { notificationId: string; qos: Qos } | undefined {
     const copy = this.#copies.get(messageId);
     this.#copies.delete(messageId);
