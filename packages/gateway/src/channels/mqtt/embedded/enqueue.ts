@@ -16,20 +16,24 @@ export function createEnqueue({ rows, limitPolicy }: EnqueueDeps): Enqueue {
   return async (entries, notificationId, payload) => {
     const reserved = limitPolicy.reserve(entries);
     if (reserved.length === 0) return limitPolicy.refuse(entries);
+    const added = await store(reserved, notificationId);
+    for (const [index, { queue, qos }] of reserved.entries()) {
+      if (added[index]) queue.arrived(notificationId, qos, payload);
+      else limitPolicy.release(queue);
+    }
+    await limitPolicy.enforce(reserved);
+    if (added.includes(true) || (await isStored(reserved, notificationId))) return { kind: 'sent' };
+    return reserved.some(({ queue }) => !queue.isOfDevice) ? sessionEnded : deviceDeleted;
+  };
+
+  async function store(reserved: readonly QueueEntry[], notificationId: string): Promise<readonly boolean[]> {
     try {
-      const added = await rows.enqueue(reserved.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
-      for (const [index, { queue, qos }] of reserved.entries()) {
-        if (added[index]) queue.arrived(notificationId, qos, payload);
-        else limitPolicy.release(queue);
-      }
-      await limitPolicy.enforce(reserved);
-      if (added.includes(true) || (await isStored(reserved, notificationId))) return { kind: 'sent' };
-      return reserved.some(({ queue }) => !queue.isOfDevice) ? sessionEnded : deviceDeleted;
+      return await rows.enqueue(reserved.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
     } catch (error) {
       for (const { queue } of reserved) limitPolicy.release(queue);
       throw error;
     }
-  };
+  }
 
   /** A message may be queued already, as after a timeout, or delivered; otherwise its session or device was deleted. */
   async function isStored([first]: readonly QueueEntry[], notificationId: string): Promise<boolean> {
