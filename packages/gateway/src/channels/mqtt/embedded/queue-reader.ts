@@ -7,6 +7,8 @@ import type { QueueRemover } from './queue-remover.ts';
 
 /** Messages that are read from the store at a time. */
 const pageSize = 50;
+/** Sorts after every notification id. */
+const afterAllIds = '\uffff';
 
 export interface QueueReaderDeps {
   name: MqttQueueName;
@@ -25,6 +27,8 @@ export class QueueReader {
   /** How often reading was restarted from the first row. */
   #restarts = 0;
   #arrivals = 0;
+  /** The lowest notification id that was left to the store since the last read began. */
+  #lowestDeferred = afterAllIds;
 
   constructor(deps: QueueReaderDeps) {
     this.#deps = deps;
@@ -40,10 +44,10 @@ export class QueueReader {
     this.#arrivals += 1;
     if (messages.has(message.notificationId)) return;
     const isPassed = message.notificationId <= this.#cursor;
-    if (!isConnected || (this.#isBehind && !isPassed)) this.#isBehind = true;
+    if (!isConnected || (this.#isBehind && !isPassed)) this.#defer(message);
     else if (!messages.isReadyFull) this.#add(message);
     else if (isPassed) this.restart();
-    else this.#isBehind = true;
+    else this.#defer(message);
   }
 
   /** Rows were added that did not arrive one by one, or messages in memory were returned to the store. */
@@ -63,6 +67,7 @@ export class QueueReader {
   async readPage(isCurrent: () => boolean): Promise<void> {
     const { name, rows: stored, findPayload, messages, remover } = this.#deps;
     const [arrivals, restarts] = [this.#arrivals, this.#restarts];
+    this.#lowestDeferred = afterAllIds;
     // A row that is acknowledged and removed while the store reads is unknown afterwards, although the page has it.
     const knownBefore = messages.listIds();
     const after = this.#cursor;
@@ -82,7 +87,15 @@ export class QueueReader {
       else if (!messages.has(notificationId)) this.#add({ notificationId, qos, payload });
     }
     this.#advance(rows.at(-1)?.notificationId ?? '');
+    // Ids are assigned before rows are committed, so a message that arrived during the read may be missing in the page
+    // although later ones are in it. The next read begins at the same row.
+    if (this.#lowestDeferred <= this.#cursor) this.#cursor = after;
     if (rows.length < limit && arrivals === this.#arrivals) this.#isBehind = false;
+  }
+
+  #defer({ notificationId }: ReadyMessage): void {
+    this.#isBehind = true;
+    if (notificationId < this.#lowestDeferred) this.#lowestDeferred = notificationId;
   }
 
   #add(message: ReadyMessage): void {

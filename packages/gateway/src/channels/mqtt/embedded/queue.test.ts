@@ -98,6 +98,21 @@ test('A message that arrives while the store reads is found by the next read', a
   assert.deepEqual(rows, [], 'it was found and removed');
 });
 
+test('A message that arrives while the store reads is sent even if the page ends with a later one', async () => {
+  const { queue, socket, rows, sent, hooks } = createQueue(['n1', 'n2'], 1);
+  // The notification n1 is older than n2, but its row is committed after it.
+  const [first] = rows.splice(0, 1);
+  const gate = Promise.withResolvers<void>();
+  hooks.beforeList = (count) => (count === 1 ? gate.promise : Promise.resolve());
+  queue.attach(socket);
+  await turns();
+  rows.unshift(first as MqttWaiting);
+  queue.arrived('n1', 1, Buffer.from('n1'));
+  gate.resolve();
+  await turns();
+  assert.deepEqual(sent.map(({ notificationId }) => notificationId).sort(), ['n1', 'n2']);
+});
+
 test('A client that keeps up gets messages without a read of the store, those of one turn in one write', async () => {
   const { queue, socket, sent, hooks } = createQueue([], 1);
   queue.attach(socket);
