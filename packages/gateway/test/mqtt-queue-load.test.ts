@@ -2,12 +2,12 @@
 // killed. TOCSIN_TEST_LONG=1 runs 128 callers for 25 seconds and 20 kills.
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { InboxDetail } from '@tocsin/contract/console';
 import { signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
+import { eventually } from '@tocsin/test-support/eventually.ts';
 import { Installation } from '@tocsin/test-support/gateway-process.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
-import { type LoadOptions, load, type MqttDevice, Receiver } from '@tocsin/test-support/notification-load.ts';
+import { Accepted, type LoadOptions, load, type MqttDevice, Receiver } from '@tocsin/test-support/notification-load.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 
@@ -117,18 +117,24 @@ for (const store of ['sqlite', 'postgres'] as const) {
       const acknowledged: string[] = [];
       for (let kill = 0; kill < killCount; kill += 1) {
         if (kill % 2 === 1) await receiver.connect(gateway);
-        const loading = load({ api: gateway.api, key }, { callers, ms: 10_000, mayBeKilled: true });
-        // A different moment each time, with requests under way.
-        await delay(400 + ((kill * 137) % 700));
+        const accepted = new Accepted();
+        const loading = load({ api: gateway.api, key }, { callers, ms: 60_000, mayBeKilled: true }, accepted);
+        // A different moment each time, with requests in progress.
+        const atLeast = 50 + ((kill * 137) % 500);
+        await eventually(
+          'requests were accepted',
+          60_000,
+          () => accepted.all.length,
+          (count) => count >= atLeast,
+        );
         await gateway.kill();
-        const { published, scheduled, failed } = await loading;
-        assert.deepEqual(failed, []);
-        acknowledged.push(...published, ...scheduled);
+        await loading;
+        assert.deepEqual(accepted.failed, []);
+        acknowledged.push(...accepted.all);
         await receiver.disconnect();
         gateway = await installation.serve();
       }
       const missing = receiver.missing(acknowledged).length;
-      assert.ok(acknowledged.length > 0);
       await receiver.connect(gateway);
       await receiver.receiveAll(acknowledged, drainMs);
       t.diagnostic(

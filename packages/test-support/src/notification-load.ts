@@ -68,21 +68,22 @@ export interface LoadOptions {
 export class Accepted {
   readonly published: string[] = [];
   readonly scheduled: string[] = [];
+  /** With the reason. */
   readonly failed: string[] = [];
   /** The ids of each caller in the order of its requests. */
   readonly byCaller: string[][] = [];
 
   get all(): string[] {
-    return [...this.published, ...this.scheduled, ...this.failed];
+    return [...this.published, ...this.scheduled];
   }
 }
 
-/** Callers that send one request at a time each. */
+/** Callers that send one request at a time each. `accepted` grows meanwhile. */
 export async function load(
   target: { api: string; key: string },
   { callers, ms, most = Number.POSITIVE_INFINITY, mayBeKilled = false }: LoadOptions,
+  accepted = new Accepted(),
 ): Promise<Accepted> {
-  const accepted = new Accepted();
   const until = performance.now() + ms;
   let sent = 0;
   const call = async (): Promise<void> => {
@@ -99,7 +100,7 @@ export async function load(
       own.push(body.id);
       if (body.mqttPublishedCount === 1) accepted.published.push(body.id);
       else if (body.warnings.includes('redelivery_scheduled')) accepted.scheduled.push(body.id);
-      else accepted.failed.push(body.id);
+      else accepted.failed.push(`${body.id}: ${body.storeReason ?? body.mqttError}`);
     }
   };
   await Promise.all(Array.from({ length: callers }, call));
