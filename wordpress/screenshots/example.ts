@@ -51,13 +51,13 @@ export async function fillSite(site: WordPressSite, gateway: GatewayProcess): Pr
   const run = await site.php<{ sent: number; expired: number }>(
     `update_option( 'blogname', 'The little shop' );
     $companion = Tocsin_Companion::get_instance();
-    $problems = $companion->settings()->save_connection( $input['url'], $input['key'], false );
+    $problems = $companion->connection()->save( $input['url'], $input['key'], false );
     if ( array() !== $problems ) {
       throw new RuntimeException( implode( ' ', $problems ) );
     }
     foreach ( $companion->templates()->visible() as $template ) {
       if ( in_array( $template->id(), $input['enabled'], true ) ) {
-        $companion->settings()->save_template( $template->id(), true );
+        $companion->template_settings()->save( $template->id(), true );
       }
     }
     foreach ( $input['events'] as $event ) {

@@ -150,13 +150,13 @@ suite('Access to the screens', () => {
   onSite('saving the form keeps the settings of hidden templates', async () => {
     const admin = await site.login();
     await site.php(
-      `return Tocsin_Companion::get_instance()->settings()->save_template( 'hidden', true, array( 'title' => 'Mine' ) );`,
+      `return Tocsin_Companion::get_instance()->template_settings()->save( 'hidden', true, array( 'title' => 'Mine' ) );`,
     );
     const field = await fieldOf(admin);
     const fields = { title: 'Another', body: '', severity: '', category: 'info' };
     await send(admin, 'tocsin_save_templates', prefixed(field, fields));
     const kept = await site.php<unknown>(
-      `$settings = Tocsin_Companion::get_instance()->settings();
+      `$settings = Tocsin_Companion::get_instance()->template_settings();
       return array( $settings->is_enabled( 'hidden' ), $settings->texts( 'hidden' )['title'], $settings->is_enabled( 'sample' ), $settings->texts( 'sample' )['title'] );`,
     );
     assert.deepEqual(kept, [true, 'Mine', false, 'Another']);
@@ -180,7 +180,7 @@ suite('Access to the screens', () => {
     t.after(() => broken.remove());
     const problems = await broken.php(
       `add_filter( 'salt', fn() => 'previous salt' );
-      return Tocsin_Companion::get_instance()->settings()->save_connection( 'https://gateway.example.com', 'svc_${'k'.repeat(38)}', false );`,
+      return Tocsin_Companion::get_instance()->connection()->save( 'https://gateway.example.com', 'svc_${'k'.repeat(38)}', false );`,
     );
     assert.deepEqual(problems, []);
     broken.define({ TOCSIN_URL: 'gateway.example.com' });
@@ -201,7 +201,7 @@ suite('Access to the screens', () => {
     t.after(() => network.remove());
     await network.wp('site', 'create', '--slug=second');
     await network.serve();
-    const save = `return Tocsin_Companion::get_instance()->settings()->save_url( $input );`;
+    const save = `return Tocsin_Companion::get_instance()->connection()->save_url( $input );`;
     await network.php(save, 'https://first.example.com', '/');
     await network.php(save, 'https://second.example.com', '/second/');
     const admin = await network.login();

@@ -116,7 +116,7 @@ suite('Companion and gateway', () => {
     t.after(() => site.remove());
     const check = `
       update_option( 'tocsin_url', $input['url'] );
-      if ( '' !== $input['key'] ) { Tocsin_Companion::get_instance()->settings()->save_key( $input['key'] ); }
+      if ( '' !== $input['key'] ) { Tocsin_Companion::get_instance()->connection()->save_key( $input['key'] ); }
       return array( Tocsin_Companion::get_instance()->send_monitoring_check(), Tocsin_Companion::get_instance()->last_error() );`;
     const withoutKey = await site.php<[boolean, string]>(check, { url: connected.url, key: '' });
     const wrongKey = await site.php<[boolean, string]>(check, { url: connected.url, key: 'svc_wrong' });
@@ -265,7 +265,7 @@ suite('Companion and gateway', () => {
     const before = (await connected.received()).length;
     await connected.fire(
       `$companion = Tocsin_Companion::get_instance();
-      $companion->settings()->save_template( $input, true );
+      $companion->template_settings()->save( $input, true );
       $template = $companion->templates()->find( $input );
       do_action( $template->hook_name(), ...$template->arg_names() );
       return true;`,

@@ -22,7 +22,7 @@ test('reports a fatal error once, including early and out-of-memory errors, with
   const connected = await ConnectedSite.create({ plugins: { 'breaking/breaking.php': breaking } });
   t.after(() => connected.remove());
   await connected.site.php(
-    `return Tocsin_Companion::get_instance()->settings()->save_template( 'fatal_error', true );`,
+    `return Tocsin_Companion::get_instance()->template_settings()->save( 'fatal_error', true );`,
   );
   await connected.site.serve();
   for (const path of ['/?early=1', '/?early=1', '/?late=1&token=of-the-visitor', '/?memory=1']) {

@@ -47,8 +47,8 @@ const use = `global $wpdb;
 $companion = Tocsin_Companion::get_instance();
 foreach ( is_multisite() ? get_sites( array( 'fields' => 'ids' ) ) : array( 1 ) as $site ) {
   is_multisite() && switch_to_blog( $site );
-  $companion->settings()->save_url( 'http://127.0.0.1:9/' );
-  $companion->settings()->save_key( 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef' );
+  $companion->connection()->save_url( 'http://127.0.0.1:9/' );
+  $companion->connection()->save_key( 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef' );
   $companion->queue()->add( array( 'template_id' => 'test', 'title' => 'Title', 'payload' => array() ) );
   $companion->queue()->flush();
   $companion->runner()->run();
@@ -136,17 +136,17 @@ test('a new site of a network has its own queue, which is deleted with the site'
   const addresses = ['http://10.0.0.1/', 'http://169.254.169.254/', 'http://localhost:6379/', 'https://1.1.1.1/'];
   const saveAsItsAdministrator = `$id = wp_insert_user( array( 'user_login' => 'tenant', 'user_pass' => 'password', 'user_email' => 'tenant@example.com', 'role' => 'administrator' ) );
     wp_set_current_user( $id );
-    return array_map( array( Tocsin_Companion::get_instance()->settings(), 'save_url' ), $input );`;
+    return array_map( array( Tocsin_Companion::get_instance()->connection(), 'save_url' ), $input );`;
   const errors = await site.php<string[]>(saveAsItsAdministrator, addresses, '/second/');
   assert.deepEqual(
     errors.map((error) => error.includes('only a network administrator')),
     [true, true, true, false],
     errors.join('\n'),
   );
-  const enterKeyAsItsAdministrator = `$settings = Tocsin_Companion::get_instance()->settings();
-    $settings->save_url( $input );
+  const enterKeyAsItsAdministrator = `$connection = Tocsin_Companion::get_instance()->connection();
+    $connection->save_url( $input );
     wp_set_current_user( get_user_by( 'login', 'tenant' )->ID );
-    return array( $settings->save_connection( $input, 'svc_a-key-of-a-test', false ), $settings->connection_problem() );`;
+    return array( $connection->save( $input, 'svc_a-key-of-a-test', false ), $connection->problem() );`;
   assert.deepEqual(
     await site.php(enterKeyAsItsAdministrator, addresses[0], '/second/'),
     [[], ''],

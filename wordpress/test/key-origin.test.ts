@@ -122,7 +122,7 @@ suite('The origin of an API key', () => {
       },
       'wp option update': () => site.wp('option', 'update', 'tocsin_url', attacker.url),
       'save_url()': () =>
-        site.php(`return Tocsin_Companion::get_instance()->settings()->save_url( $input );`, attacker.url),
+        site.php(`return Tocsin_Companion::get_instance()->connection()->save_url( $input );`, attacker.url),
       'filter option_tocsin_url': async () =>
         site.write(filter, `<?php add_filter( 'option_tocsin_url', fn() => '${attacker.url}' );`),
       'filter pre_option_tocsin_url': async () =>

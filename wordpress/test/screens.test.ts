@@ -47,8 +47,8 @@ suite('Screens of the companion', () => {
   /** Stores address and key. */
   async function connect(url = gateway.api, secret = key): Promise<void> {
     const problems = await site.php<string>(
-      `$settings = Tocsin_Companion::get_instance()->settings();
-      return $settings->save_url( $input['url'] ) . $settings->save_key( $input['key'] );`,
+      `$connection = Tocsin_Companion::get_instance()->connection();
+      return $connection->save_url( $input['url'] ) . $connection->save_key( $input['key'] );`,
       { url, key: secret },
     );
     assert.equal(problems, '');

@@ -44,7 +44,7 @@ for (const multisite of [false, true]) {
     for (const path of paths) {
       await site.php(
         `tocsin_register_template( array( 'title' => 'T', 'hook_name' => 'fired', 'enabled' => true ) );
-        Tocsin_Companion::get_instance()->settings()->save_key( 'svc_a-key-of-a-test' );
+        Tocsin_Companion::get_instance()->connection()->save_key( 'svc_a-key-of-a-test' );
         do_action( 'fired' );
         return true;`,
         null,

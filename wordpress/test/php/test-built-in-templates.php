@@ -18,7 +18,7 @@ final class Test_Built_In_Templates extends Tocsin_Test_Case {
 
 	private function enable( string ...$ids ): void {
 		foreach ( $ids as $id ) {
-			$this->assertTrue( $this->companion->settings()->save_template( $id, true ), $id );
+			$this->assertTrue( $this->companion->template_settings()->save( $id, true ), $id );
 		}
 	}
 

@@ -9,17 +9,17 @@ final class Test_Client extends Tocsin_Test_Case {
 
 	const KEY = 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef';
 
-	/** @var Tocsin_Settings */
-	private $settings;
+	/** @var Tocsin_Connection */
+	private $connection;
 
 	/** @var array */
 	private $sent = array();
 
 	protected function setUp(): void {
 		parent::setUp();
-		$this->settings = new Tocsin_Settings( new Tocsin_Templates() );
-		$this->settings->save_url( 'https://gateway.example.com/' );
-		$this->settings->save_key( self::KEY );
+		$this->connection = new Tocsin_Connection();
+		$this->connection->save_url( 'https://gateway.example.com/' );
+		$this->connection->save_key( self::KEY );
 	}
 
 	/**
@@ -31,7 +31,7 @@ final class Test_Client extends Tocsin_Test_Case {
 			return $response;
 		};
 		add_filter( 'pre_http_request', $take, PHP_INT_MAX, 3 );
-		$result = ( new Tocsin_Client( $this->settings ) )->send( array( 'title' => 'Grüße/€', 'payload' => array( 'a' => 1 ) ), 'one-key' );
+		$result = ( new Tocsin_Client( $this->connection ) )->send( array( 'title' => 'Grüße/€', 'payload' => array( 'a' => 1 ) ), 'one-key' );
 		remove_filter( 'pre_http_request', $take, PHP_INT_MAX );
 		return $result;
 	}
@@ -131,9 +131,9 @@ final class Test_Client extends Tocsin_Test_Case {
 		$row = $wpdb->get_row( "SELECT option_value, autoload FROM $wpdb->options WHERE option_name = 'tocsin_key'", ARRAY_A );
 		$this->assertStringNotContainsString( substr( self::KEY, 4 ), $row['option_value'] );
 		$this->assertContains( $row['autoload'], array( 'no', 'off' ) );
-		$this->assertSame( self::KEY, $this->settings->key_for( 'https://gateway.example.com/' ) );
+		$this->assertSame( self::KEY, $this->connection->key_for( 'https://gateway.example.com/' ) );
 		add_filter( 'salt', static fn() => 'other salts' );
-		$this->assertSame( array( '', true ), array( $this->settings->key_for( 'https://gateway.example.com/' ), $this->settings->has_key() ) );
+		$this->assertSame( array( '', true ), array( $this->connection->key_for( 'https://gateway.example.com/' ), $this->connection->has_key() ) );
 		$result = $this->send( self::response( 200, array( 'ok' => true ) ) );
 		$this->assertFalse( $result->is_accepted() || $result->is_final() );
 		$this->assertSame( array(), $this->sent );
@@ -146,7 +146,7 @@ final class Test_Client extends Tocsin_Test_Case {
 	 *           ["http://[::1]:8080", "http://[::1]:8080"]
 	 */
 	public function test_address_with_a_path_gets_a_trailing_slash( string $entered, string $called ): void {
-		$this->assertSame( array( '', '' ), array( $this->settings->save_url( $entered ), $this->settings->save_key( self::KEY ) ) );
+		$this->assertSame( array( '', '' ), array( $this->connection->save_url( $entered ), $this->connection->save_key( self::KEY ) ) );
 		$this->send( self::response( 200, array( 'ok' => true ) ) );
 		$this->assertSame( array( $called ), array_column( $this->sent, 'url' ) );
 	}
@@ -167,27 +167,27 @@ final class Test_Client extends Tocsin_Test_Case {
 	 *           ["", false]
 	 */
 	public function test_key_is_returned_only_for_its_origin( string $url, bool $is_same_origin ): void {
-		$this->assertSame( $is_same_origin ? self::KEY : '', $this->settings->key_for( $url ) );
+		$this->assertSame( $is_same_origin ? self::KEY : '', $this->connection->key_for( $url ) );
 	}
 
 	public function test_forged_binding_is_rejected(): void {
 		$stored          = get_option( 'tocsin_key' );
 		$stored['bound'] = array( 'origin' => 'https://example.net' ) + $stored['bound'];
 		update_option( 'tocsin_key', $stored );
-		$this->assertSame( '', $this->settings->key_for( 'https://example.net/' ) );
+		$this->assertSame( '', $this->connection->key_for( 'https://example.net/' ) );
 		$stored['bound'] = Tocsin_Key_Origin::bind( 'svc_another', 'https://example.net/' );
 		update_option( 'tocsin_key', $stored );
-		$this->assertSame( '', $this->settings->key_for( 'https://example.net/' ) );
+		$this->assertSame( '', $this->connection->key_for( 'https://example.net/' ) );
 	}
 
 	public function test_invalid_addresses_and_keys_are_rejected_and_change_nothing(): void {
 		foreach ( array( 'gateway.example.com', 'ftp://x', 'javascript:alert(1)', 'https://', 'https://user:word@gateway.example.com', 'https://gateway.example.com/?format=openapi' ) as $url ) {
-			$this->assertNotSame( '', $this->settings->save_url( $url ), $url );
+			$this->assertNotSame( '', $this->connection->save_url( $url ), $url );
 		}
 		foreach ( array( 'x', 'svc_', "svc_a\nb", 'svc_' . str_repeat( 'a', 300 ) ) as $key ) {
-			$problem = $this->settings->save_key( $key );
+			$problem = $this->connection->save_key( $key );
 			$this->assertNotSame( '', $problem );
 		}
-		$this->assertSame( array( 'https://gateway.example.com/', self::KEY ), array( $this->settings->url(), $this->settings->key_for( $this->settings->url() ) ) );
+		$this->assertSame( array( 'https://gateway.example.com/', self::KEY ), array( $this->connection->url(), $this->connection->key_for( $this->connection->url() ) ) );
 	}
 }

@@ -27,11 +27,11 @@ final class Test_Runner extends Tocsin_Test_Case {
 
 	protected function setUp(): void {
 		parent::setUp();
-		$settings = new Tocsin_Settings( new Tocsin_Templates() );
-		$settings->save_url( 'https://gateway.example.com/' );
-		$settings->save_key( 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef' );
+		$connection = new Tocsin_Connection();
+		$connection->save_url( 'https://gateway.example.com/' );
+		$connection->save_key( 'svc_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef' );
 		$this->queue   = new Tocsin_Queue();
-		$this->runner  = new Tocsin_Runner( $this->queue, new Tocsin_Client( $settings ) );
+		$this->runner  = new Tocsin_Runner( $this->queue, new Tocsin_Client( $connection ) );
 		$this->gateway = static fn() => 200;
 		add_filter(
 			'tocsin_loopback_request',
@@ -216,8 +216,8 @@ final class Test_Runner extends Tocsin_Test_Case {
 		$this->add( 'a' );
 		$this->runner->run();
 		$this->gateway = static fn() => 200;
-		$settings = new Tocsin_Settings( new Tocsin_Templates() );
-		$this->assertSame( array(), $settings->save_connection( 'https://other.example.com/', 'svc_another', false ) );
+		$connection = new Tocsin_Connection();
+		$this->assertSame( array(), $connection->save( 'https://other.example.com/', 'svc_another', false ) );
 		$this->assertSame( 1, $this->runner->run()['sent'] );
 	}
 

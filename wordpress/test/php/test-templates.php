@@ -10,7 +10,7 @@ final class Test_Templates extends Tocsin_Test_Case {
 	/** @var Tocsin_Templates */
 	private $templates;
 
-	/** @var Tocsin_Settings */
+	/** @var Tocsin_Template_Settings */
 	private $settings;
 
 	/** @var Tocsin_Queue */
@@ -19,7 +19,7 @@ final class Test_Templates extends Tocsin_Test_Case {
 	protected function setUp(): void {
 		parent::setUp();
 		$this->templates = new Tocsin_Templates();
-		$this->settings  = new Tocsin_Settings( $this->templates );
+		$this->settings  = new Tocsin_Template_Settings( $this->templates );
 		$this->queue     = new Tocsin_Queue();
 		( new Tocsin_Listener( $this->templates, $this->settings, $this->queue ) )->boot();
 	}
@@ -61,9 +61,9 @@ final class Test_Templates extends Tocsin_Test_Case {
 	public function test_template_can_be_enabled_and_disabled_and_its_texts_changed(): void {
 		$this->templates->register( $this->template( array( 'id' => 'sold', 'enabled' => false ) ) );
 		do_action( 'test_sold', 'while disabled' );
-		$this->settings->save_template( 'sold', true, array( 'title' => 'Sold out: {what}', 'severity' => 'error', 'category' => 'nonsense' ) );
+		$this->settings->save( 'sold', true, array( 'title' => 'Sold out: {what}', 'severity' => 'error', 'category' => 'nonsense' ) );
 		do_action( 'test_sold', 'Tea' );
-		$this->settings->save_template( 'sold', false );
+		$this->settings->save( 'sold', false );
 		do_action( 'test_sold', 'while disabled' );
 		$this->assertSame( array( 'Sold out: Tea' ), $this->queued_titles() );
 		$this->assertSame( array( 'title' => '{what} sold', 'body' => '', 'severity' => '', 'category' => 'info' ), $this->settings->texts( 'sold' ) );
@@ -71,8 +71,8 @@ final class Test_Templates extends Tocsin_Test_Case {
 
 	public function test_saving_unchanged_texts_keeps_the_defaults(): void {
 		$this->templates->register( $this->template( array( 'id' => 'sold', 'message_title' => "{what}  sold\tnow" ) ) );
-		$this->settings->save_template( 'sold', true, $this->settings->texts( 'sold' ) );
-		$this->assertSame( array( 'sold' => array( 'on' => true ) ), get_option( Tocsin_Settings::TEMPLATES ) );
+		$this->settings->save( 'sold', true, $this->settings->texts( 'sold' ) );
+		$this->assertSame( array( 'sold' => array( 'on' => true ) ), get_option( Tocsin_Template_Settings::OPTION ) );
 	}
 
 	public function test_template_cannot_listen_to_all_hooks(): void {

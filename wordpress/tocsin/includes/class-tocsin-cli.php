@@ -62,13 +62,13 @@ class Tocsin_CLI {
 	 * @param array $assoc Options.
 	 */
 	public function status( $args, $assoc ): void {
-		$settings = $this->companion->settings();
-		$counts   = $this->companion->queue()->counts();
-		$downtime = Tocsin_Downtime::current();
-		$next     = Tocsin_Schedule::next();
-		$status   = array(
-			'url'          => $settings->url(),
-			'key'          => self::describe_key( $settings ),
+		$connection = $this->companion->connection();
+		$counts     = $this->companion->queue()->counts();
+		$downtime   = Tocsin_Downtime::current();
+		$next       = Tocsin_Schedule::next();
+		$status     = array(
+			'url'          => $connection->url(),
+			'key'          => self::describe_key( $connection ),
 			'waiting'      => $counts['waiting'],
 			'sent'         => $counts['sent'],
 			'dead'         => $counts['dead'],
@@ -235,7 +235,7 @@ class Tocsin_CLI {
 	 * @param array $assoc Options.
 	 */
 	public function templates( $args, $assoc ): void {
-		$settings = $this->companion->settings();
+		$settings = $this->companion->template_settings();
 		if ( 'list' === $args[0] ) {
 			$rows = array();
 			foreach ( $this->companion->templates()->visible() as $template ) {
@@ -251,7 +251,7 @@ class Tocsin_CLI {
 			return;
 		}
 		$id = (string) ( $args[1] ?? '' );
-		if ( ! $settings->save_template( $id, 'on' === $args[0], $settings->texts( $id ) ) ) {
+		if ( ! $settings->save( $id, 'on' === $args[0], $settings->texts( $id ) ) ) {
 			WP_CLI::error( sprintf( 'Template "%s" not found. List templates with "wp tocsin templates list".', $id ) );
 		}
 		WP_CLI::success( sprintf( 'Template %s is %s.', $id, $args[0] ) );
@@ -260,16 +260,16 @@ class Tocsin_CLI {
 	/**
 	 * Describes the state of the API key without revealing it.
 	 *
-	 * @param Tocsin_Settings $settings The settings.
+	 * @param Tocsin_Connection $connection The connection.
 	 */
-	private static function describe_key( Tocsin_Settings $settings ): string {
-		if ( $settings->is_key_undecryptable() ) {
+	private static function describe_key( Tocsin_Connection $connection ): string {
+		if ( $connection->is_key_undecryptable() ) {
 			return 'cannot be decrypted: the secret keys in wp-config.php have changed, enter the key again';
 		}
-		if ( ! $settings->has_key() ) {
+		if ( ! $connection->has_key() ) {
 			return 'not set';
 		}
-		return '' === $settings->connection_problem() ? 'set' : 'not used: ' . $settings->connection_problem();
+		return '' === $connection->problem() ? 'set' : 'not used: ' . $connection->problem();
 	}
 
 	/**

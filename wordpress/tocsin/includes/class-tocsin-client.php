@@ -18,17 +18,17 @@ final class Tocsin_Client {
 	/**
 	 * Provides the gateway address and the API key.
 	 *
-	 * @var Tocsin_Settings
+	 * @var Tocsin_Connection
 	 */
-	private Tocsin_Settings $settings;
+	private Tocsin_Connection $connection;
 
 	/**
 	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Settings $settings Provides the gateway address and the API key.
+	 * @param Tocsin_Connection $connection Provides the gateway address and the API key.
 	 */
-	public function __construct( Tocsin_Settings $settings ) {
-		$this->settings = $settings;
+	public function __construct( Tocsin_Connection $connection ) {
+		$this->connection = $connection;
 	}
 
 	/**
@@ -81,10 +81,10 @@ final class Tocsin_Client {
 	 * @param string $idempotency_key Must be the same for all attempts to send an event.
 	 */
 	public function send( array $notification, string $idempotency_key ): Tocsin_Result {
-		$url = $this->settings->url();
-		$key = $this->settings->key_for( $url );
+		$url = $this->connection->url();
+		$key = $this->connection->key_for( $url );
 		if ( '' === $key ) {
-			return Tocsin_Result::failure( $this->settings->connection_problem() );
+			return Tocsin_Result::failure( $this->connection->problem() );
 		}
 		$body = wp_json_encode( $notification, JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES );
 		if ( false === $body ) {

@@ -28,11 +28,18 @@ final class Tocsin_Companion {
 	private Tocsin_Templates $templates;
 
 	/**
-	 * Settings of the site.
+	 * Connection to the gateway.
 	 *
-	 * @var Tocsin_Settings
+	 * @var Tocsin_Connection
 	 */
-	private Tocsin_Settings $settings;
+	private Tocsin_Connection $connection;
+
+	/**
+	 * Settings of the templates.
+	 *
+	 * @var Tocsin_Template_Settings
+	 */
+	private Tocsin_Template_Settings $template_settings;
 
 	/**
 	 * HTTP client for the gateway.
@@ -83,12 +90,13 @@ final class Tocsin_Companion {
 	 * Creates the services. boot() registers their hooks.
 	 */
 	private function __construct() {
-		$this->templates = new Tocsin_Templates();
-		$this->settings  = new Tocsin_Settings( $this->templates );
-		$this->client    = new Tocsin_Client( $this->settings );
-		$this->queue     = new Tocsin_Queue();
-		$this->runner    = new Tocsin_Runner( $this->queue, $this->client );
-		$this->listener  = new Tocsin_Listener( $this->templates, $this->settings, $this->queue );
+		$this->templates         = new Tocsin_Templates();
+		$this->connection        = new Tocsin_Connection();
+		$this->template_settings = new Tocsin_Template_Settings( $this->templates );
+		$this->client            = new Tocsin_Client( $this->connection );
+		$this->queue             = new Tocsin_Queue();
+		$this->runner            = new Tocsin_Runner( $this->queue, $this->client );
+		$this->listener          = new Tocsin_Listener( $this->templates, $this->template_settings, $this->queue );
 	}
 
 	/**
@@ -163,10 +171,17 @@ final class Tocsin_Companion {
 	}
 
 	/**
-	 * Returns the settings of the site.
+	 * Returns the gateway address and the API key.
 	 */
-	public function settings(): Tocsin_Settings {
-		return $this->settings;
+	public function connection(): Tocsin_Connection {
+		return $this->connection;
+	}
+
+	/**
+	 * Returns the settings of the templates.
+	 */
+	public function template_settings(): Tocsin_Template_Settings {
+		return $this->template_settings;
 	}
 
 	/**

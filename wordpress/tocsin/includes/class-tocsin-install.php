@@ -68,7 +68,7 @@ class Tocsin_Install {
 		if ( self::VERSION !== $before ) {
 			self::create_table();
 			if ( '1' === $before ) {
-				Tocsin_Companion::get_instance()->settings()->bind_legacy_keys();
+				Tocsin_Companion::get_instance()->connection()->bind_legacy_keys();
 			}
 			// An existing option prevents that a later upgrade binds another key from wp-config.php.
 			add_option( Tocsin_Key_Origin::OPTION, array(), '', false );

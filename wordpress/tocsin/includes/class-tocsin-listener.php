@@ -30,9 +30,9 @@ final class Tocsin_Listener {
 	/**
 	 * Enabled templates and their texts.
 	 *
-	 * @var Tocsin_Settings
+	 * @var Tocsin_Template_Settings
 	 */
-	private Tocsin_Settings $settings;
+	private Tocsin_Template_Settings $settings;
 
 	/**
 	 * Queue of events.
@@ -51,11 +51,11 @@ final class Tocsin_Listener {
 	/**
 	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Templates $templates Template registry.
-	 * @param Tocsin_Settings  $settings  Enabled templates and their texts.
-	 * @param Tocsin_Queue     $queue     Queue of events.
+	 * @param Tocsin_Templates         $templates Template registry.
+	 * @param Tocsin_Template_Settings $settings  Enabled templates and their texts.
+	 * @param Tocsin_Queue             $queue     Queue of events.
 	 */
-	public function __construct( Tocsin_Templates $templates, Tocsin_Settings $settings, Tocsin_Queue $queue ) {
+	public function __construct( Tocsin_Templates $templates, Tocsin_Template_Settings $settings, Tocsin_Queue $queue ) {
 		$this->templates = $templates;
 		$this->settings  = $settings;
 		$this->queue     = $queue;

@@ -74,7 +74,7 @@ class Tocsin_Runner {
 		$this->schedule->register( array( $this, 'run' ), array( $this->queue, 'prune' ) );
 		$this->loopback->register( array( $this, 'run' ) );
 		add_action( 'shutdown', array( $this, 'after_request' ), PHP_INT_MAX );
-		foreach ( array( Tocsin_Settings::URL, Tocsin_Settings::KEY ) as $option ) {
+		foreach ( array( Tocsin_Connection::URL, Tocsin_Connection::KEY ) as $option ) {
 			add_action( 'add_option_' . $option, array( $this, 'resume' ), 10, 0 );
 			add_action( 'update_option_' . $option, array( $this, 'resume' ), 10, 0 );
 		}

@@ -62,10 +62,10 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Prints the screen.
 	 */
 	public function render(): void {
-		if ( $this->companion->settings()->is_key_undecryptable() ) {
-			Tocsin_Admin_Notices::show( 'error', Tocsin_Settings::undecryptable_key_message(), array(), false );
-		} elseif ( $this->companion->settings()->has_key() && '' !== $this->companion->settings()->connection_problem() ) {
-			Tocsin_Admin_Notices::show( 'error', __( 'Events are not sent.', 'tocsin' ), array( $this->companion->settings()->connection_problem() ), false );
+		if ( $this->companion->connection()->is_key_undecryptable() ) {
+			Tocsin_Admin_Notices::show( 'error', Tocsin_Connection_Messages::undecryptable_key(), array(), false );
+		} elseif ( $this->companion->connection()->has_key() && '' !== $this->companion->connection()->problem() ) {
+			Tocsin_Admin_Notices::show( 'error', __( 'Events are not sent.', 'tocsin' ), array( $this->companion->connection()->problem() ), false );
 		}
 		$this->warn_about_plain_http();
 		echo '<p class="tocsin-intro">' . esc_html__( 'Tocsin sends notifications about events on this site to your phone, email and devices. It needs the address of your gateway and an API key created there.', 'tocsin' ) . '</p>';
@@ -81,21 +81,21 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Prints the form for address and key.
 	 */
 	private function render_form(): void {
-		$settings = $this->companion->settings();
+		$connection = $this->companion->connection();
 		Tocsin_Admin::open_form( self::SAVE );
 		echo '<table class="form-table" role="presentation"><tbody>';
 		echo '<tr><th scope="row"><label for="tocsin-url">' . esc_html__( 'Gateway address', 'tocsin' ) . '</label></th><td>';
 		printf(
 			'<input type="url" id="tocsin-url" name="url" class="regular-text code" value="%s" placeholder="https://tocsin.example.com" aria-describedby="tocsin-url-help" autocomplete="off"%s>',
-			esc_attr( $settings->url() ),
-			$settings->is_url_fixed() ? ' readonly' : ''
+			esc_attr( $connection->url() ),
+			$connection->is_url_fixed() ? ' readonly' : ''
 		);
 		echo '<p class="description" id="tocsin-url-help">';
-		if ( $settings->is_url_constant() ) {
+		if ( $connection->is_url_constant() ) {
 			self::print_constant( 'TOCSIN_URL' );
-			echo '' === $settings->url() ? ' <strong>' . esc_html( Tocsin_Gateway_Url::requirement() ) . '</strong>' : '';
-		} elseif ( $settings->is_key_constant() ) {
-			echo esc_html( '' === $settings->connection_problem() ? Tocsin_Settings::legacy_address_message() : Tocsin_Settings::url_constant_message() );
+			echo '' === $connection->url() ? ' <strong>' . esc_html( Tocsin_Gateway_Url::requirement() ) . '</strong>' : '';
+		} elseif ( $connection->is_key_constant() ) {
+			echo esc_html( '' === $connection->problem() ? Tocsin_Connection_Messages::legacy_address() : Tocsin_Connection_Messages::url_constant() );
 		} else {
 			esc_html_e( 'The address in the curl command that the gateway shows with a new key, not the address of its inbox.', 'tocsin' );
 		}
@@ -103,7 +103,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 		echo '<tr><th scope="row"><label for="tocsin-key">' . esc_html__( 'API key', 'tocsin' ) . '</label></th><td>';
 		$this->render_key_field();
 		echo '</td></tr></tbody></table>';
-		if ( ! $settings->is_key_constant() ) {
+		if ( ! $connection->is_key_constant() ) {
 			submit_button( __( 'Save connection', 'tocsin' ), 'primary', 'tocsin-save' );
 		}
 		echo '</form>';
@@ -113,15 +113,15 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Prints the field of the key. The stored key is never printed.
 	 */
 	private function render_key_field(): void {
-		$settings = $this->companion->settings();
-		if ( $settings->is_key_constant() ) {
+		$connection = $this->companion->connection();
+		if ( $connection->is_key_constant() ) {
 			echo '<input type="text" id="tocsin-key" class="regular-text" value="••••••••••••" readonly aria-describedby="tocsin-key-help">';
 			echo '<p class="description" id="tocsin-key-help">';
 			self::print_constant( 'TOCSIN_KEY' );
 			echo ' ' . esc_html( $this->key_destination() ) . '</p>';
 			return;
 		}
-		$is_stored = $settings->has_key();
+		$is_stored = $connection->has_key();
 		printf(
 			'<input type="password" id="tocsin-key" name="key" class="regular-text code" value="" placeholder="%s" aria-describedby="tocsin-key-help" autocomplete="new-password" spellcheck="false">',
 			esc_attr( $is_stored ? __( 'Leave empty to keep the stored key', 'tocsin' ) : 'svc_…' )
@@ -132,7 +132,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 			echo '</p>';
 			return;
 		}
-		$since = $settings->key_saved_at();
+		$since = $connection->key_saved_at();
 		echo '<span class="dashicons dashicons-lock" aria-hidden="true"></span> ';
 		echo esc_html(
 			$since > 0
@@ -148,24 +148,24 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Returns a sentence with the origin that the key is sent to.
 	 */
 	private function key_destination(): string {
-		$settings = $this->companion->settings();
-		if ( '' === $settings->key_origin() ) {
+		$connection = $this->companion->connection();
+		if ( '' === $connection->key_origin() ) {
 			return '';
 		}
-		$sentence = $settings->is_key_constant()
+		$sentence = $connection->is_key_constant()
 			/* translators: %s: scheme, host and port of an address. */
 			? __( 'It is sent only to %s.', 'tocsin' )
 			/* translators: %s: scheme, host and port of an address. */
 			: __( 'It is sent only to %s. To use another server, enter the key again.', 'tocsin' );
-		return sprintf( $sentence, $settings->key_origin() );
+		return sprintf( $sentence, $connection->key_origin() );
 	}
 
 	/**
 	 * Prints the button for the monitoring check.
 	 */
 	private function render_check(): void {
-		$settings = $this->companion->settings();
-		$is_ready = '' === $settings->connection_problem();
+		$connection = $this->companion->connection();
+		$is_ready   = '' === $connection->problem();
 		echo '<h2>' . esc_html__( 'Monitoring check', 'tocsin' ) . '</h2>';
 		Tocsin_Admin::open_form( self::CHECK );
 		echo '<p id="tocsin-check-help">' . esc_html(
@@ -187,11 +187,11 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Saves address and key together, except those set in wp-config.php.
 	 */
 	public function save(): void {
-		$settings = $this->companion->settings();
-		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Tocsin_Admin has checked the nonce; Tocsin_Settings validates address and key.
-		$url      = isset( $_POST['url'] ) && is_string( $_POST['url'] ) ? wp_unslash( $_POST['url'] ) : $settings->url();
+		$connection = $this->companion->connection();
+		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.ValidatedSanitizedInput.InputNotSanitized -- Tocsin_Admin has checked the nonce; Tocsin_Connection validates address and key.
+		$url      = isset( $_POST['url'] ) && is_string( $_POST['url'] ) ? wp_unslash( $_POST['url'] ) : $connection->url();
 		$key      = isset( $_POST['key'] ) && is_string( $_POST['key'] ) ? wp_unslash( $_POST['key'] ) : '';
-		$problems = $settings->save_connection( $url, $key, isset( $_POST['remove_key'] ) );
+		$problems = $connection->save( $url, $key, isset( $_POST['remove_key'] ) );
 		// phpcs:enable
 		if ( array() === $problems ) {
 			Tocsin_Admin_Notices::add( 'success', __( 'Connection saved.', 'tocsin' ) );
@@ -221,7 +221,7 @@ final class Tocsin_Admin_Connection implements Tocsin_Admin_Screen {
 	 * Warns if key and notifications are sent over plain HTTP, except to a host in the local network.
 	 */
 	private function warn_about_plain_http(): void {
-		$url  = $this->companion->settings()->url();
+		$url  = $this->companion->connection()->url();
 		$host = (string) wp_parse_url( $url, PHP_URL_HOST );
 		if ( 'http' !== wp_parse_url( $url, PHP_URL_SCHEME ) || self::is_local( $host ) ) {
 			return;

@@ -124,7 +124,7 @@ final class Tocsin_Admin_Status {
 		$visible = $this->companion->templates()->visible();
 		$count   = 0;
 		foreach ( $visible as $template ) {
-			$count += $this->companion->settings()->is_enabled( $template->id() ) ? 1 : 0;
+			$count += $this->companion->template_settings()->is_enabled( $template->id() ) ? 1 : 0;
 		}
 		/* translators: 1: number of enabled templates, 2: number of all templates. */
 		return sprintf( __( '%1$d of %2$d templates', 'tocsin' ), $count, count( $visible ) );

@@ -17,16 +17,16 @@ final class Tocsin_Admin_Template_Fields {
 	/**
 	 * Saved settings.
 	 *
-	 * @var Tocsin_Settings
+	 * @var Tocsin_Template_Settings
 	 */
-	private Tocsin_Settings $settings;
+	private Tocsin_Template_Settings $settings;
 
 	/**
 	 * Sets the dependencies.
 	 *
-	 * @param Tocsin_Settings $settings Saved settings.
+	 * @param Tocsin_Template_Settings $settings Saved settings.
 	 */
-	public function __construct( Tocsin_Settings $settings ) {
+	public function __construct( Tocsin_Template_Settings $settings ) {
 		$this->settings = $settings;
 	}
 

@@ -76,7 +76,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 		// The Enter key activates the first button of a form.
 		submit_button( __( 'Save changes', 'tocsin' ), 'primary', 'tocsin-save-top', false );
 		echo '</div>';
-		$field = new Tocsin_Admin_Template_Fields( $this->companion->settings() );
+		$field = new Tocsin_Admin_Template_Fields( $this->companion->template_settings() );
 		foreach ( $groups as $scenario => $templates ) {
 			$id = 'tocsin-scenario-' . substr( md5( (string) $scenario ), 0, 8 );
 			printf( '<section class="tocsin-scenario" aria-labelledby="%s" data-name="%s">', esc_attr( $id ), esc_attr( (string) $scenario ) );
@@ -140,9 +140,9 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	 * @param array<string, string> $texts      Its texts.
 	 */
 	private function save_if_changed( Tocsin_Template $template, bool $is_enabled, array $texts ): void {
-		$settings = $this->companion->settings();
+		$settings = $this->companion->template_settings();
 		if ( $is_enabled !== $settings->is_enabled( $template->id() ) || array() !== array_diff_assoc( $texts, $settings->texts( $template->id() ) ) ) {
-			$settings->save_template( $template->id(), $is_enabled, $texts );
+			$settings->save( $template->id(), $is_enabled, $texts );
 		}
 	}
 
@@ -152,7 +152,7 @@ final class Tocsin_Admin_Templates implements Tocsin_Admin_Screen {
 	 * @param Tocsin_Template $template The template.
 	 */
 	private function send_example( Tocsin_Template $template ): void {
-		$this->companion->queue()->add( Tocsin_Admin_Example::event( $template, $this->companion->settings()->texts( $template->id() ) ) );
+		$this->companion->queue()->add( Tocsin_Admin_Example::event( $template, $this->companion->template_settings()->texts( $template->id() ) ) );
 		Tocsin_Admin_Notices::add(
 			'success',
 			/* translators: %s: title of a template. */

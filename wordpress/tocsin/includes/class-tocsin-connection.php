@@ -1,6 +1,6 @@
 <?php
 /**
- * Settings of the site.
+ * Connection to the gateway.
  *
  * @package Tocsin
  */
@@ -10,31 +10,11 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Reads and writes the options. Constants in wp-config.php override stored values.
+ * Reads and writes the gateway address and the API key. Constants in wp-config.php override stored values.
  */
-final class Tocsin_Settings {
-	const URL       = 'tocsin_url';
-	const KEY       = 'tocsin_key';
-	const TEMPLATES = 'tocsin_templates';
-
-	/** Example line for wp-config.php. */
-	const URL_LINE = "define( 'TOCSIN_URL', 'https://tocsin.example.com' );";
-
-	/**
-	 * Template registry, for default texts.
-	 *
-	 * @var Tocsin_Templates
-	 */
-	private Tocsin_Templates $templates;
-
-	/**
-	 * Sets the dependencies.
-	 *
-	 * @param Tocsin_Templates $templates Template registry.
-	 */
-	public function __construct( Tocsin_Templates $templates ) {
-		$this->templates = $templates;
-	}
+final class Tocsin_Connection {
+	const URL = 'tocsin_url';
+	const KEY = 'tocsin_key';
 
 	/**
 	 * Returns the gateway address; empty if not set.
@@ -85,7 +65,7 @@ final class Tocsin_Settings {
 			return '';
 		}
 		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
-			return self::url_constant_message();
+			return Tocsin_Connection_Messages::url_constant();
 		}
 		if ( '' !== $normalized && ! Tocsin_Gateway_Url::is_allowed( $normalized ) ) {
 			return __( 'This address is inside the network of the server or has a non-standard port. On a multisite network, only a network administrator can enter it.', 'tocsin' );
@@ -103,16 +83,16 @@ final class Tocsin_Settings {
 	 * @param bool   $removes_key Whether to delete the stored key, if there is no new one.
 	 * @return string[] Error messages for the user if nothing was stored; otherwise empty.
 	 */
-	public function save_connection( string $url, string $key, bool $removes_key ): array {
+	public function save( string $url, string $key, bool $removes_key ): array {
 		$url      = $this->is_url_constant() ? $this->url() : $url;
 		$key      = $this->is_key_constant() ? '' : trim( $key );
 		$origin   = Tocsin_Gateway_Url::origin( Tocsin_Gateway_Url::normalize( $url ) );
 		$problems = array( $this->is_url_constant() ? '' : $this->url_problem( $url ) );
 		if ( '' !== $key ) {
 			$problems[] = self::key_problem( $key );
-			$problems[] = '' === $origin ? self::address_required_message() : '';
+			$problems[] = '' === $origin ? Tocsin_Connection_Messages::address_required() : '';
 		} elseif ( ! $removes_key && ! $this->is_key_constant() && $this->has_key() && '' !== $origin && $this->key_origin() !== $origin ) {
-			$problems[] = $this->is_key_undecryptable() ? self::undecryptable_key_message() : self::other_origin_message( $origin );
+			$problems[] = $this->is_key_undecryptable() ? Tocsin_Connection_Messages::undecryptable_key() : Tocsin_Connection_Messages::other_origin( $origin );
 		}
 		$problems = array_values( array_filter( $problems, 'strlen' ) );
 		if ( array() !== $problems ) {
@@ -168,7 +148,7 @@ final class Tocsin_Settings {
 	/**
 	 * Returns the reason why events cannot be sent, as a message for the user; empty if they can.
 	 */
-	public function connection_problem(): string {
+	public function problem(): string {
 		$url = $this->url();
 		if ( '' !== $this->key_for( $url ) ) {
 			return '';
@@ -177,7 +157,7 @@ final class Tocsin_Settings {
 			return Tocsin_Gateway_Url::requirement();
 		}
 		if ( $this->is_key_constant() && ! $this->is_url_constant() ) {
-			return self::url_constant_message();
+			return Tocsin_Connection_Messages::url_constant();
 		}
 		if ( '' === $url ) {
 			return __( 'The gateway address is not set.', 'tocsin' );
@@ -185,7 +165,7 @@ final class Tocsin_Settings {
 		if ( ! $this->has_key() || $this->is_key_constant() ) {
 			return __( 'The API key is not set.', 'tocsin' );
 		}
-		return $this->is_key_undecryptable() ? self::undecryptable_key_message() : self::other_origin_message( Tocsin_Gateway_Url::origin( $url ) );
+		return $this->is_key_undecryptable() ? Tocsin_Connection_Messages::undecryptable_key() : Tocsin_Connection_Messages::other_origin( Tocsin_Gateway_Url::origin( $url ) );
 	}
 
 	/**
@@ -200,56 +180,6 @@ final class Tocsin_Settings {
 	 */
 	public function is_key_undecryptable(): bool {
 		return ! $this->is_key_constant() && $this->has_key() && '' === $this->key();
-	}
-
-	/**
-	 * Returns the message for a stored key that cannot be decrypted.
-	 */
-	public static function undecryptable_key_message(): string {
-		return __( 'The stored API key cannot be decrypted because the secret keys in wp-config.php have changed. Enter the API key again.', 'tocsin' );
-	}
-
-	/**
-	 * Returns the message for a key from wp-config.php without an address from there.
-	 */
-	public static function url_constant_message(): string {
-		return sprintf(
-			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
-			__( '%1$s is set in %2$s, so the address must be set there as well. Add this line with the address of your gateway: %3$s', 'tocsin' ),
-			'TOCSIN_KEY',
-			'wp-config.php',
-			self::URL_LINE
-		);
-	}
-
-	/**
-	 * Returns the message for a key from wp-config.php that is bound to a stored address.
-	 */
-	public static function legacy_address_message(): string {
-		return sprintf(
-			/* translators: 1: name of a constant, 2: name of a file, 3: a line of PHP. */
-			__( '%1$s in %2$s was already used with this address when the plugin was updated, so it remains in use. To use another address, add it to %2$s: %3$s', 'tocsin' ),
-			'TOCSIN_KEY',
-			'wp-config.php',
-			self::URL_LINE
-		);
-	}
-
-	/**
-	 * Returns the message for a stored key that is bound to another origin.
-	 *
-	 * @param string $origin The origin of the address.
-	 */
-	private static function other_origin_message( string $origin ): string {
-		/* translators: %s: scheme, host and port of an address. */
-		return sprintf( __( 'The stored API key was not entered for %s and is not sent there. Enter the API key again, together with the address.', 'tocsin' ), $origin );
-	}
-
-	/**
-	 * Returns the message for a key without an address.
-	 */
-	private static function address_required_message(): string {
-		return __( 'Enter the gateway address together with the API key. A key is sent only to the server that it was entered for.', 'tocsin' );
 	}
 
 	/**
@@ -282,7 +212,7 @@ final class Tocsin_Settings {
 	public function save_key( string $key ): string {
 		$key     = trim( $key );
 		$url     = $this->url();
-		$problem = '' === $url ? self::address_required_message() : self::key_problem( $key );
+		$problem = '' === $url ? Tocsin_Connection_Messages::address_required() : self::key_problem( $key );
 		if ( '' !== $problem ) {
 			return $problem;
 		}
@@ -323,104 +253,5 @@ final class Tocsin_Settings {
 			'saved_at' => is_array( $stored ) ? (int) ( $stored['saved_at'] ?? 0 ) : 0,
 			'bound'    => is_array( $stored ) ? (array) ( $stored['bound'] ?? array() ) : array(),
 		);
-	}
-
-	/**
-	 * Whether a template is enabled.
-	 *
-	 * @param string $template_id Template id.
-	 */
-	public function is_enabled( string $template_id ): bool {
-		$saved = $this->saved_template( $template_id );
-		if ( isset( $saved['on'] ) ) {
-			return (bool) $saved['on'];
-		}
-		$template = $this->templates->find( $template_id );
-		return null !== $template && $template->is_enabled_by_default();
-	}
-
-	/**
-	 * Returns the texts of a template: saved ones, otherwise the defaults.
-	 *
-	 * @param string $template_id Template id.
-	 * @return array With title, body, severity and category.
-	 */
-	public function texts( string $template_id ): array {
-		$template = $this->templates->find( $template_id );
-		$defaults = null === $template ? array(
-			'title'    => '',
-			'body'     => '',
-			'severity' => '',
-			'category' => 'info',
-		) : $template->default_texts();
-		return array_merge( $defaults, array_filter( array_intersect_key( $this->saved_template( $template_id ), $defaults ), 'is_string' ) );
-	}
-
-	/**
-	 * Stores the settings of a template.
-	 *
-	 * A text equal to the default is not stored, so that it follows updates and translations.
-	 *
-	 * @param string $template_id Template id.
-	 * @param bool   $is_enabled  Whether it is enabled.
-	 * @param array  $texts       Any of title, body, severity and category; missing ones are reset to their defaults.
-	 * @return bool False if the template does not exist.
-	 */
-	public function save_template( string $template_id, bool $is_enabled, array $texts = array() ): bool {
-		$template = $this->templates->find( $template_id );
-		if ( null === $template ) {
-			return false;
-		}
-		$saved = array( 'on' => $is_enabled );
-		foreach ( $template->default_texts() as $field => $default ) {
-			$text = self::sanitize_text( $field, $texts[ $field ] ?? null );
-			if ( null !== $text && self::sanitize_text( $field, $default ) !== $text ) {
-				$saved[ $field ] = $text;
-			}
-		}
-		update_option( self::TEMPLATES, array( $template_id => $saved ) + $this->saved_templates(), true );
-		// Attaches the template in this request if it was enabled.
-		do_action( 'tocsin_templates_changed' );
-		return true;
-	}
-
-	/**
-	 * Sanitizes a text, severity or category; null stands for the default.
-	 *
-	 * @param string $field Name of the field.
-	 * @param mixed  $value Submitted value.
-	 */
-	private static function sanitize_text( string $field, $value ): ?string {
-		if ( ! is_string( $value ) ) {
-			return null;
-		}
-		switch ( $field ) {
-			case 'severity':
-				return in_array( $value, Tocsin_Template::SEVERITIES, true ) ? $value : null;
-			case 'category':
-				return in_array( $value, Tocsin_Template::CATEGORIES, true ) ? $value : null;
-			case 'title':
-				$title = mb_substr( trim( (string) preg_replace( '/\s+/u', ' ', Tocsin_Text::sanitize( $value ) ) ), 0, 500 );
-				return '' === $title ? null : $title;
-		}
-		return mb_substr( trim( str_replace( "\r\n", "\n", Tocsin_Text::sanitize( $value ) ) ), 0, 5000 );
-	}
-
-	/**
-	 * Returns the saved settings of a template.
-	 *
-	 * @param string $template_id Template id.
-	 */
-	private function saved_template( string $template_id ): array {
-		$saved = $this->saved_templates()[ $template_id ] ?? array();
-		return is_array( $saved ) ? $saved : array();
-	}
-
-	/**
-	 * Returns the saved settings of all templates.
-	 */
-	private function saved_templates(): array {
-		$saved = get_option( self::TEMPLATES, array() );
-		return is_array( $saved ) ? $saved : array();
 	}
 }
