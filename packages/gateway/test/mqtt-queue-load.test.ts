@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { InboxDetail } from '@tocsin/contract/console';
 import { signInAtFirstRun } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
-import { Installation } from '@tocsin/test-support/gateway-process.ts';
+import { install } from '@tocsin/test-support/install.ts';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { Accepted, type LoadOptions, load, type MqttDevice, Receiver } from '@tocsin/test-support/notification-load.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
@@ -30,8 +30,7 @@ for (const store of ['sqlite', 'postgres'] as const) {
         t.after(() => server.stop());
         Object.assign(settings, { TOCSIN_DATABASE_URL: await server.createDatabase() });
       }
-      const installation = await Installation.create(settings);
-      t.after(() => installation.remove());
+      const installation = await install(t, settings);
       const gateway = await installation.serve();
       const device = gateway.line.firstRun?.device as unknown as MqttDevice;
       return { installation, gateway, receiver: new Receiver(t, device), key: gateway.key };

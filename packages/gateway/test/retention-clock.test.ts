@@ -1,8 +1,6 @@
 // A clock that is wrong for one start, or on one node, deletes nothing; with a right clock retention works as usual.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, suite, type TestContext, test } from 'node:test';
@@ -18,10 +16,10 @@ import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { sampleContent } from '@tocsin/test-support/sample-content.ts';
+import { createPostgresFixture, createSqliteFixture, type StoreFixture } from '@tocsin/test-support/store-fixture.ts';
 import { rowsOfFile } from '@tocsin/test-support/store-rows.ts';
 import { holdMs } from '../src/core/clock-record.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
-import { openStore } from '../src/store/open-store.ts';
 import type { Store } from '../src/usecases/ports/index.ts';
 import { startRetention } from '../src/usecases/retention.ts';
 
@@ -209,19 +207,21 @@ interface Findings {
 let postgres: Promise<Postgres> | null = null;
 after(async () => (await postgres)?.stop());
 
+async function openOf(t: TestContext, { open, remove }: StoreFixture): Promise<Store> {
+  const store = await open();
+  t.after(async () => {
+    await store.close();
+    await remove();
+  });
+  return store;
+}
+
 const openers: Record<string, (t: TestContext) => Promise<Store | null>> = {
-  SQLite: async (t) => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-clock-'));
-    t.after(() => rm(dataDir, { recursive: true }));
-    return openStore({ dataDir, masterKey: null }, 'create');
-  },
+  SQLite: async (t) => openOf(t, await createSqliteFixture()),
   PostgreSQL: async (t) => {
     if (!canRun(t, postgresObstacle())) return null;
     postgres ??= Postgres.start(['fsync = off']);
-    const server = await postgres;
-    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-clock-'));
-    t.after(() => rm(dataDir, { recursive: true }));
-    return openStore({ dataDir, databaseUrl: await server.createDatabase(), masterKey: null }, 'create');
+    return openOf(t, await createPostgresFixture(await postgres));
   },
 };
 
@@ -229,7 +229,6 @@ for (const [name, open] of Object.entries(openers)) {
   test(`On ${name}, after 100 days without power the history is purged when the clock has been right for six hours, and not before`, async (t) => {
     const store = await open(t);
     if (store === null) return;
-    t.after(() => store.close());
     t.mock.timers.enable({ apis: ['setInterval'] });
     // The clock of the database server is that of this machine: old rows were stored while its clock was right.
     const start = Date.now();
@@ -293,7 +292,6 @@ test('On PostgreSQL, a node with a wrong clock deletes nothing, and does not kee
   if (!canRun(t, fakeClockObstacle())) return;
   const store = await openers.PostgreSQL?.(t);
   assert.ok(store);
-  t.after(() => store.close());
   await store.owners.create(plainOwner('own_ann', 1));
   const createdAt = Date.now() - 10 * dayMs;
   const id = createUuidV7Source(() => createdAt, randomUUID)();

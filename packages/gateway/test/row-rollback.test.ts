@@ -2,8 +2,7 @@
 // credentials stay so, and the operator is warned.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, suite, type TestContext, test } from 'node:test';
 import { ConsoleClient, linkFor, signInAs, tokenIn } from '@tocsin/test-support/console-client.ts';
@@ -13,14 +12,12 @@ import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { withoutRowVersions } from '@tocsin/test-support/older-rows.ts';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
-import { allButOneOf, changedRows, type KeptRows, RawRows, subsetsOf } from '@tocsin/test-support/raw-rows.ts';
+import { allButOneOf, changedRows, RawRows, type RowSnapshot, subsetsOf } from '@tocsin/test-support/raw-rows.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { databaseFileName, masterKeyFileName } from '../src/store/files/data-directory.ts';
-import { openStore } from '../src/store/open-store.ts';
-import { openPostgresDatabase } from '../src/store/postgres/database.ts';
+import { createPostgresFixture, createSqliteFixture, type StoreFixture } from '@tocsin/test-support/store-fixture.ts';
+import { masterKeyFileName } from '../src/store/files/data-directory.ts';
 import type { Database } from '../src/store/schema/database.ts';
-import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
 import { prepareRowVersions } from '../src/store/upkeep/row-version-scan.ts';
 import { Keyring } from '../src/store/vault/keyring.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
@@ -125,29 +122,18 @@ function nameOf(row: string): string {
   return row.startsWith('one_time_links') ? id.slice(0, 8) : id;
 }
 
-interface Backend {
-  fill(): Promise<void>;
-  open(onRowRefused?: (message: string) => void): Promise<Store>;
-  raw(): Promise<RawRows>;
-  database(): Promise<Database>;
-  masterKeyFile: string;
-  /** Rewrites the rows as the previous version wrote them, all or those of some tables. */
-  makeOlder(tables?: readonly string[]): Promise<void>;
-  environment: Record<string, string>;
-  remove(): Promise<void>;
-}
-
-type Place = Pick<Backend, 'database' | 'masterKeyFile'>;
-
-async function makeOlder({ database: open, masterKeyFile }: Place, tables?: readonly string[]): Promise<void> {
-  const database = await open();
-  await withoutRowVersions(database, masterKeyFile, tables);
+/** Rewrites the rows as the previous version wrote them, all or those of some tables. */
+async function makeOlder(fixture: StoreFixture, tables?: readonly string[]): Promise<void> {
+  const database = await fixture.openDatabase();
+  await withoutRowVersions(database, masterKeyFileOf(fixture), tables);
   await database.close();
 }
 
+const masterKeyFileOf = ({ dataDir }: StoreFixture): string => join(dataDir, masterKeyFileName);
+
 /** Starts to adopt rows, and is killed after its first transaction. */
-async function startTakeOver({ database: open, masterKeyFile }: Place): Promise<void> {
-  const database = await open();
+async function startAdoption(fixture: StoreFixture): Promise<void> {
+  const database = await fixture.openDatabase();
   let writes = 0;
   const killed: Database = {
     ...database,
@@ -157,7 +143,7 @@ async function startTakeOver({ database: open, masterKeyFile }: Place): Promise<
       return database.write(queries);
     },
   };
-  const master = await MasterKeyring.open(killed, masterKeySource(null, masterKeyFile), () => undefined);
+  const master = await MasterKeyring.open(killed, masterKeySource(null, masterKeyFileOf(fixture)), () => undefined);
   const versions = new RowVersions(killed, master, (message) => assert.fail(message));
   await assert.rejects(prepareRowVersions(killed, new Keyring(killed, master), versions, 'create'), /killed/);
   await database.close();
@@ -177,78 +163,55 @@ after(async () => {
 });
 
 async function createFilled(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
-  await openAndFill(() => openStore({ dataDir, masterKey: null }, 'create'));
-  return dataDir;
+  const fixture = await createSqliteFixture();
+  await openAndFill(fixture);
+  return fixture.dataDir;
 }
 
-async function openAndFill(open: () => Promise<Store>): Promise<void> {
+async function openAndFill({ open }: StoreFixture): Promise<void> {
   const store = await open();
   await fill(store);
   await store.close();
 }
 
-const backends: Record<string, () => Promise<Backend>> = {
-  SQLite: async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
-    const masterKeyFile = join(dataDir, masterKeyFileName);
-    const database = async () => createSqliteDatabase(join(dataDir, databaseFileName));
-    return {
-      fill: async () => {
-        filled ??= createFilled();
-        await cp(await filled, dataDir, { recursive: true });
-      },
-      open: (onRowRefused) => openStore({ dataDir, masterKey: null, ...(onRowRefused && { onRowRefused }) }, 'create'),
-      raw: async () => RawRows.ofFile(dataDir),
-      database,
-      masterKeyFile,
-      makeOlder: (tables) => makeOlder({ database, masterKeyFile }, tables),
-      environment: {},
-      remove: () => rm(dataDir, { recursive: true, force: true }),
-    };
+interface Backend {
+  create(): Promise<StoreFixture>;
+  fill(fixture: StoreFixture): Promise<void>;
+}
+
+const backends: Record<string, Backend> = {
+  SQLite: {
+    create: createSqliteFixture,
+    fill: async ({ dataDir }) => {
+      filled ??= createFilled();
+      await cp(await filled, dataDir, { recursive: true });
+    },
   },
-  PostgreSQL: async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
-    const databaseUrl = (await postgres?.createDatabase()) as string;
-    const open: Backend['open'] = (onRowRefused) =>
-      openStore({ dataDir, databaseUrl, masterKey: null, ...(onRowRefused && { onRowRefused }) }, 'create');
-    const masterKeyFile = join(dataDir, masterKeyFileName);
-    const database = () => openPostgresDatabase(databaseUrl, 'existing');
-    return {
-      fill: () => openAndFill(open),
-      open,
-      raw: () => RawRows.ofDatabase(databaseUrl),
-      database,
-      masterKeyFile,
-      makeOlder: (tables) => makeOlder({ database, masterKeyFile }, tables),
-      environment: { TOCSIN_DATABASE_URL: databaseUrl },
-      remove: async () => {
-        await postgres?.dropDatabase(databaseUrl);
-        await rm(dataDir, { recursive: true, force: true });
-      },
-    };
+  PostgreSQL: {
+    create: () => createPostgresFixture(postgres as Postgres),
+    fill: openAndFill,
   },
 };
 
-for (const [name, create] of Object.entries(backends)) {
+for (const [name, { create, fill: fillNew }] of Object.entries(backends)) {
   suite(`Earlier states of rows, restored into ${name}`, () => {
     const isThere = (t: TestContext) => name === 'SQLite' || canRun(t, obstacle);
-    let backend: Backend;
+    let fixture: StoreFixture;
     let raw: RawRows;
     beforeEach(async () => {
       if (name !== 'SQLite' && obstacle !== null) return;
-      backend = await create();
-      await backend.fill();
-      raw = await backend.raw();
+      fixture = await create();
+      await fillNew(fixture);
+      raw = await fixture.openRows();
     });
     afterEach(async () => {
       await raw?.close();
-      await backend?.remove();
+      await fixture?.remove();
     });
 
     async function withStore<T>(use: (store: Store, refused: string[]) => Promise<T>): Promise<T> {
       const refused: string[] = [];
-      const store = await backend.open((message) => refused.push(message));
+      const store = await fixture.open({ onRowRefused: (message) => refused.push(message) });
       try {
         return await use(store, refused);
       } finally {
@@ -267,10 +230,12 @@ for (const [name, create] of Object.entries(backends)) {
       });
 
     /** The rows that the withdrawal changes, before and after. */
-    async function withdraw(withdrawal: Withdrawal): Promise<{ from: KeptRows; to: KeptRows; changed: string[] }> {
-      const from = await raw.keep();
+    async function withdraw(
+      withdrawal: Withdrawal,
+    ): Promise<{ from: RowSnapshot; to: RowSnapshot; changed: string[] }> {
+      const from = await raw.snapshot();
       await withStore((store) => withdrawal.withdraw(store));
-      const to = await raw.keep();
+      const to = await raw.snapshot();
       return { from, to, changed: changedRows(from, to) };
     }
 
@@ -288,17 +253,17 @@ for (const [name, create] of Object.entries(backends)) {
         for (const back of isEveryChoice ? subsetsOf(parts) : allButOneOf(parts)) {
           const names = back.flat();
           if (names.length === changed.length) continue;
-          await raw.putBack(from, names);
+          await raw.restore(from, names);
           await withStore(async (store, refused) => {
-            assert.equal(await isHonoured(store, withdrawal), false, `put back: ${names.join(', ')}`);
+            assert.equal(await isHonoured(store, withdrawal), false, `restored: ${names.join(', ')}`);
             assert.ok((await store.maintenance.findRolledBackRows()).length > 0, `doctor: ${names.join(', ')}`);
             if (back.includes(rows) && !what.includes('owner')) assert.ok(refused.length > 0, 'the log');
           });
-          await raw.putBack(to, changed);
+          await raw.restore(to, changed);
         }
         const present = versions.filter((each) => to.has(each));
         for (const removed of isEveryChoice ? subsetsOf(present) : present.map((each) => [each])) {
-          await raw.putBack(from, rows);
+          await raw.restore(from, rows);
           await raw.remove(removed);
           await withStore(async (store) => {
             assert.equal(await isHonoured(store, withdrawal), false, `removed: ${removed.join(', ')}`);
@@ -307,7 +272,7 @@ for (const [name, create] of Object.entries(backends)) {
               `doctor, removed: ${removed.join(', ')}`,
             );
           });
-          await raw.putBack(to, changed);
+          await raw.restore(to, changed);
         }
         await withStore(async (store) =>
           assert.deepEqual(await store.maintenance.verify(), [], 'the original state verifies'),
@@ -317,9 +282,9 @@ for (const [name, create] of Object.entries(backends)) {
       test(`${what} stays so in a process that saw it, even if all of it is restored`, async (t) => {
         if (!isThere(t)) return;
         await withStore(async (store, refused) => {
-          const from = await raw.keep();
+          const from = await raw.snapshot();
           await withdrawal.withdraw(store);
-          await raw.putBack(from, changedRows(from, await raw.keep()));
+          await raw.restore(from, changedRows(from, await raw.snapshot()));
           assert.equal(await isHonoured(store, withdrawal), false);
           assert.ok(refused.length > 0);
         });
@@ -329,14 +294,14 @@ for (const [name, create] of Object.entries(backends)) {
         if (!isThere(t)) return;
         const { from, changed } = await withdraw(withdrawal);
         await withStore((store) => addSession(store, bob, 'ses_b'));
-        const since = await raw.keep();
-        await raw.putBack(from, changed);
+        const since = await raw.snapshot();
+        await raw.restore(from, changed);
         await withStore(async (store) => {
           assert.ok((await store.maintenance.findRolledBackRows()).length > 0);
           assert.equal(await store.sessions.find('token of ses_b', Date.now()), null);
         });
         // SECURITY.md: all of it at once, while no server runs that saw it, cannot be distinguished from a restored backup.
-        await raw.putBack(from, changedRows(from, since));
+        await raw.restore(from, changedRows(from, since));
         await withStore(async (store) => {
           assert.equal(await isHonoured(store, withdrawal), true);
           assert.deepEqual(await store.maintenance.findRolledBackRows(), []);
@@ -352,7 +317,7 @@ for (const [name, create] of Object.entries(backends)) {
     test('no row is adopted as if it were of the previous version, if all versions are removed', async (t) => {
       if (!isThere(t)) return;
       const { from, to } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
-      await raw.putBack(from, [`api_keys ${ann} key_1`]);
+      await raw.restore(from, [`api_keys ${ann} key_1`]);
       await raw.remove([...to.keys()].filter((each) => each.startsWith('row_versions ')));
       await withStore(async (store, refused) => {
         assert.equal(await store.keys.find('digest 1'), null);
@@ -364,7 +329,9 @@ for (const [name, create] of Object.entries(backends)) {
     test('rows in use are never reported as rolled back, with many concurrent writers', async (t) => {
       if (!isThere(t)) return;
       const refused: string[] = [];
-      const nodes = await Promise.all([1, 2, 3].map(() => backend.open((message) => refused.push(message))));
+      const nodes = await Promise.all(
+        [1, 2, 3].map(() => fixture.open({ onRowRefused: (message) => refused.push(message) })),
+      );
       try {
         const owners = [ann, bob, carol];
         await Promise.all(
@@ -392,7 +359,7 @@ for (const [name, create] of Object.entries(backends)) {
 
     test('a link is consumed by one of many concurrent callers', async (t) => {
       if (!isThere(t)) return;
-      const nodes = await Promise.all([1, 2, 3].map(() => backend.open()));
+      const nodes = await Promise.all([1, 2, 3].map(() => fixture.open()));
       const taken = await Promise.all(
         [0, 1, 2, 0, 1, 2].map((node) => nodes[node]?.oneTimeLinks.consume('token of link', Date.now())),
       );
@@ -403,12 +370,12 @@ for (const [name, create] of Object.entries(backends)) {
     test('expired sessions and links are purged with their versions', async (t) => {
       if (!isThere(t)) return;
       await withStore(async (store) => {
-        const kept = await raw.keep();
+        const kept = await raw.snapshot();
         await store.maintenance.purge(0, later + 1);
         assert.deepEqual(await store.maintenance.verify(), []);
         const name = `sessions ${ann} ses_1`;
-        assert.ok(kept.has(name) && !(await raw.keep()).has(name));
-        await raw.putBack(kept, [name]);
+        assert.ok(kept.has(name) && !(await raw.snapshot()).has(name));
+        await raw.restore(kept, [name]);
         assert.equal(await store.sessions.find('token of ses_1', Date.now()), null);
       });
     });
@@ -416,7 +383,7 @@ for (const [name, create] of Object.entries(backends)) {
     test('the operator can accept rows as they are', async (t) => {
       if (!isThere(t)) return;
       const { from } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
-      await raw.putBack(from, [`api_keys ${ann} key_1`]);
+      await raw.restore(from, [`api_keys ${ann} key_1`]);
       await raw.remove(['row_versions head']);
       await withStore(async (store) => {
         await assert.rejects(addSession(store, bob, 'ses_b'), StoreUnavailable);
@@ -432,7 +399,7 @@ for (const [name, create] of Object.entries(backends)) {
       if (!isThere(t)) return;
       const { from, changed } = await withdraw(withdrawals['a key that was revoked'] as Withdrawal);
       await withStore((store) => addSession(store, bob, 'ses_b'));
-      await raw.putBack(from, changed);
+      await raw.restore(from, changed);
       await withStore(async (store) => {
         assert.match((await store.maintenance.findRolledBackRows()).join('\n'), /row_versions head: it is older/);
         // As SECURITY.md says, it is the other owner that is refused.
@@ -444,7 +411,7 @@ for (const [name, create] of Object.entries(backends)) {
     test('no running server refuses a row while the operator accepts rows as they are', async (t) => {
       if (!isThere(t)) return;
       await withStore(async (server, refused) => {
-        const command = await backend.open();
+        const command = await fixture.open();
         let isDone = false;
         const accepting = (async () => {
           for (let turn = 0; turn < 5; turn += 1) await command.maintenance.trustRows();
@@ -461,12 +428,17 @@ for (const [name, create] of Object.entries(backends)) {
       });
     });
 
+    /** Simulates the rows that a server of the previous version writes, next to one of this version. */
+    async function writeOlder(tables?: readonly string[]): Promise<void> {
+      await raw.close();
+      await makeOlder(fixture, tables);
+      raw = await fixture.openRows();
+    }
+
     test('rows of the previous version are adopted, and protected from then on', async (t) => {
       if (!isThere(t)) return;
-      await raw.close();
-      await backend.makeOlder();
-      raw = await backend.raw();
-      const before = await raw.keep();
+      await writeOlder();
+      const before = await raw.snapshot();
       assert.ok([...before.keys()].every((each) => !each.startsWith('row_versions ')));
       await withStore(async (store, refused) => {
         for (const withdrawal of Object.values(withdrawals).filter(({ isHonoured: ask }) => ask !== usesUp)) {
@@ -474,9 +446,7 @@ for (const [name, create] of Object.entries(backends)) {
         }
         // A server of the previous version, still running, writes rows without a version.
         await addSession(store, ann, 'ses_old');
-        await raw.close();
-        await backend.makeOlder(['sessions']);
-        raw = await backend.raw();
+        await writeOlder(['sessions']);
         assert.equal((await store.sessions.find('token of ses_old', Date.now()))?.id, 'ses_old');
         assert.deepEqual([refused, await store.maintenance.verify()], [[], []]);
       });
@@ -489,12 +459,10 @@ for (const [name, create] of Object.entries(backends)) {
 
     test('after a day, rows without a version are valid only if they were adopted', async (t) => {
       if (!isThere(t)) return;
-      await raw.close();
-      await backend.makeOlder();
-      raw = await backend.raw();
-      const before = await raw.keep();
+      await writeOlder();
+      const before = await raw.snapshot();
       await withStore((store) => store.sessions.delete(ann, 'ses_1'));
-      await raw.putBack(before, [`sessions ${ann} ses_1`, `api_keys ${ann} key_1`]);
+      await raw.restore(before, [`sessions ${ann} ses_1`, `api_keys ${ann} key_1`]);
       t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 });
       await withStore(async (store, refused) => {
         assert.equal(await store.sessions.find('token of ses_1', later - 1), null);
@@ -504,13 +472,6 @@ for (const [name, create] of Object.entries(backends)) {
         assert.match((await store.maintenance.findRolledBackRows()).join(), /ses_1/);
       });
     });
-
-    /** Simulates the rows that a server of the previous version writes, next to one of this version. */
-    async function writeOlder(tables?: readonly string[]): Promise<void> {
-      await raw.close();
-      await backend.makeOlder(tables);
-      raw = await backend.raw();
-    }
 
     test('rows that a server of the previous version writes within a day stay valid, without a restart of this one', async (t) => {
       if (!isThere(t)) return;
@@ -541,9 +502,9 @@ for (const [name, create] of Object.entries(backends)) {
           assert.ok(await store.keys.find(digest), digest);
         assert.deepEqual(refused, []);
         // From then on they are protected, too.
-        const before = await raw.keep();
+        const before = await raw.snapshot();
         await store.keys.revoke('key_1440', 5);
-        await raw.putBack(before, [`api_keys ${bob} key_1440`]);
+        await raw.restore(before, [`api_keys ${bob} key_1440`]);
         assert.equal(await store.keys.find('digest 1440'), null);
       });
     });
@@ -556,7 +517,7 @@ for (const [name, create] of Object.entries(backends)) {
         for (const id of ids) await addKey(store, id, `key_of_${id}`, `digest of ${id}`);
       });
       await writeOlder();
-      await startTakeOver(backend);
+      await startAdoption(fixture);
       t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 25 * 3_600_000 });
       await withStore(async (store, refused) => {
         assert.deepEqual(await store.maintenance.verify(), []);
@@ -577,7 +538,7 @@ for (const [name, create] of Object.entries(backends)) {
         await addKey(store, ann, 'key_new', 'digest new');
         for (const id of ['ses_new', 'ses_lost']) await addSession(store, ann, id);
         await store.owners.change(bob, (owner) => ({ ...owner, name: 'Operator', role: 'operator' }));
-        return raw.keep();
+        return raw.snapshot();
       });
       await withStore(async (store) => {
         await store.keys.revoke('key_new', 5);
@@ -585,7 +546,7 @@ for (const [name, create] of Object.entries(backends)) {
         await store.owners.change(bob, (owner) => ({ ...owner, role: 'owner' }));
       });
       const names = [`api_keys ${ann} key_new`, `sessions ${ann} ses_new`, `owners ${bob}`];
-      await raw.putBack(kept, names);
+      await raw.restore(kept, names);
       await raw.remove([`sessions ${ann} ses_lost`]);
       for (const hours of [0, 1, 25]) {
         if (hours === 1) t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
@@ -604,23 +565,23 @@ for (const [name, create] of Object.entries(backends)) {
 
     test('no write for an owner who was just deleted recreates the owner', async (t) => {
       if (!isThere(t)) return;
-      const other = await backend.open();
+      const other = await fixture.open();
       try {
         await addSession(other, ann, 'ses_other');
-        const before = await raw.keep();
+        const before = await raw.snapshot();
         await withStore((store) => store.owners.delete(ann));
         await assert.rejects(addKey(other, ann, 'key_2', 'digest 2'), EncryptionKeyMissing);
         await assert.rejects(addSession(other, ann, 'ses_3'), EncryptionKeyMissing);
         await other.keys.delete(ann, 'key_1');
         assert.equal(await other.sessions.delete(ann, 'ses_1'), false);
-        const after = await raw.keep();
+        const after = await raw.snapshot();
         assert.deepEqual(
           [...after.keys()].filter((each) => each.includes(ann)),
           [],
         );
         const rows = [...before.keys()].filter((each) => each.includes(ann) && !each.startsWith('row_versions '));
-        await raw.putBack(before, rows);
-        for (const open of [async () => other, () => backend.open()]) {
+        await raw.restore(before, rows);
+        for (const open of [async () => other, () => fixture.open()]) {
           const store = await open();
           await assert.rejects(store.owners.find(ann), DecryptionFailed);
           assert.equal(await store.keys.find('digest 1'), null);
@@ -632,23 +593,29 @@ for (const [name, create] of Object.entries(backends)) {
       }
     });
 
-    test('with one refused owner the commands show the others, and what to do', async (t) => {
-      if (!isThere(t)) return;
+    /** A running server on a new database. */
+    async function serveNew(t: TestContext) {
       const own = await create();
       const installation = await Installation.create(own.environment);
       const gateway = await installation.serve();
-      const rows = name === 'SQLite' ? RawRows.ofFile(installation.dataDir) : await own.raw();
+      const rows = name === 'SQLite' ? RawRows.ofFile(installation.dataDir) : await own.openRows();
       t.after(async () => {
         await rows.close();
         await installation.remove();
         await own.remove();
       });
+      return { installation, gateway, rows };
+    }
+
+    test('with one refused owner the commands show the others, and what to do', async (t) => {
+      if (!isThere(t)) return;
+      const { installation, gateway, rows } = await serveNew(t);
       const first = gateway.line.firstRun?.owner as string;
       const { id: refused } = await installation.json('owner', 'create', '--name', 'Refused', '--role', 'operator');
       const { id: key } = await installation.json('key', 'create', '--owner', refused as string);
-      const before = await rows.keep();
+      const before = await rows.snapshot();
       await installation.json('owner', 'set', refused as string, '--role', 'owner');
-      await rows.putBack(before, [`owners ${refused}`]);
+      await rows.restore(before, [`owners ${refused}`]);
 
       const list = await installation.run(['owner', 'list']);
       assert.equal(list.exitCode, 1);
@@ -681,31 +648,23 @@ for (const [name, create] of Object.entries(backends)) {
 
     test('a server refuses them with 401, logs one line each, and doctor reports them', async (t) => {
       if (!isThere(t)) return;
-      const own = await create();
-      const installation = await Installation.create(own.environment);
-      const gateway = await installation.serve();
-      const rows = name === 'SQLite' ? RawRows.ofFile(installation.dataDir) : await own.raw();
-      t.after(async () => {
-        await rows.close();
-        await installation.remove();
-        await own.remove();
-      });
+      const { installation, gateway, rows } = await serveNew(t);
       const owner = gateway.line.firstRun?.owner as string;
       const { id, key } = await installation.json('key', 'create', '--label', randomUUID());
       const client = await signInAs(installation, gateway, owner);
       const other = await signInAs(installation, gateway, owner);
       const link = await linkFor(installation, client.origin, owner);
-      const before = await rows.keep();
+      const before = await rows.snapshot();
       const cookies = [...client.cookies];
 
       await installation.json('key', 'revoke', id as string);
       assert.equal((await client.post('/api/sign-out')).status < 300, true);
       const token = tokenIn(link);
       assert.equal((await new ConsoleClient(client.origin).post('/api/sign-in/link', { token })).status, 200);
-      const lost = changedRows(before, await rows.keep()).filter((each) => before.has(each));
+      const lost = changedRows(before, await rows.snapshot()).filter((each) => before.has(each));
       const ofRows = lost.filter((each) => !each.startsWith('row_versions '));
       assert.equal(ofRows.length, 3, 'a key, a session and a link');
-      await rows.putBack(before, ofRows);
+      await rows.restore(before, ofRows);
 
       const send = () => notify({ api: gateway.api, key: key as string }, { title: 'x' });
       const answer = await eventually('the server checks again', 5000, send, ({ status }) => status !== 200);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { sampleContent } from '@tocsin/test-support/sample-content.ts';
+import type { StoreFixture } from '@tocsin/test-support/store-fixture.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import {
   type Delivery,
@@ -13,7 +14,6 @@ import {
   type Store,
   type TargetQueue,
 } from '../src/usecases/ports/index.ts';
-import type { StoreFixture } from './store-contract.ts';
 
 const ownerId = 'own_ann';
 const lease = 20_000;

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
 import { sampleContent } from '@tocsin/test-support/sample-content.ts';
+import type { StoreFixture } from '@tocsin/test-support/store-fixture.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import type { InboxItem } from '../src/usecases/ports/inbox.ts';
 import type { ApiKey, Delivery, Notification, Store } from '../src/usecases/ports/index.ts';
-import type { StoreFixture } from './store-contract.ts';
 
 const [ann, bob] = ['own_ann', 'own_bob'];
 

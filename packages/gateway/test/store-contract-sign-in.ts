@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { plainOwner } from '@tocsin/test-support/plain-owner.ts';
+import type { StoreFixture } from '@tocsin/test-support/store-fixture.ts';
 import { EncryptionKeyMissing, type Store } from '../src/usecases/ports/index.ts';
 import {
   AlreadyTaken,
@@ -10,7 +11,6 @@ import {
   type Passkey,
   type Session,
 } from '../src/usecases/ports/sign-in.ts';
-import type { StoreFixture } from './store-contract.ts';
 
 const [ann, bob] = ['own_ann', 'own_bob'];
 const now = 1_800_000_000_000;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { StoreFixture } from '@tocsin/test-support/store-fixture.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import {
   type ApiKey,
@@ -17,13 +18,6 @@ import {
 } from '../src/usecases/ports/index.ts';
 
 /** An empty store, and a function that opens the same database again, as another process would. */
-export interface StoreFixture {
-  open(): Promise<Store>;
-  /** Changes the database directly, bypassing the store. */
-  runSql(text: string): Promise<void>;
-  remove(): Promise<void>;
-}
-
 const dayMs = 86_400_000;
 
 export function runStoreContract(name: string, createFixture: () => Promise<StoreFixture>): void {

@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { openStore } from '../src/store/open-store.ts';
+import { createPostgresFixture } from '@tocsin/test-support/store-fixture.ts';
 import { runStoreContract } from './store-contract.ts';
 import { runDeliveryContract } from './store-contract-deliveries.ts';
 import { runInboxContract } from './store-contract-inbox.ts';
@@ -24,20 +21,7 @@ if (obstacle !== null) {
   });
   after(() => server.stop());
 
-  const createFixture = async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
-    const databaseUrl = await server.createDatabase();
-    return {
-      open: () => openStore({ dataDir, databaseUrl, masterKey: null }, 'create'),
-      runSql: async (text: string) => {
-        await server.query(databaseUrl, text);
-      },
-      remove: async () => {
-        await server.dropDatabase(databaseUrl);
-        await rm(dataDir, { recursive: true, force: true });
-      },
-    };
-  };
+  const createFixture = () => createPostgresFixture(server);
   runStoreContract('PostgreSQL', createFixture);
   runDeliveryContract('PostgreSQL', createFixture);
   runInboxContract('PostgreSQL', createFixture);

@@ -1,4 +1,4 @@
-// The rows of a store as who can write its database sees them: bytes that can be kept and put back later.
+// The rows of a store as an attacker who can write its database sees them: bytes that can be saved and restored.
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Client } from 'pg';
@@ -15,8 +15,8 @@ const keys: Record<string, string[]> = {
 };
 
 type Row = Record<string, SQLInputValue>;
-/** By table and key. */
-export type KeptRows = Map<string, { table: string; row: Row }>;
+/** The rows by their names, which consist of table and key. */
+export type RowSnapshot = Map<string, { table: string; row: Row }>;
 
 export class RawRows {
   readonly #run: (statement: string, values: SQLInputValue[]) => Promise<Row[]>;
@@ -44,29 +44,29 @@ export class RawRows {
     );
   }
 
-  async keep(): Promise<KeptRows> {
-    const kept: KeptRows = new Map();
+  async snapshot(): Promise<RowSnapshot> {
+    const snapshot: RowSnapshot = new Map();
     for (const [table, key] of Object.entries(keys)) {
       for (const row of await this.#run(`SELECT * FROM ${table}`, [])) {
-        kept.set([table, ...key.map((name) => row[name])].join(' '), { table, row });
+        snapshot.set([table, ...key.map((name) => row[name])].join(' '), { table, row });
       }
     }
-    return kept;
+    return snapshot;
   }
 
-  /** Makes the rows of these names as they were kept; those that were not there are removed. */
-  async putBack(kept: KeptRows, names: Iterable<string>): Promise<void> {
-    const now = await this.keep();
+  /** Restores the rows of these names from the snapshot, and deletes those that it does not have. */
+  async restore(snapshot: RowSnapshot, names: Iterable<string>): Promise<void> {
+    const now = await this.snapshot();
     for (const name of names) {
       const present = now.get(name);
       if (present !== undefined) await this.#remove(present.table, present.row);
-      const before = kept.get(name);
+      const before = snapshot.get(name);
       if (before !== undefined) await this.#insert(before.table, before.row);
     }
   }
 
   async remove(names: Iterable<string>): Promise<void> {
-    await this.putBack(new Map(), names);
+    await this.restore(new Map(), names);
   }
 
   async #remove(table: string, row: Row): Promise<void> {
@@ -87,24 +87,24 @@ export class RawRows {
   }
 }
 
-/** Names of rows that differ between two times. */
-export function changedRows(one: KeptRows, other: KeptRows): string[] {
+/** The names of the rows that differ between two snapshots. */
+export function changedRows(one: RowSnapshot, other: RowSnapshot): string[] {
   const names = new Set([...one.keys(), ...other.keys()]);
   return [...names].filter((name) => textOf(one, name) !== textOf(other, name));
 }
 
-function textOf(rows: KeptRows, name: string): string {
+function textOf(rows: RowSnapshot, name: string): string {
   return JSON.stringify(rows.get(name)?.row ?? null, (_, value) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
   );
 }
 
-/** Every choice of some of these, from one to all. */
+/** All subsets except the empty one. */
 export function* subsetsOf<T>(all: readonly T[]): Generator<T[]> {
   for (let bits = 1; bits < 2 ** all.length; bits += 1) yield all.filter((_, index) => (bits >> index) & 1);
 }
 
-/** The choices that leave one of these out. */
+/** The subsets that lack one element. */
 export function allButOneOf<T>(all: readonly T[]): T[][] {
   return all.map((out) => all.filter((each) => each !== out));
 }
