@@ -8,7 +8,7 @@ import { install } from '@tocsin/test-support/install.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
-import { untilBothAnswered } from '@tocsin/test-support/worker-processes.ts';
+import { untilBothResponded } from '@tocsin/test-support/worker-processes.ts';
 
 const limit = 50;
 const requests = 120;
@@ -18,7 +18,7 @@ test('Two workers on SQLite accept exactly as many requests of a key as its limi
   const gateway = await installation.serve();
   const key = await limitedKey(installation);
   assert.equal(await accepted([gateway.api], key), limit);
-  await untilBothAnswered(gateway, 1, async () =>
+  await untilBothResponded(gateway, 1, async () =>
     assert.equal((await notify({ api: gateway.api, key }, { title: 'x' }, { Connection: 'close' })).status, 429),
   );
 });

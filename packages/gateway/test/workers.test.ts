@@ -19,7 +19,7 @@ import {
   Load,
   logLines,
   replaced,
-  untilBothAnswered,
+  untilBothResponded,
   workersOf,
 } from '@tocsin/test-support/worker-processes.ts';
 import { type MqttClient, connectAsync as openMqtt } from 'mqtt';
@@ -58,7 +58,7 @@ test('A device gets every notification once, whichever of two workers accepted i
 
   const present: string[] = [];
   const client = await signIn();
-  await untilBothAnswered(gateway, 30, async () => {
+  await untilBothResponded(gateway, 30, async () => {
     const batch = Array.from({ length: 100 }, (_, index) => `present ${present.length + index}`);
     present.push(...batch);
     await send(batch);
@@ -120,7 +120,7 @@ test('Connections that are made while workers are killed get a response or are d
 test('New connections are distributed among the workers', async (t) => {
   const { gateway } = await start(t);
   const load = new Load(t, gateway, 16, false);
-  await untilBothAnswered(gateway, 100, () => load.more(100));
+  await untilBothResponded(gateway, 100, () => load.more(100));
   await load.stop();
 });
 
@@ -239,7 +239,7 @@ test('A revoked key is refused by every worker within a second', async (t) => {
     const answers = await Promise.all(Array.from({ length: 32 }, () => connections.notify({ title: 'x' })));
     return answers.map(({ status }) => status);
   };
-  await untilBothAnswered(gateway, 1, async () => assert.deepEqual(new Set(await statuses()), new Set([200])));
+  await untilBothResponded(gateway, 1, async () => assert.deepEqual(new Set(await statuses()), new Set([200])));
   await installation.json('key', 'revoke', id);
   const revokedAt = performance.now();
   await eventually('all of them refuse', 5000, statuses, (all) => all.every((status) => status === 401));
@@ -287,7 +287,7 @@ test('The metrics are the sum over all processes', async (t) => {
   const { gateway } = await start(t);
   const connections = new Connections(gateway, 8, false);
   let sent = 0;
-  await untilBothAnswered(gateway, 1, async () => {
+  await untilBothResponded(gateway, 1, async () => {
     sent += 40;
     await Promise.all(Array.from({ length: 40 }, () => connections.notify({ title: 'x' })));
   });

@@ -1,19 +1,19 @@
-// Load around outages, and in which order it arrives.
+// Load around outages, and the order in which its notifications arrive.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from './eventually.ts';
 import { notify } from './requests.ts';
 
 export interface Load {
-  /** Ids of what was accepted and stored, so far. */
+  /** Ids of the notifications that were accepted and stored so far. */
   readonly accepted: string[];
-  /** How many responses said `redelivery_scheduled`. */
+  /** Number of responses with the warning `redelivery_scheduled`. */
   scheduled: number;
   /** Resolves when this number of further notifications has been accepted. */
   more(count: number): Promise<void>;
   /** Resolves when this number of further notifications has been delivered before their response, under the same load. */
   moreAtOnce(count: number): Promise<void>;
-  /** Resolves when the requests under way have their responses. */
+  /** Resolves when all requests in flight have got their responses. */
   stop(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function startLoad(
   key: string,
   callers: number,
   request: object,
-  // Leaves the processor to the others: what is tested is order, not speed.
+  // Leaves processor time to the other processes: order is tested, not speed.
   pauseMs = 5,
 ): Load {
   const accepted: string[] = [];
@@ -55,7 +55,7 @@ export function startLoad(
   return load;
 }
 
-/** Waits for all of it, and gives back those whose first copy arrived after one that was accepted later. */
+/** Waits until all have arrived, and returns those whose first copy arrived after one that was accepted later. */
 export async function overtaken(accepted: readonly string[], seen: () => string[]): Promise<string[]> {
   const wanted = new Set(accepted);
   await eventually(

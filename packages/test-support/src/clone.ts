@@ -21,13 +21,13 @@ export function copyProject(): Clone {
     cpSync(join(project, path), join(folder, path), { recursive: true, filter });
   }
   linkPackages(join(project, 'node_modules'), join(folder, 'node_modules'));
-  // As scripts/setup.mjs notes it: nothing has to be installed.
+  // The stamp of scripts/setup.mjs: nothing has to be installed.
   const lock = readFileSync(join(folder, 'package-lock.json'));
   writeFileSync(join(folder, 'node_modules/.tocsin-setup'), createHash('sha256').update(lock).digest('hex'));
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** All but our own packages, which are those of the copy. */
+/** All packages except those of the project, which the copy has itself. */
 function linkPackages(installed: string, target: string): void {
   mkdirSync(join(target, '@tocsin'), { recursive: true });
   symlinkSync('../../packages/contract', join(target, '@tocsin/contract'));

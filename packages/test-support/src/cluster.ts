@@ -1,4 +1,4 @@
-// Several nodes as an operator runs them: each with a folder of its own, on one PostgreSQL, one broker and one SMTP server.
+// Several nodes as an operator runs them: each with its own data directory, on one PostgreSQL, one broker and one SMTP server.
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { GatewayProcess, Installation } from './gateway-process.ts';
@@ -18,7 +18,7 @@ export interface Cluster {
   ownerId: string;
   deviceId: string;
   topic: string;
-  /** Another node, on a folder of its own. */
+  /** Starts another node with its own data directory. */
   join(): Promise<GatewayProcess>;
 }
 

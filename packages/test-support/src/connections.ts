@@ -11,7 +11,7 @@ export class Connections {
     this.#api = api;
     this.#key = key;
     const options = { keepAlive, maxSockets: count };
-    // Whose certificate it is, other tests ask.
+    // Other tests verify the certificate.
     this.#agent = this.#isSecure ? new SecureAgent({ ...options, rejectUnauthorized: false }) : new Agent(options);
   }
 
@@ -19,7 +19,7 @@ export class Connections {
     return this.#api.startsWith('https:');
   }
 
-  /** Resolves only when the whole answer is there. */
+  /** Resolves when the response is complete. */
   notify(notification: object, signal?: AbortSignal): Promise<{ status: number; text: string }> {
     const body = JSON.stringify(notification);
     const headers = {

@@ -1,4 +1,4 @@
-// A browser that is signed in, without the browser: keeps the cookies, and says where its requests come from.
+// Acts like a browser that is signed in: keeps the cookies, and sends the header Origin.
 import assert from 'node:assert/strict';
 import { assertResponse } from './console-contract.ts';
 import type { GatewayProcess, Installation } from './gateway-process.ts';
@@ -6,7 +6,7 @@ import type { GatewayProcess, Installation } from './gateway-process.ts';
 export interface ConsoleResponse<T> {
   status: number;
   headers: Headers;
-  /** null where there is none. */
+  /** null if the response has no body. */
   body: T;
 }
 
@@ -54,7 +54,7 @@ export class ConsoleClient {
     return answer;
   }
 
-  /** For answers that stream; `path` begins with a slash. Redirects are not followed. */
+  /** For responses that are streamed; `path` begins with a slash. Redirects are not followed. */
   async fetch(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
     const response = await fetch(this.origin + path, {
       redirect: 'manual',
@@ -69,7 +69,7 @@ export class ConsoleClient {
     return response;
   }
 
-  /** What every request of the page carries. */
+  /** The headers of every request of the page. */
   get headers(): Record<string, string> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     return { origin: this.origin, ...(cookie !== '' && { cookie }) };
@@ -81,7 +81,7 @@ export class ConsoleClient {
   }
 }
 
-/** What stands behind the # of a sign-in link. */
+/** The token in the fragment of a sign-in link. */
 export function tokenIn(url: string): string {
   return new URL(url).hash.slice(1);
 }

@@ -32,7 +32,7 @@ export function assertResponse(method: string, url: string, { status, body }: { 
   assert.ok(validate(body), `${route}: ${JSON.stringify(validate.errors)}`);
 }
 
-/** The same schema without room for further properties. */
+/** The same schema, without additional properties. */
 function closed(schema: Schema): Schema {
   const { properties, items, anyOf } = schema;
   return {

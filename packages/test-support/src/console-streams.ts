@@ -1,4 +1,4 @@
-// What the console streams, read as it comes: lines of a search, and events.
+// Reads the streams of the console as they arrive: lines of a search, and events.
 import type { InboxEntry, LiveEvent, SearchLine } from '@tocsin/contract/console';
 import type { ConsoleClient } from './console-client.ts';
 import { eventually } from './eventually.ts';
@@ -14,7 +14,7 @@ export async function search(client: ConsoleClient, query: Record<string, string
   return result();
 }
 
-/** Resolves once the console has begun to answer. */
+/** Resolves when the console has begun its response. */
 export async function beginSearch(
   client: ConsoleClient,
   query: Record<string, string>,
@@ -39,10 +39,10 @@ async function readResult(response: Response): Promise<SearchResult> {
 
 export type ReceivedEvent = LiveEvent & { id: string | undefined; at: number };
 
-/** What EventSource does, as far as the tests need it. */
+/** The part of EventSource that the tests need. */
 export class EventListener {
   readonly events: ReceivedEvent[] = [];
-  /** Comments, which keep the connection alive. */
+  /** Number of comments, which keep the connection alive. */
   beats = 0;
   /** Sent by a client that reconnects. */
   lastEventId = '';
@@ -65,7 +65,7 @@ export class EventListener {
     return this.events.flatMap(({ event, data }) => (event === 'arrived' ? [data.notification.title] : []));
   }
 
-  /** The first event that is wanted. */
+  /** Waits for an event that satisfies the condition, and returns the first one. */
   async waitFor(what: string, withinMs: number, isIt: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
     await eventually(
       what,

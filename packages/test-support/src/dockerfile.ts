@@ -1,5 +1,5 @@
-// Plays a Dockerfile in folders: copies what COPY copies, runs what RUN runs, starts what the image would start.
-// Stands in for a builder where there is none; the base image is the machine that this runs on.
+// Runs the steps of a Dockerfile in folders instead of an image: COPY, RUN and the start command.
+// For machines without a container builder; the base image is the machine itself.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ interface Stage {
 }
 
 export interface PlayedImage {
-  /** What stands for / in the container. */
+  /** The folder that is / in the container. */
   root: string;
   base: string;
   environment: Record<string, string>;
@@ -25,7 +25,7 @@ export interface PlayedImage {
   healthcheck: string[];
   stopSignal: string;
   volumes: string[];
-  /** Starts the image as its user, with other arguments than CMD where they are given. */
+  /** Starts the image as its user; `args` replace those of CMD. */
   run(environment?: Record<string, string>, args?: string[]): ChildProcess;
   /** Runs a command inside, as `docker exec` does. */
   exec(command: string[], environment?: Record<string, string>): ChildProcess;
@@ -33,14 +33,14 @@ export interface PlayedImage {
 }
 
 const isRoot = process.getuid?.() === 0;
-/** Node as the base image has it: of that version, and first on the path. */
+/** Node of the version of the base image, first on the path. */
 const basePath = `${dirname(process.execPath)}:${process.env.PATH}`;
 
 export function playDockerfile(context: string): PlayedImage {
   const stages = parseStages(readFileSync(join(context, 'Dockerfile'), 'utf8'));
   const ignores = readIgnores(context);
   const folder = mkdtempSync(join(tmpdir(), 'tocsin-image-'));
-  // The user of the image has to get in.
+  // The user of the image needs access to the folder.
   chmodSync(folder, 0o755);
   const rootOf = (stage: string): string => join(folder, stage);
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -74,7 +74,7 @@ function playStage(stage: Stage, context: string, ignores: Ignore[], rootOf: (st
   mkdirSync(workdir, { recursive: true });
   for (const { name, text } of stage.instructions) {
     if (name === 'RUN') {
-      // The machine's own settings say how npm reaches its registry.
+      // The settings of the machine define how npm reaches its registry.
       const env = { ...process.env, PATH: basePath };
       execFileSync('sh', ['-c', inside(root, text)], { cwd: workdir, stdio: 'pipe', env });
     }
@@ -94,7 +94,7 @@ function copy(
   const target = join(workdir, words.at(-1) ?? '');
   for (const source of words.slice(0, -1)) {
     const path = join(from === undefined ? context : rootOf(from), source);
-    // A folder gives what is in it, a file itself; a target that ends with a slash is a folder.
+    // Of a folder the content is copied; a target that ends with a slash is a folder.
     const to = statSync(path).isDirectory() ? target : join(target, basename(source));
     cpSync(path, to, {
       recursive: true,
@@ -117,7 +117,7 @@ function readIgnores(context: string): Ignore[] {
     .map((line) => ({ pattern: line.replace(/^!/, ''), isException: line.startsWith('!') }));
 }
 
-/** The last pattern that fits a path, or a folder that it is in, decides. */
+/** The last pattern that matches a path, or a folder above it, decides. */
 function isIgnored(ignores: Ignore[], path: string): boolean {
   const parts = path.split('/').filter((part) => part !== '');
   const ways = parts.map((_, index) => parts.slice(0, index + 1).join('/'));
@@ -125,7 +125,7 @@ function isIgnored(ignores: Ignore[], path: string): boolean {
   return decisive !== undefined && !decisive.isException;
 }
 
-/** Absolute paths of the image, in the folder that stands for its /. Who is not root cannot give files away. */
+/** Absolute paths of the image are inside the folder that is its /. Only root can change the owner of a file. */
 function inside(root: string, text: string): string {
   const moved = text.replaceAll(/(^|[\s=:"])\/(app|data)\b/g, `$1${root}/$2`);
   return isRoot ? moved : moved.replaceAll(/chown \d+:\d+/g, `chown ${process.getuid?.()}:${process.getgid?.()}`);

@@ -1,4 +1,4 @@
-// Runs as a process of its own: the embedded broker, watched from inside for how much memory it takes.
+// Runs as a separate process: the embedded broker, which reports its memory usage.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { openStore } from '../../gateway/src/store/open-store.ts';
 export interface BrokerProcessReport {
   tcpPort: number;
   webSocketPort: number;
-  /** The highest there was since the last report. */
+  /** The maximum since the last report. */
   peakRss: number;
 }
 

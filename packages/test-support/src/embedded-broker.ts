@@ -102,7 +102,7 @@ export class BrokerFixture {
     await this.store.devices.changeSecret(deviceId, digestOf(password));
   }
 
-  /** Stores a notification and publishes it to one device; gives back its id. */
+  /** Stores a notification, publishes it to one device, and returns its id. */
   async notify(device: TestDevice, title: string, qos: Qos): Promise<string> {
     const { id, outcome } = await this.tryNotify(device, title, qos);
     if (!isAccepted(outcome)) throw new Error(`not sent: ${JSON.stringify(outcome)}`);

@@ -25,7 +25,7 @@ export class MosquittoSub {
   constructor(t: TestContext, { port }: BrokerFixture, device: TestDevice, ...args: string[]) {
     const credentials = ['-h', '127.0.0.1', '-p', String(port), '-u', device.id, '-P', device.secret];
     const format = ['-d', '-F', 'MESSAGE %q %r %p'];
-    // By itself it would keep its lines until there are many of them.
+    // By default it writes to a pipe in blocks, not line by line.
     const command = ['-oL', 'mosquitto_sub', ...credentials, ...format, ...args];
     this.#process = spawn('stdbuf', command, { stdio: ['ignore', 'pipe', 'ignore'] });
     this.ended = new Promise((resolve) => this.#process.once('close', resolve));
@@ -48,7 +48,7 @@ export class MosquittoSub {
     return received.map(({ title }) => title);
   }
 
-  /** SIGTERM: it says goodbye. */
+  /** SIGTERM, so that it sends DISCONNECT. */
   async stop(): Promise<void> {
     this.#process.kill();
     await this.ended;
@@ -62,7 +62,7 @@ export class MosquittoSub {
   }
 }
 
-/** Gives back the exit code. */
+/** Returns the exit code. */
 export function mosquittoPub({ port }: BrokerFixture, device: TestDevice, ...args: string[]): Promise<number | null> {
   const credentials = ['-h', '127.0.0.1', '-p', String(port), '-u', device.id, '-P', device.secret];
   const child = spawn('mosquitto_pub', [...credentials, ...args], { stdio: 'ignore' });

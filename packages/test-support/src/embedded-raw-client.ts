@@ -40,7 +40,7 @@ const endWithinMs = 10_000;
 
 export class RawClient {
   readonly socket: Socket;
-  /** Came and were not asked for yet. */
+  /** Packets that have arrived and were not read yet. */
   readonly packets: RawPacket[] = [];
   readonly #closed: Promise<unknown>;
   #buffer = Buffer.alloc(0);
@@ -59,7 +59,7 @@ export class RawClient {
     return new RawClient(socket);
   }
 
-  /** Connects and signs in as the device; fails when that is refused. */
+  /** Connects and signs in as the device; fails if the sign-in is refused. */
   static async signIn(
     port: number,
     device: Pick<TestDevice, 'id' | 'secret'>,
@@ -75,13 +75,13 @@ export class RawClient {
     return this.socket.closed;
   }
 
-  /** Gives back the return code of CONNACK. */
+  /** Returns the return code of CONNACK. */
   async connect(options: SignInOptions): Promise<number> {
     this.send(connectPacket(options));
     return (await this.next('connack')).body[1] as number;
   }
 
-  /** Gives back what SUBACK grants, or 'closed'. */
+  /** Returns the return codes of SUBACK, or 'closed'. */
   async subscribe(filters: string[], qos: 0 | 1 | 2): Promise<number[] | 'closed'> {
     const wanted = filters.map((filter) => Buffer.concat([text(filter), Buffer.of(qos)]));
     this.send(packet(packetType.subscribe, 2, Buffer.concat([Buffer.of(0, 1), ...wanted])));
@@ -99,7 +99,7 @@ export class RawClient {
     this.send(packet(packetType.publish, flags, Buffer.concat([text(topic), idBytes, Buffer.from(payload)])));
   }
 
-  /** PUBREL, in answer to PUBREC. */
+  /** PUBREL, the response to PUBREC. */
   release(messageId: number): void {
     this.send(packet(packetType.pubrel, 2, Buffer.of(messageId >> 8, messageId & 0xff)));
   }
@@ -109,7 +109,7 @@ export class RawClient {
     this.send(packet(packetType[type], 0, Buffer.of(messageId >> 8, messageId & 0xff)));
   }
 
-  /** Resolves when the broker has dealt with all that was sent before. */
+  /** Resolves when the broker has processed all packets that were sent before. */
   async ping(): Promise<void> {
     this.send(packet(packetType.pingreq, 0, Buffer.alloc(0)));
     await this.next('pingresp');
@@ -132,7 +132,7 @@ export class RawClient {
     return within(names.join(' or '), withinMs, promise);
   }
 
-  /** Ends the connection without a word. */
+  /** Closes the connection without DISCONNECT. */
   async end(): Promise<void> {
     this.socket.destroy();
     await this.#closed;
@@ -144,7 +144,7 @@ export class RawClient {
     await this.ended();
   }
 
-  /** Resolves when the broker has ended the connection. */
+  /** Resolves when the broker has closed the connection. */
   async ended(): Promise<void> {
     await within('the end of the connection', endWithinMs, this.#closed);
   }
@@ -227,7 +227,7 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.of(bytes.length >> 8, bytes.length & 0xff), bytes]);
 }
 
-/** The whole packets in a piece of a stream. */
+/** The complete packets in a chunk of a stream. */
 export function packetsOf(bytes: Buffer): RawPacket[] {
   let rest = bytes;
   const packets: RawPacket[] = [];

@@ -1,4 +1,4 @@
-// A process whose wall clock is wrong: libfaketime, https://github.com/wolfcw/libfaketime. Timers run as ever.
+// A process whose wall clock is wrong: libfaketime, https://github.com/wolfcw/libfaketime. Timers are not affected.
 import { globSync, writeFileSync } from 'node:fs';
 import type { Obstacle } from './requires.ts';
 
@@ -30,7 +30,7 @@ export class JumpingClock {
     };
   }
 
-  /** As `+2d`; `+0` is right. */
+  /** Sets the offset, such as `+2d`; with `+0` the clock is right. */
   setOff(by: string): void {
     writeFileSync(this.#path, `${by}\n`);
   }

@@ -1,6 +1,6 @@
-// Looks for a secret in bytes, in the shapes in which it could have been written down.
+// Searches bytes for a secret in the encodings in which it could have been written.
 
-/** The names of those secrets of which a trace is in the bytes. */
+/** Returns the names of the secrets that occur in the bytes. */
 export function findTraces(bytes: Uint8Array, secrets: Readonly<Record<string, string>>): string[] {
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Object.entries(secrets)

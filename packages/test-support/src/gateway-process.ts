@@ -1,4 +1,4 @@
-// The real service as its users meet it: a process, started by its command line, on free ports and a folder of its own.
+// The real service: a process, started by its command line, on free ports and with its own data directory.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export interface ReadyLine {
   event: 'ready';
   api: string;
   console: string;
-  /** Where people open the inbox. */
+  /** The address of the inbox for browsers. */
   inbox: string;
   mqtt?: string;
   firstRun?: {
@@ -22,7 +22,7 @@ export interface ReadyLine {
     key: string;
     device: { id: string; mqtt: { password: string; topic: string } };
     curl: string;
-    /** A link that opens the inbox, once. */
+    /** A one-time link that opens the inbox. */
     signIn: string;
   };
 }
@@ -86,7 +86,7 @@ export class Installation {
     return { exitCode: exitCode as number, stdout, stderr };
   }
 
-  /** What a command shows on a terminal until the text matches; then it gets Ctrl-C and has to end. */
+  /** Returns the output of a command on a terminal. When it matches `until`, the command gets Ctrl-C and has to end. */
   async screenOf(args: string[], until: RegExp): Promise<string> {
     const command = [process.execPath, launcher, ...args].map((word) => `'${word}'`).join(' ');
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...this.environment };
@@ -99,7 +99,7 @@ export class Installation {
     return screen;
   }
 
-  /** Runs a command with --json; a failure becomes an error that says what the command said. */
+  /** Runs a command with --json; if it fails, throws an error with its message. */
   async json<T = Record<string, string>>(...args: string[]): Promise<T> {
     const { exitCode, stdout, stderr } = await this.run([...args, '--json']);
     if (exitCode !== 0) throw new Error(`tocsin ${args.join(' ')} ended with ${exitCode}: ${stderr}`);
@@ -162,7 +162,7 @@ export class GatewayProcess {
     return key;
   }
 
-  /** An orderly stop; resolves with the exit code. */
+  /** Graceful shutdown; resolves with the exit code. */
   stop(): Promise<number | null> {
     return this.#end('SIGTERM');
   }

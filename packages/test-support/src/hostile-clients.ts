@@ -1,4 +1,4 @@
-// Runs as a process of its own: connections that ask for much and take nothing, or send bodies without a key.
+// Runs as a separate process: connections that send requests and read no responses, or send bodies without a key.
 // After its instructions, it sends 'open' when every connection has sent its opening, and then holds them until it is killed.
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
@@ -7,12 +7,12 @@ export interface Attack {
   port: number;
   isSecure: boolean;
   connections: number;
-  /** Sent at once, as far as the peer takes it. */
+  /** Sent at once, as far as the peer reads it. */
   opening: string;
-  /** Sent again whenever the socket takes more, or every so often. */
+  /** Sent again whenever the socket accepts more, or at an interval. */
   repeated?: string;
   everyMs?: number;
-  /** Read that many bytes every second; nothing otherwise. */
+  /** Number of bytes to read every second; by default none. */
   readPerSecond?: number;
 }
 
@@ -37,7 +37,7 @@ async function run(order: HostileOrder): Promise<void> {
   setInterval(() => undefined, 60_000);
 }
 
-/** Resolves with false where the server closed the connection before the opening was sent. */
+/** Resolves with false if the server closed the connection before the opening was sent. */
 function open({ port, isSecure, opening, repeated, everyMs, readPerSecond }: Attack): Promise<boolean> {
   const host = '127.0.0.1';
   const socket: Socket = isSecure
@@ -51,7 +51,7 @@ function open({ port, isSecure, opening, repeated, everyMs, readPerSecond }: Att
       if (readPerSecond !== undefined) readSlowly(socket, readPerSecond);
       socket.write(opening, 'latin1', () => resolve(true));
       if (repeated !== undefined) repeat(socket, repeated, everyMs);
-      // What the peer does not take is no reason to wait.
+      // Does not wait if the peer does not read.
       setTimeout(() => resolve(true), 1000);
     });
   });

@@ -9,7 +9,7 @@ export interface HostileContent {
 /** Leaves room for a title and a body of the same text. */
 const bytes = limits.requestBytes - 30_000;
 
-/** As often as it fits, as UTF-8 in JSON. */
+/** Repeats the text as often as it fits, as UTF-8 in JSON. */
 function repeat(unit: string): string {
   return unit.repeat(Math.floor(bytes / (Buffer.byteLength(JSON.stringify(unit)) - 2)));
 }
@@ -57,7 +57,7 @@ function namesOfMarks(count: number): [string, number][] {
   return Array.from({ length: count }, (_, index) => [`${'\u0301\u0316'.repeat(25)}${index}`, index]);
 }
 
-/** Title and body are cut when they are accepted, so only data is ever large. */
+/** Title and body are truncated when they are accepted, so only data can be large. */
 export function hostileContents(): HostileContent[] {
   return [
     ...texts.map(([name, text]) => ({

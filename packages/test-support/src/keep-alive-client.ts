@@ -1,20 +1,20 @@
-// One connection that sends a request, reads the whole answer, and sends the next, byte by byte under our own eyes:
-// the outcome of the last request is what shutdown tests check.
+// One connection that sends a request, reads the complete response, and sends the next. It counts every byte, because
+// shutdown tests check the outcome of the last request.
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 
-/** So that a part of many clients is between two requests at any time. */
+/** With this pause, some of many clients are between two requests at any time. */
 const thinkMs = 10;
 
 export interface LastWords {
-  /** Ids of the notifications that were answered in full. */
+  /** Ids of the notifications with a complete response. */
   answered: string[];
   statuses: Set<number>;
-  /** Whether the last whole answer said that the connection closes. */
+  /** Whether the last complete response announced that the connection closes. */
   saidClose: boolean;
   /** Bytes of a truncated response; 0 if the connection ended between responses. */
   truncatedBytes: number;
-  /** A request was on its way when the connection ended. */
+  /** A request was in flight when the connection ended. */
   wasWaiting: boolean;
   error: string | null;
 }

@@ -4,7 +4,7 @@ import { notify } from './requests.ts';
 export interface Acknowledged {
   id: string;
   title: string;
-  /** Of the Idempotency-Key, which is the title. */
+  /** The Idempotency-Key, which is also the title. */
   at: number;
   ms: number;
 }
@@ -20,13 +20,13 @@ export class KeyedLoad {
     this.#callers = Array.from({ length: callers }, () => this.#send(target));
   }
 
-  /** No more requests; resolves when those under way are answered. */
+  /** Sends no further requests; resolves when those in flight have got their responses. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#callers);
   }
 
-  /** The 99th percentile of how long answers took that came in this span of time. */
+  /** The 99th percentile of the response times in this interval. */
   p99(from: number, to: number): number {
     const sorted = this.acknowledged
       .filter(({ at }) => at >= from && at <= to)

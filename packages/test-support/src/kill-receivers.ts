@@ -1,4 +1,4 @@
-// The other ends of a run of kills: a device that comes back in every life of the gateway, and an SMTP server that keeps running.
+// The receivers of a run of kills: a device that reconnects after every start of the gateway, and an SMTP server that keeps running.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import mqtt, { type MqttClient } from 'mqtt';
@@ -8,13 +8,13 @@ import type { GatewayProcess, Installation, ReadyLine } from './gateway-process.
 import { parseMessage } from './smtp-message.ts';
 import { startSmtpServer, type TestSmtpServer } from './smtp-server.ts';
 
-/** A lease of a process that was killed, the look for those that have passed, and a retry. */
+/** Covers the lease of a killed process, the poll for expired leases, and a retry. */
 const recoveryMs = 90_000;
 
 type FirstRun = NonNullable<ReadyLine['firstRun']>;
 
 export class KillReceivers {
-  /** Ids of the notifications that the device got, and how often. */
+  /** Ids of the notifications that the device received → how often. */
   readonly received = new Map<string, number>();
   readonly #smtp: TestSmtpServer;
   readonly #firstRun: FirstRun;
@@ -45,7 +45,7 @@ export class KillReceivers {
     return this.#firstRun;
   }
 
-  /** The device connects as soon as it can; whether it manages before the next kill is left to chance. */
+  /** The device connects as soon as it can, which may be before or after the next kill. */
   connect({ line }: GatewayProcess): void {
     this.#client?.end(true);
     const { owner, device } = this.#firstRun;
@@ -53,7 +53,7 @@ export class KillReceivers {
       ...{ username: device.id, password: device.mqtt.password, clientId: 'phone', clean: false, reconnectPeriod: 0 },
     });
     this.#client = client;
-    // The gateway is killed under its hands.
+    // The gateway is killed while the client is connected.
     client.on('error', () => undefined);
     client.on('connect', () =>
       client.subscribe(`tocsin/${owner}/${device.id}/notifications`, { qos: 1 }, () => undefined),
@@ -64,7 +64,7 @@ export class KillReceivers {
     });
   }
 
-  /** Starts the gateway once more and waits until nothing is missing, or what is missing is shown to the owner. */
+  /** Starts the gateway again and waits until everything has arrived; deliveries that are missing must be waiting or dead. */
   async settle(
     installation: Installation,
     withStore: <T>(use: (store: Store) => Promise<T>) => Promise<T>,

@@ -18,11 +18,11 @@ const longestRunMs = 500;
 export interface KillRun {
   installation: Installation;
   kills: number;
-  /** Opens the store as the gateway does, once all the killing is over. */
+  /** Opens the store as the gateway does, after the last kill. */
   withStore<T>(use: (store: Store) => Promise<T>): Promise<T>;
 }
 
-/** What the callers saw, over all the lives of the gateway. */
+/** The responses to the callers, over all starts of the gateway. */
 class Ledger {
   readonly sent = new Set<string>();
   readonly titleOfAcknowledged = new Map<string, string>();
@@ -53,7 +53,7 @@ export async function surviveKills(t: TestContext, run: KillRun): Promise<void> 
       const acknowledged = () => ledger.titleOfAcknowledged.size;
       await eventually('a request is answered', 30_000, acknowledged, (count) => count > before);
     }
-    // The moment is what is tried here: any point of a batch, a commit or a checkpoint.
+    // Random, to hit any point of a batch, a commit or a checkpoint.
     await delay(randomInt(5, longestRunMs));
     await gateway.kill();
     await load;

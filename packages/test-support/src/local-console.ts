@@ -22,12 +22,12 @@ import { channelsWith } from './local-gateway.ts';
 
 export interface LocalConsole {
   app: FastifyInstance;
-  /** As browsers on this machine know it, by name. */
+  /** The origin for browsers on this machine, with a host name. */
   origin: string;
   store: Store;
   owner: Owner;
   clock: { now: number };
-  /** What went wrong inside. */
+  /** Internal errors. */
   failures: unknown[];
   /** Warnings for the operator about emails and the OpenID provider. */
   warnings: string[];

@@ -27,20 +27,20 @@ import { createKey, createOwner, systemEnvironment } from '../../gateway/src/use
 export interface LocalGateway {
   api: string;
   app: RequestListener;
-  /** Where its database lies. */
+  /** The data directory. */
   dataDir: string;
   store: Store;
   lifecycle: DispatchLifecycle;
   ownerId: string;
   key: string;
   clock: { now: number };
-  /** What went wrong inside, under the request ids of the responses. */
+  /** Internal errors by the request ids of the responses. */
   failures: unknown[];
   stop(): Promise<void>;
 }
 
 export interface LocalOptions {
-  /** By name; the others are not configured. */
+  /** Channels by name; the others are not configured. */
   channels?: Readonly<Record<string, Channel>>;
   rateLimit?: string;
   maxBodyBytes?: number;
@@ -50,7 +50,7 @@ export interface LocalOptions {
   createServer?: ServerMaker;
   maxWaitingPerOwner?: number;
   responseBudgetMs?: number;
-  /** Stands between the API and the store. */
+  /** Wraps the store that the API uses. */
   wrapStore?: (store: Store) => Store;
 }
 
@@ -148,7 +148,7 @@ function appParts(
   };
 }
 
-/** A channel that notes what it is given and ends as the test says. */
+/** A channel that records its sends and returns the outcomes that the test sets. */
 export class RecordingChannel<Target extends ChannelTarget> implements Channel<Target> {
   readonly sent: { notification: Parameters<Channel<Target>['send']>[0]; target: Target; qos: number }[] = [];
   readonly #outcomes: Outcome[];

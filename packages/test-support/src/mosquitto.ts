@@ -1,4 +1,4 @@
-// The real broker: Mosquitto as a process of its own, on a free port of 127.0.0.1, with its settings in a temporary folder.
+// The real broker: Mosquitto as a separate process, on a free port of 127.0.0.1, with its settings in a temporary folder.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,11 +22,11 @@ export function mosquittoObstacle(): Obstacle {
 export interface MosquittoOptions {
   /** Further lines of mosquitto.conf. */
   settings?: string[];
-  /** Name and password of everybody who may connect; without it anybody may. */
+  /** Names and passwords of the users; by default any client may connect. */
   users?: Record<string, string>;
   /** Lines of an ACL file. */
   acl?: string[];
-  /** Keeps sessions and what waits for them over shutDown() and run(). */
+  /** Keeps sessions and their queued messages over shutDown() and run(). */
   isPersistent?: true;
 }
 
@@ -91,7 +91,7 @@ export class Mosquitto {
     return this.#end('SIGKILL');
   }
 
-  /** An orderly end. */
+  /** Graceful shutdown. */
   shutDown(): Promise<void> {
     return this.#end('SIGTERM');
   }

@@ -1,4 +1,4 @@
-// Ways to write an address that no caller may make the gateway talk to.
+// Notations of addresses to which no caller may make the gateway connect.
 
 const networks = [
   '127.0.0.1',
@@ -25,7 +25,7 @@ const networks = [
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 
-/** One IPv4 address in every notation that some parser somewhere understands. */
+/** One IPv4 address in every notation that some parser understands. */
 function notationsOf(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const whole = a * 2 ** 24 + b * 2 ** 16 + c * 2 ** 8 + d;
@@ -63,7 +63,7 @@ const ofIpv6 = [
   ...['2001::1', '2001:db8::1', '2001:10::1', '2001:20::1', '3fff::1', '5f00::1', '4000::1', '8000::1', 'c000::1'],
 ].map((address) => `[${address}]`);
 
-/** Names, and texts that try to be two things at once. Here they all resolve to 127.0.0.1. */
+/** Host names, and ambiguous texts. In the tests they all resolve to 127.0.0.1. */
 const names = [
   ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'ip6-localhost', 'localhost.localdomain', 'ℓocalhost'],
   ...[

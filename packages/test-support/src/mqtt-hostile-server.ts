@@ -1,4 +1,4 @@
-// Servers that a caller could name as a broker, and that are none: on TLS, on 127.0.0.1, counting who comes.
+// Servers that a caller could name as a broker although they are none: with TLS, on 127.0.0.1. They count connections.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
@@ -31,7 +31,7 @@ async function listen(server: Server, host: string, port: number): Promise<Count
   return counting;
 }
 
-/** Accepts, and says nothing. `::` counts for every address of this machine. */
+/** Accepts connections and sends nothing. `::` listens on every address of this machine. */
 export function startSilentServer(host = '127.0.0.1', port = 0): Promise<CountingServer> {
   return listen(createTcpServer(), host, port);
 }
@@ -63,7 +63,7 @@ export function startWebSocketServer(
   });
 }
 
-/** A binary WebSocket frame; `length` may lie about what follows. */
+/** A binary WebSocket frame; `length` may differ from the actual length. */
 export function frame(payload: Buffer, length = payload.length): Buffer {
   const head = Buffer.alloc(10);
   head.writeUInt8(0x82, 0);

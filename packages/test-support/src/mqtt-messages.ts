@@ -17,7 +17,7 @@ export const sampleNotification: Notification = {
   },
 };
 
-/** What docs and decisions promise for the sample. */
+/** The documented message for the sample. */
 export const sampleMessage = {
   id: sampleNotification.id,
   type: 'external_notification',

@@ -1,5 +1,5 @@
 // A process that signs in to an MQTT port with wrong passwords, as fast as it can, and holds further connections open
-// without a word. Forked by startSignInFlood(); reports its progress to its parent.
+// without sending anything. Forked by startSignInFlood(); reports its progress to its parent.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { connectPacket } from './embedded-raw-client.ts';
 
 export interface FloodReport {
-  /** Sign-ins that the broker answered with a refusal, or by closing the connection. */
+  /** Sign-ins that the broker refused, or for which it closed the connection. */
   refused: number;
   /** Connections that stay silent, and are open now. */
   silent: number;

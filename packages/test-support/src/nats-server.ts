@@ -1,4 +1,4 @@
-// The real NATS server with its MQTT listener, as a process of its own, on free ports of 127.0.0.1.
+// The real NATS server with its MQTT listener, as a separate process, on free ports of 127.0.0.1.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { findFreePort } from './mosquitto.ts';
 import { type Obstacle, obstacleIn } from './requires.ts';
 
 const startMs = 30_000;
-/** Debian keeps it where not everybody looks. */
+/** Debian installs it in a folder that is not on every PATH. */
 const path = `${process.env.PATH}:/usr/sbin`;
 const program = process.env.NATS_SERVER ?? 'nats-server';
 
@@ -26,9 +26,9 @@ export function isNatsSince(version: string): boolean {
 }
 
 export class NatsServer {
-  /** Of MQTT. */
+  /** The port of MQTT. */
   readonly port: number;
-  /** Of the protocol of NATS. */
+  /** The port of the NATS protocol. */
   readonly nativePort: number;
   readonly #folder: string;
   #process: ChildProcess | undefined;

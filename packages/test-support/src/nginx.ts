@@ -9,7 +9,7 @@ import { eventually } from './eventually.ts';
 import { findFreePort } from './mosquitto.ts';
 import { type Obstacle, obstacleIn } from './requires.ts';
 
-// Debian keeps servers in /usr/sbin, which is not on everybody's path.
+// Debian installs servers in /usr/sbin, which is not on every PATH.
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
 /** null when it is installed: apt-get install nginx-light. */
@@ -36,7 +36,7 @@ export class Nginx {
     this.#process = process;
   }
 
-  /** `changes`: text of the example → what stands for it here, where ports and paths are others. Each must be there. */
+  /** `changes`: text of the example → its replacement, for other ports and paths. Each text must occur. */
   static async start(example: string, changes: (port: number) => Record<string, string>): Promise<Nginx> {
     const port = await findFreePort();
     const folder = mkdtempSync(join(tmpdir(), 'tocsin-nginx-'));

@@ -24,7 +24,7 @@ export class TestOidcProvider {
     this.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** Its port is taken, but it is down until `open`. `accounts` by the name that they sign in with. */
+  /** The port is reserved, but the provider is down until `open`. `accounts` are by sign-in name. */
   static async start(accounts: Record<string, OidcAccount>): Promise<TestOidcProvider> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -32,7 +32,7 @@ export class TestOidcProvider {
     return new TestOidcProvider(server, accounts);
   }
 
-  /** What the service is configured with. */
+  /** The settings of a gateway that uses this provider. */
   get settings(): Record<string, string> {
     return {
       TOCSIN_OIDC_ISSUER: this.issuer,
@@ -67,7 +67,7 @@ export class TestOidcProvider {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Signs in there as that account and says yes to everything; gives the address to which the browser is sent back. */
+  /** Signs in as that account and gives every consent; returns the address to which the browser is redirected. */
   async walk(url: string, account: string): Promise<string> {
     const cookies = new Map<string, string>();
     let next: string | undefined = url;

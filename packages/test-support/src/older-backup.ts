@@ -9,7 +9,7 @@ import { masterKeyFileName } from '../../gateway/src/store/files/data-directory.
 import { createSqliteDatabase } from '../../gateway/src/store/sqlite/database.ts';
 import { withoutRowVersions } from './older-rows.ts';
 
-/** A backup as a version would have written it that knew the first two steps of the schema only. */
+/** A backup as written by a version that had only the first two migrations. */
 export async function writeOlderBackup(database: string, file: string): Promise<void> {
   const steps = knownMigrations.slice(0, 2);
   const older = `${file}.older`;

@@ -7,7 +7,7 @@ import { masterKeySource } from '../../gateway/src/store/vault/master-key.ts';
 import { MasterKeyring } from '../../gateway/src/store/vault/master-keyring.ts';
 import { versionedTables } from '../../gateway/src/store/vault/version-tree.ts';
 
-/** Makes the rows of a store as a version wrote them that gave rows no versions; of some tables only, if they are given. */
+/** Rewrites the rows of all tables, or of those given, as a version wrote them that had no row versions. */
 export async function withoutRowVersions(
   database: Database,
   masterKeyFile: string,

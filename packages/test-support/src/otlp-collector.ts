@@ -1,4 +1,4 @@
-// A collector that takes spans over OTLP/HTTP as JSON, and is strict about their shape.
+// A collector that accepts spans over OTLP/HTTP as JSON, and validates their format.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -21,7 +21,7 @@ export class OtlpCollector {
   readonly spans: ReceivedSpan[] = [];
   readonly requests: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
   readonly services = new Set<string>();
-  /** What was wrong with the shape of a request. */
+  /** Requests with an invalid format. */
   readonly problems: unknown[] = [];
   status = 200;
   port = 0;
@@ -33,7 +33,7 @@ export class OtlpCollector {
     return collector;
   }
 
-  /** On the same port as before, when it ran before. */
+  /** After a stop it uses the same port again. */
   async start(): Promise<void> {
     const server = createServer(async (request, response) => {
       const body = await text(request);

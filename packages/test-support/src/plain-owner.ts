@@ -1,6 +1,6 @@
 import type { Owner } from '../../gateway/src/usecases/ports/index.ts';
 
-/** An owner as the store keeps one, who chose nothing. */
+/** A stored owner with default settings. */
 export function plainOwner(id: string, createdAt: number, profile: Partial<Owner> = {}): Owner {
   return {
     id,

@@ -1,4 +1,4 @@
-// The real database server: PostgreSQL as a process of its own, on a free port of 127.0.0.1, with its data in a temporary
+// The real database server: PostgreSQL as a separate process, on a free port of 127.0.0.1, with its data in a temporary
 // folder. It refuses to run as root, so there it runs as the user that its package made.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -34,9 +34,9 @@ export class Postgres {
   readonly port: number;
   readonly password = randomBytes(12).toString('hex');
   readonly #folder: string;
-  /** Options of setpriv that leave root behind. */
+  /** Options of setpriv that drop root privileges. */
   readonly #as: string[];
-  /** What it wrote to its log since it was last started. */
+  /** The log since the last start. */
   #log: string[] = [];
   #process: ChildProcess | undefined;
   #databases = 0;
@@ -48,7 +48,7 @@ export class Postgres {
     this.#as = as;
   }
 
-  /** With lines of postgresql.conf, if need be. */
+  /** `settings` are lines of postgresql.conf. */
   static async start(settings: string[] = []): Promise<Postgres> {
     const folder = mkdtempSync(join(tmpdir(), 'tocsin-postgres-'));
     const own = process.getuid?.() === 0 ? identity() : null;
@@ -83,7 +83,7 @@ export class Postgres {
 
   /** Starts it, also again after halt() or kill(). */
   async run(): Promise<void> {
-    // It ends with the tests, however those end.
+    // It ends with the test process, even if that is killed.
     const dying = ['--pdeathsig', 'SIGQUIT', join(programs ?? '', 'postgres')];
     const child = spawn('setpriv', [...this.#as, ...dying, '-D', this.#data], {
       cwd: this.#folder,
@@ -146,19 +146,19 @@ export class Postgres {
     return log.filter((line) => / (ERROR|FATAL|PANIC): /.test(line) && line.includes(new URL(url).pathname.slice(1)));
   }
 
-  /** From now on it follows a primary, which there is none of: it can be read, and takes no writes. */
+  /** Makes it a standby without a primary: read-only. */
   async becomeStandby(): Promise<void> {
     await this.halt();
     writeFileSync(join(this.#data, 'standby.signal'), '');
     await this.run();
   }
 
-  /** Stops it in order, cutting the connections. */
+  /** Fast shutdown, which closes the connections. */
   async halt(): Promise<void> {
     await this.#end(() => this.#process?.kill('SIGINT'));
   }
 
-  /** The power fails. */
+  /** Simulates a power failure: kills all its processes. */
   async kill(): Promise<void> {
     await this.#end(() => this.#signalAll('SIGKILL'));
   }
@@ -186,7 +186,7 @@ export class Postgres {
     signal();
     this.#process = undefined;
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    // The next start needs the shared memory that the last of them gives back.
+    // The next start needs the shared memory, which the last process releases.
     await eventually(
       'every process of PostgreSQL has ended',
       startMs,
@@ -198,7 +198,7 @@ export class Postgres {
   #signalAll(signal: NodeJS.Signals): void {
     const pid = this.#process?.pid;
     if (pid === undefined) return;
-    // The first starts the others, so it stops before them.
+    // The first starts the others, so it is stopped before them.
     for (const each of processesOf(pid)) {
       try {
         process.kill(each, signal);

@@ -1,4 +1,4 @@
-// What the process of a gateway holds, as the system counts it.
+// The resources of a gateway process, as the operating system counts them.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import type { GatewayProcess } from './gateway-process.ts';
@@ -6,7 +6,7 @@ import type { GatewayProcess } from './gateway-process.ts';
 export interface ProcessUsage {
   sockets: number;
   megabytes: number;
-  /** The most since it was started. */
+  /** The maximum since the start. */
   peakMegabytes: number;
 }
 

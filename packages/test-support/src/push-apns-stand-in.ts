@@ -27,7 +27,7 @@ export class ApnsStandIn {
   readonly clock: { now: number };
   readonly accepted: ApnsAccepted[] = [];
   readonly providerTokens = new Set<string>();
-  /** Where it returns a reply, that one is given instead of what the request deserves. */
+  /** If it returns a reply, that replaces the regular response. */
   reply: (deviceToken: string, request: Received) => Reply | undefined = () => undefined;
   config: ApnsConfig = {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,

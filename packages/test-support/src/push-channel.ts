@@ -78,7 +78,7 @@ export function target(provider: PushTarget['provider'], token: string): PushTar
   return { id: `psh_${count}`, provider, token };
 }
 
-/** Tokens of the right shape that say which they are. */
+/** Tokens in a valid format that contain the given name. */
 export function fcmToken(name: string): string {
   return `${name}:APA91b${'x'.repeat(40)}`;
 }

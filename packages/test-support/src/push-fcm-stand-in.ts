@@ -28,9 +28,9 @@ export class FcmStandIn {
   readonly clock: { now: number };
   readonly accepted: FcmMessage[] = [];
   tokenRequests = 0;
-  /** How long the access tokens it gives are good for. */
+  /** Lifetime of the access tokens that it issues. */
   expiresInSeconds = 3599;
-  /** Where it returns a reply, that one is given instead of what the request deserves. */
+  /** If it returns a reply, that replaces the regular response. */
   replyToMessage: (message: FcmMessage, request: Received) => Reply | undefined = () => undefined;
   replyToTokenRequest: () => Reply | undefined = () => undefined;
   config: FcmConfig = { clientEmail, privateKey: servicePrivateKey, projectId, tokenUrl: '', endpoint: '' };
@@ -55,7 +55,7 @@ export class FcmStandIn {
     return { TOCSIN_FCM_ENDPOINT: this.config.endpoint, TOCSIN_FCM_CREDENTIALS: JSON.stringify(account) };
   }
 
-  /** Every access token given so far is no longer good. */
+  /** Revokes all access tokens that were issued so far. */
   revokeAccessTokens(): void {
     this.#accessTokens.clear();
   }
@@ -105,7 +105,7 @@ function isGoodAssertion(assertion: string, key: KeyObject, audience: string, no
   return iss === clientEmail && scope === wantedScope && aud === audience && isTimely;
 }
 
-/** As strict as the JSON parser of the real one: a name that is not in the schema is an error. */
+/** As strict as the JSON parser of FCM: a name that is not in the schema is an error. */
 function problemOf(message: FcmMessage): string | null {
   const { token, notification, data, android, apns } = message;
   const hasOnly = (value: object, names: string[]): boolean => Object.keys(value).every((name) => names.includes(name));

@@ -64,7 +64,7 @@ export class PushHttp2Server extends EventEmitter<{ request: [Received] }> {
     });
   }
 
-  /** The first time on any free port, after a stop on the same again. */
+  /** Uses any free port, and after a stop the same again. */
   async listen(): Promise<string> {
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -72,7 +72,7 @@ export class PushHttp2Server extends EventEmitter<{ request: [Received] }> {
     return `${this.#scheme}://127.0.0.1:${this.#port}`;
   }
 
-  /** Resolves with the next request, answered or not. */
+  /** Resolves with the next request, whether or not it gets a response. */
   async nextRequest(): Promise<Received> {
     const [received] = await once(this, 'request');
     return received as Received;

@@ -33,11 +33,11 @@ interface Browser {
 export class WebPushStandIn {
   readonly clock: { now: number };
   readonly received: ReceivedPush[] = [];
-  /** What it found wrong with requests it refused. */
+  /** The reasons of its refusals. */
   readonly complaints: string[] = [];
   /** The only accepted key: the one with which the browser subscribed. */
   readonly applicationServerKey: string;
-  /** Where it returns something, that is what happens instead of what the request deserves. */
+  /** If it returns a reply, that replaces the regular response. */
   reply: (url: URL, signal: AbortSignal) => PushReply | Promise<PushReply> | undefined = () => undefined;
   readonly #browsers = new Map<string, Browser>();
 
@@ -46,7 +46,7 @@ export class WebPushStandIn {
     this.applicationServerKey = applicationServerKey;
   }
 
-  /** A browser subscribes; gives the JSON of its PushSubscription. */
+  /** Subscribes a browser, and returns the JSON of its PushSubscription. */
   subscribe(origin = 'https://fcm.googleapis.com'): string {
     const keys = createECDH('prime256v1');
     keys.generateKeys();

@@ -1,4 +1,4 @@
-// Bytes on a socket, for what no HTTP client would send.
+// Sends bytes on a socket, for requests that no HTTP client would send.
 import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import type { ResponseBody } from './requests.ts';
@@ -9,10 +9,10 @@ export interface RawAnswer {
   body: ResponseBody | null;
 }
 
-/** Sends the pieces and reads until the server closes the connection; the pieces should ask it to. */
+/** Sends the chunks and reads until the server closes the connection, which the request should demand. */
 export async function rawRequest(api: string, ...pieces: (string | Buffer)[]): Promise<RawAnswer> {
   const { protocol, hostname: host, port } = new URL(api);
-  // Whose certificate it is, other tests ask.
+  // Other tests verify the certificate.
   const socket =
     protocol === 'https:'
       ? connectSecurely({ host, port: Number(port), rejectUnauthorized: false })

@@ -48,7 +48,7 @@ export function addressOf({ networks }: ComposeService): string {
 export interface BalancedAnswer {
   status: number;
   body: ResponseBody | null;
-  /** Empty where none was set. */
+  /** Empty if none was set. */
   cookie: string;
 }
 
@@ -58,7 +58,7 @@ interface Node {
   gateway: GatewayProcess;
 }
 
-/** Text of the deployment → what stands for it here. Each has to be there. */
+/** Text of the deployment → its replacement in the tests. Each text must occur. */
 function substitute(content: string, changes: Record<string, string>): string {
   let result = content;
   for (const [from, to] of Object.entries(changes)) {
@@ -95,7 +95,7 @@ export class ReferenceDeployment {
     this.#stack.defer(() => rmSync(this.folder, { recursive: true, force: true }));
     this.#stack.defer(() => this.#authority.remove());
     this.#stack.defer(() => this.#agent.destroy());
-    // The broker runs as a user of its own.
+    // The broker runs as another user.
     chmodSync(this.folder, 0o755);
     cpSync(join(clone, 'deploy'), this.folder, {
       recursive: true,
@@ -170,7 +170,7 @@ export class ReferenceDeployment {
     await saysThat(child, /mosquitto version \S+ running/);
   }
 
-  /** Starts it, also again, on the port that the balancer knows. */
+  /** Starts or restarts it on the port that the load balancer uses. */
   async startNode(name: NodeName): Promise<void> {
     const before = this.#nodes.get(name);
     const port = before?.port ?? (await findFreePort());
@@ -216,12 +216,12 @@ export class ReferenceDeployment {
     return this.#node(name).installation;
   }
 
-  /** Of the inbox, as a browser has it in its address bar. */
+  /** The address of the inbox in the browser. */
   get inboxUrl(): string {
     return `https://127.0.0.1:${this.#inboxPort}`;
   }
 
-  /** Through the balancer; what it answers itself is not JSON. */
+  /** Sent through the load balancer, whose own responses are not JSON. */
   ask(path: string, headers: Record<string, string> = {}, notification?: object): Promise<BalancedAnswer> {
     return this.#send(this.#balancer?.port, path, headers, notification);
   }
@@ -262,7 +262,7 @@ export class ReferenceDeployment {
     });
   }
 
-  /** Requests that a node has answered since it was started. */
+  /** Number of requests that a node has handled since its start. */
   async answeredBy(name: NodeName): Promise<number> {
     const answer = await fetch(new URL('/metrics', this.#node(name).gateway.line.console));
     const counts = (await answer.text()).matchAll(/^tocsin_http_requests_total\{.*\} (\d+)$/gm);

@@ -16,7 +16,7 @@ export async function serveExpectingFailure(
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...installation.environment, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A line on stdout says that it is ready: there is no use in waiting any longer.
+  // A line on stdout reports that it is ready, so it will not fail.
   child.stdout.once('data', () => child.kill('SIGKILL'));
   const deadline = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
   const [stdout, stderr, [exitCode]] = await Promise.all([

@@ -4,7 +4,7 @@ import { type ErrorResponse, type SuccessResponse, sign } from '@tocsin/contract
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
-/** Success or refusal: a test looks at the members that it expects. */
+/** The members of successes and refusals: a test reads those that it expects. */
 export type ResponseBody = Omit<SuccessResponse, 'ok'> &
   Pick<ErrorResponse, 'error' | 'code' | 'details'> & { ok: boolean };
 
@@ -23,7 +23,7 @@ export interface Request {
 }
 
 export interface Caller {
-  /** POST / with the key of the caller and, unless the headers say otherwise, JSON. */
+  /** POST / with the key of the caller; JSON by default. */
   notify(body: unknown, headers?: Record<string, string>): Promise<Answer>;
   send<Body = ResponseBody>(request: Request): Promise<Answer<Body>>;
   withKey(key: string): Caller;
@@ -52,7 +52,7 @@ export function signedHeaders(key: string, body: string, at = Date.now()): Recor
   return { 'X-Timestamp': String(at), 'X-Signature': sign(key, String(at), body) };
 }
 
-/** One notification without a look at the OpenAPI document, for tests of other things. */
+/** Sends one notification without validation by the OpenAPI document, for tests of other things. */
 export function notify(
   target: { api: string; key: string },
   body: unknown,

@@ -1,13 +1,13 @@
-// Some suites need more of the machine than Node. Where it is missing they are skipped with a conspicuous line;
-// in CI they fail, so that no promise goes unchecked in silence.
+// Some suites need programs other than Node. If one is missing they are skipped with a conspicuous line;
+// in CI they fail, so that nothing stays untested unnoticed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
 
-/** What stands in the way of a test, in words; null when nothing does. */
+/** The reason why a test cannot run; null if it can. */
 export type Obstacle = string | null;
 
-/** True when the test can run. Otherwise it has been skipped, or, where CI=true, has failed. */
+/** Returns whether the test can run. Otherwise skips it or, with CI=true, fails it. */
 export function canRun(t: TestContext, obstacle: Obstacle): boolean {
   if (obstacle === null) return true;
   assert.notEqual(process.env.CI, 'true', `This machine cannot run the test: ${obstacle}`);
@@ -16,7 +16,7 @@ export function canRun(t: TestContext, obstacle: Obstacle): boolean {
   return false;
 }
 
-/** strace has to be there, and to be allowed to trace a child. */
+/** strace has to be installed, and allowed to trace a child process. */
 export function straceObstacle(): Obstacle {
   return obstacleIn('strace', ['-f', '--seccomp-bpf', '-o', '/dev/null', process.execPath, '--version']);
 }

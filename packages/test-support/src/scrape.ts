@@ -1,4 +1,4 @@
-// What Prometheus would see.
+// Reads the metrics as Prometheus does.
 import type { GatewayProcess } from './gateway-process.ts';
 
 export interface Sample {

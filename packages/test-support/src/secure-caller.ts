@@ -1,4 +1,4 @@
-// HTTPS as a client that trusts one authority speaks it, on connections that are kept open.
+// An HTTPS client that trusts one certificate authority and keeps its connections open.
 import { Agent, request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import type { PeerCertificate, TLSSocket } from 'node:tls';

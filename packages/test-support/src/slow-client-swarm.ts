@@ -1,4 +1,4 @@
-// Runs as a process of its own: thousands of connections that begin a request and never get to its end.
+// Runs as a separate process: thousands of connections that begin a request and never finish it.
 // After { port, key, sockets } it sends 'open' when all are connected, and their outcomes when all are closed.
 import { connect, type Socket } from 'node:net';
 
@@ -14,11 +14,11 @@ export interface SwarmOrder {
 /** Outcomes of the connections of one style. */
 export interface StyleReport {
   opened: number;
-  /** How many got a whole 408 answer: JSON with its code, and the CORS header. */
+  /** Number of complete 408 responses: JSON with its code, and the CORS header. */
   refusedProperly: number;
   /** An unexpected response, for the failure message; empty if there is none. */
   improper: string;
-  /** From the connection to its end. */
+  /** The longest time that a connection was open. */
   longestMs: number;
 }
 

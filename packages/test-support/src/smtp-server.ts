@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** Stands in every refusal of the server, together with what a real one might quote. It must never be seen again. */
+/** Part of every refusal of the server, beside data that a real one might quote. It must not appear in any output. */
 export const serverText = 'canary-of-the-server';
 
 type Step = 'greeting' | 'mail' | 'rcpt' | 'data';
@@ -21,11 +21,11 @@ export interface ReceivedEmail {
 
 export class TestSmtpServer {
   readonly emails: ReceivedEmail[] = [];
-  /** A step → the number it is refused with, or nothing is answered at all. */
+  /** A step → the status code of its refusal, or 'stall' for no response. */
   readonly faults: Partial<Record<Step, number | 'stall'>> = {};
   /** Delay for each email. */
   latencyMs = 0;
-  /** What clients sent before any TLS. */
+  /** Data that clients sent without TLS. */
   transcript = '';
   connectionCount = 0;
   port = 0;
@@ -41,7 +41,7 @@ export class TestSmtpServer {
     this.#options = {
       ...(users === undefined ? { disabledCommands: ['AUTH', ...(rest.key === undefined ? ['STARTTLS'] : [])] } : {}),
       allowInsecureAuth: true,
-      // Reverse lookups would leave the machine.
+      // Reverse lookups would need the network.
       disableReverseLookup: true,
       logger: false,
       onConnect: (_session, callback) => this.#step('greeting', callback),
@@ -56,7 +56,7 @@ export class TestSmtpServer {
         callback(null, { user: username });
       },
       onData: async (stream, session, callback) => {
-        // null: the client broke off in the middle.
+        // null: the client disconnected before the end.
         const raw = await text(stream).catch(() => null);
         if (raw === null) return;
         if (this.latencyMs > 0) await delay(this.latencyMs);
@@ -82,10 +82,10 @@ export class TestSmtpServer {
     return this.#sockets.size;
   }
 
-  /** On the same port as before, when it ran before. */
+  /** After a stop it uses the same port again. */
   async start(): Promise<void> {
     const server = new SMTPServer(this.#options);
-    // A client that breaks off, or does not like the certificate, is reported here.
+    // Clients that disconnect, or reject the certificate, cause errors.
     server.on('error', () => undefined);
     server.server.on('connection', (socket: Socket) => {
       this.connectionCount++;
@@ -99,7 +99,7 @@ export class TestSmtpServer {
     this.#server = server;
   }
 
-  /** Ends at once, with every connection. */
+  /** Closes the server and all connections at once. */
   async kill(): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#server?.close(() => closed.resolve());
@@ -116,13 +116,13 @@ export class TestSmtpServer {
     while (this.#stalled.length < count) await new Promise<void>((resolve) => this.#onStall.push(resolve));
   }
 
-  /** Goes on with what was stalled, as if nothing had been. */
+  /** Clears the faults and continues stalled commands. */
   resume(): void {
     for (const step of Object.keys(this.faults) as Step[]) delete this.faults[step];
     this.proceed();
   }
 
-  /** Goes on with what was stalled; the faults stay. */
+  /** Continues stalled commands; the faults remain. */
   proceed(): void {
     for (const goOn of this.#stalled.splice(0)) goOn();
   }

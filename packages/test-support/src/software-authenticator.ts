@@ -7,7 +7,7 @@ interface Credential {
   userHandle: string;
 }
 
-/** A passkey that was made elsewhere. */
+/** A passkey of another authenticator. */
 export interface SavedPasskey {
   credentialId: string;
   userHandle: string;
@@ -19,9 +19,9 @@ const flags = { userPresent: 0x01, userVerified: 0x04, attestedData: 0x40 };
 export class SoftwareAuthenticator {
   readonly #origin: string;
   #credential: Credential | null = null;
-  /** What it says how often it was used. */
+  /** The signature counter that it reports. */
   counter = 0;
-  /** By a PIN or a fingerprint; a plain security key asks only to be touched. */
+  /** User verification by PIN or fingerprint; a simple security key requires only a touch. */
   verifiesUser = true;
 
   constructor(origin: string) {

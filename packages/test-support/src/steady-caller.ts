@@ -1,4 +1,4 @@
-// A caller that sends one request every few milliseconds, whether or not the previous was answered.
+// A caller that sends one request every few milliseconds, whether or not it has got a response to the previous one.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connections } from './connections.ts';
 
@@ -9,7 +9,7 @@ export interface Measured {
   times: number[];
 }
 
-/** Until the signal. */
+/** Sends requests until the signal aborts. */
 export async function measureRequests(target: { api: string; key: string }, signal: AbortSignal): Promise<Measured> {
   const connections = new Connections(target, 16);
   const requests: Promise<{ status: number; ms: number }>[] = [];

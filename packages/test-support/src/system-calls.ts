@@ -1,4 +1,4 @@
-// Reads what strace wrote (-f -o FILE). A call that another thread's line interrupts is written in two parts,
+// Parses the output of strace (-f -o FILE). A call that another thread's line interrupts is written in two parts,
 // "<unfinished ...>" and "resumed"; here it is one call, with the place in the trace where it began and where it ended.
 
 export interface SystemCall {
@@ -6,9 +6,9 @@ export interface SystemCall {
   /** Everything between the parentheses. */
   text: string;
   beganAt: number;
-  /** Infinity when it never ended. */
+  /** Infinity if it did not end. */
   endedAt: number;
-  /** What the kernel returned; NaN when it never did. */
+  /** The return value; NaN if the call did not return. */
   result: number;
 }
 

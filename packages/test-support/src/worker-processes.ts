@@ -30,8 +30,8 @@ export function workersOf(gateway: GatewayProcess): Map<number, number> {
   return new Map(started.map(({ worker, pid }) => [worker as number, pid as number]));
 }
 
-/** How many requests each worker answered; needs the log level debug. */
-function answersByWorker(gateway: GatewayProcess): Map<number, number> {
+/** The number of requests that each worker has handled; needs the log level debug. */
+function responsesByWorker(gateway: GatewayProcess): Map<number, number> {
   const answers = new Map<number, number>();
   for (const { msg, worker } of logLines(gateway)) {
     if (msg === 'answered' && worker !== undefined) answers.set(worker, (answers.get(worker) ?? 0) + 1);
@@ -40,13 +40,13 @@ function answersByWorker(gateway: GatewayProcess): Map<number, number> {
 }
 
 /** The system distributes connections unevenly: sends requests until each of two workers has handled this number. */
-export async function untilBothAnswered(gateway: GatewayProcess, answers: number, ask: () => Promise<unknown>) {
+export async function untilBothResponded(gateway: GatewayProcess, answers: number, ask: () => Promise<unknown>) {
   await eventually(
     `both workers gave ${answers} answers`,
     30_000,
     async () => {
       await ask();
-      const byWorker = answersByWorker(gateway);
+      const byWorker = responsesByWorker(gateway);
       return [1, 2].map((worker) => byWorker.get(worker) ?? 0);
     },
     (counts) => counts.every((count) => count >= answers),
@@ -66,7 +66,7 @@ export async function replaced(gateway: GatewayProcess, worker: number, oldPid: 
   return eventually(`worker ${worker} is replaced`, withinMs, () => workersOf(gateway).get(worker), isNew);
 }
 
-/** Also those that do not listen yet. */
+/** All workers, also those that do not listen yet. */
 export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return children.split(' ').filter(Boolean).map(Number);
@@ -75,7 +75,7 @@ export function childrenOf(pid: number): number[] {
 export function hasOpen(pid: number, file: string): boolean {
   const folder = `/proc/${pid}/fd`;
   try {
-    // Between fork and exec it is a copy of the head, and has open what the head has.
+    // Between fork and exec it is a copy of the primary, with the same open files.
     if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes('NODE_UNIQUE_ID=')) return false;
     return readdirSync(folder).some((descriptor) => readlinkSync(`${folder}/${descriptor}`) === file);
   } catch {
@@ -87,7 +87,7 @@ export function hasOpen(pid: number, file: string): boolean {
 /** Longer than the response time of a gateway whose store hangs. */
 const patienceMs = 8000;
 
-/** Many connections that send one notification after the other until they are stopped, and note what was acknowledged. */
+/** Many connections that send notifications one after another until they are stopped, and record the acknowledged ones. */
 export class Load {
   readonly acknowledged = new Map<string, string>();
   readonly refused: string[] = [];
@@ -142,7 +142,7 @@ export class Load {
   }
 }
 
-/** Resolves with the exit code, or fails when it takes longer. */
+/** Resolves with the exit code; fails after the timeout. */
 export async function exitWithin({ child }: GatewayProcess, ms: number): Promise<number | null> {
   if (child.exitCode !== null) return child.exitCode;
   const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(ms) })) as [number | null];
