@@ -32,24 +32,24 @@ export function workersOf(gateway: GatewayProcess): Map<number, number> {
 
 /** The number of requests that each worker has handled; needs the log level debug. */
 function responsesByWorker(gateway: GatewayProcess): Map<number, number> {
-  const answers = new Map<number, number>();
+  const counts = new Map<number, number>();
   for (const { msg, worker } of logLines(gateway)) {
-    if (msg === 'answered' && worker !== undefined) answers.set(worker, (answers.get(worker) ?? 0) + 1);
+    if (msg === 'answered' && worker !== undefined) counts.set(worker, (counts.get(worker) ?? 0) + 1);
   }
-  return answers;
+  return counts;
 }
 
 /** The system distributes connections unevenly: sends requests until each of two workers has handled this number. */
-export async function untilBothResponded(gateway: GatewayProcess, answers: number, ask: () => Promise<unknown>) {
+export async function untilBothResponded(gateway: GatewayProcess, responses: number, request: () => Promise<unknown>) {
   await eventually(
-    `both workers gave ${answers} answers`,
+    `both workers gave ${responses} responses`,
     30_000,
     async () => {
-      await ask();
+      await request();
       const byWorker = responsesByWorker(gateway);
       return [1, 2].map((worker) => byWorker.get(worker) ?? 0);
     },
-    (counts) => counts.every((count) => count >= answers),
+    (counts) => counts.every((count) => count >= responses),
   );
 }
 
