@@ -185,6 +185,7 @@ suite('The command line', () => {
     assert.equal(username, device.id);
     assert.match(password as string, /^[0-9A-Za-z]{32}$/);
     assert.equal(topic, `tocsin/${device.owner}/${device.id}/notifications`);
+    assert.equal(device.topic, topic);
     assert.deepEqual(await installation.json('device', 'list'), [device]);
     for (const [verb, change] of [
       ['pause', { paused: true }],
@@ -196,6 +197,17 @@ suite('The command line', () => {
     }
     await installation.json('device', 'delete', device.id as string);
     assert.deepEqual(await installation.json('device', 'list'), []);
+  });
+
+  test('shows people the topic of a device when it is created and in the list, with the configured prefix', async () => {
+    const prefix = { TOCSIN_MQTT_TOPIC_PREFIX: 'house/alerts' };
+    const { stdout: created } = await installation.run(['device', 'create', '--name', 'Display'], prefix);
+    const topic = /^ {2}topic {5}(house\/alerts\/own_\w{16}\/dev_\w{16}\/notifications)$/m.exec(created)?.[1];
+    assert.ok(topic, created);
+    const { stdout: listed } = await installation.run(['device', 'list'], prefix);
+    assert.match(listed, /^ID +NAME +STATE +PAUSED +CREATED +TOPIC *$/m);
+    assert.ok(listed.includes(topic), listed);
+    await installation.json('device', 'delete', topic.split('/')[3] as string);
   });
 
   test('requires --owner once there are several owners', async () => {
@@ -244,6 +256,9 @@ suite('The command line', () => {
   });
 });
 
+/** The greeting of a start on a terminal, to its last line. */
+const welcome = /Ctrl-C stops it.*(?:within a day|API key)\.\r?\n/s;
+
 suite('The first run', () => {
   test('prints one line with a curl command that works when pasted, and the inbox shows what it sent', async () => {
     const installation = await Installation.create();
@@ -273,7 +288,7 @@ suite('The first run', () => {
   test('every start on a terminal prints the addresses of the inbox and the API, and how to sign in', async (t) => {
     if (!canRun(t, obstacleIn('script', ['-qec', 'true', '/dev/null']))) return;
     const installation = await Installation.create();
-    const start = () => installation.screenOf(['serve'], /Ctrl-C stops it.*(?:password [^\n]*|API key\.)\r?\n/s);
+    const start = () => installation.screenOf(['serve'], welcome);
     try {
       const first = await start();
       assert.match(first, /Inbox {2}http:\/\/localhost:\d+\/\s+API {4}http:\/\/127\.0\.0\.1:\d+\//);
@@ -284,6 +299,35 @@ suite('The first run', () => {
     } finally {
       await installation.remove();
     }
+  });
+
+  test('on a terminal prints a mosquitto_sub line that receives what the curl line sends, both as pasted', async (t) => {
+    if (!canRun(t, obstacleIn('script', ['-qec', 'true', '/dev/null']))) return;
+    if (!canRun(t, obstacleIn('sh', ['-c', 'command -v mosquitto_sub']))) return;
+    const installation = await Installation.create();
+    t.after(() => installation.remove());
+    const screen = await installation.screenOf(['serve'], welcome, async (shown) => {
+      await run('sh', ['-c', `${lineOf(shown, 'curl')} -s`]);
+      const { stdout } = await run('sh', ['-c', `${lineOf(shown, 'mosquitto_sub')} -C 1 -W 20`]);
+      const [, topic, message] = /^(\S+) (.*)\n$/s.exec(stdout) ?? [];
+      const [device] = await installation.json<{ topic: string }[]>('device', 'list');
+      assert.equal(topic, device?.topic);
+      assert.equal(JSON.parse(message ?? '').title, 'Hello from Tocsin');
+    });
+    assert.match(screen, /MQTT {3}mqtt:\/\/127\.0\.0\.1:\d+/);
+    assert.match(screen, /API key in the curl command, the device password and the sign-in link are shown only once\./);
+  });
+
+  test('on a terminal prints the settings of the first device if it can only be reached over WebSocket', async (t) => {
+    if (!canRun(t, obstacleIn('script', ['-qec', 'true', '/dev/null']))) return;
+    const installation = await Installation.create({ TOCSIN_MQTT_PUBLIC_URL: 'wss://inbox.example.com/mqtt' });
+    t.after(() => installation.remove());
+    const screen = (await installation.screenOf(['serve'], welcome)).replaceAll('\r', '');
+    assert.doesNotMatch(screen, /mosquitto_sub/);
+    assert.match(
+      screen,
+      / {2}username {2}dev_\w{16}\n {2}password {2}\w{32}\n {2}topic {5}tocsin\/own_\w{16}\/dev_\w{16}\/notifications\n {2}broker {4}wss:\/\/inbox\.example\.com\/mqtt\n/,
+    );
   });
 
   test('creates nothing when it is turned off', async () => {
@@ -431,3 +475,10 @@ suite('The launcher', () => {
     }
   });
 });
+
+/** The line of a screen that starts with this command, as it would be copied. */
+function lineOf(screen: string, command: string): string {
+  const line = screen.split(/\r?\n/).find((each) => each.trimStart().startsWith(`${command} `));
+  assert.ok(line, `no ${command} line in:\n${screen}`);
+  return line.trim();
+}

@@ -105,7 +105,9 @@ suite('In the console', () => {
 
   test('a new device receives with its settings over TCP and WebSocket', async (t) => {
     const { device, mqtt } = await makeDevice(ann, markup);
-    assert.deepEqual(device, { ...device, name: markup, state: 'active', paused: false, seenAt: null });
+    const { topic } = mqtt;
+    assert.deepEqual(device, { ...device, name: markup, state: 'active', paused: false, seenAt: null, topic });
+    assert.deepEqual(await deviceOf(ann, device.id), device);
     const receive = async (scheme: string): Promise<void> => {
       const client = await connect(t, mqtt, scheme);
       const next = await listen(client, mqtt.topic);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { mosquittoCommand, qrText, readConnections } from '../src/pages/devices/mqtt-connection.ts';
+import { mosquittoCommand, readConnections } from '@tocsin/contract/mqtt-connection';
+import { qrText } from '../src/pages/devices/mqtt-connection.ts';
 
 const device = { username: 'dev_1', password: "it's", topic: 'tocsin/own_1/dev_1/notifications' };
 const settings = (...urls: string[]) => ({ ...device, urls });
@@ -25,9 +26,11 @@ suite('MQTT settings for copying', () => {
   });
 
   test('include a command that verifies certificates and quotes its arguments', () => {
-    const line = mosquittoCommand(settings('wss://example.com/mqtt', 'mqtts://broker.example:8884'));
-    assert.match(line ?? '', /-h 'broker\.example' -p 8884 --tls-use-os-certs/);
-    assert.match(line ?? '', /-P 'it'\\''s'/);
+    const line = mosquittoCommand(settings('wss://example.com/mqtt', 'mqtts://broker.example:8884'))?.join(' ');
+    assert.match(
+      line ?? '',
+      /^mosquitto_sub -h 'broker\.example' -p 8884 --tls-use-os-certs -u 'dev_1' -P 'it'\\''s' -t /,
+    );
   });
 
   test('include no command if the broker supports only WebSocket', () => {

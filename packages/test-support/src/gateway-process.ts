@@ -86,16 +86,24 @@ export class Installation {
     return { exitCode: exitCode as number, stdout, stderr };
   }
 
-  /** Returns the output of a command on a terminal. When it matches `until`, the command gets Ctrl-C and has to end. */
-  async screenOf(args: string[], until: RegExp): Promise<string> {
+  /**
+   * Returns the output of a command on a terminal. When it matches `until`, `use` is awaited while the command still runs;
+   * then the command gets Ctrl-C and has to end.
+   */
+  async screenOf(args: string[], until: RegExp, use?: (screen: string) => Promise<void>): Promise<string> {
     const command = [process.execPath, launcher, ...args].map((word) => `'${word}'`).join(' ');
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...this.environment };
     const child = spawn('script', ['-qec', command, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     let screen = '';
+    let used: Promise<void> | undefined;
     for await (const chunk of child.stdout) {
       screen += String(chunk);
-      if (until.test(screen) && child.stdin.writable) child.stdin.end('\u0003');
+      if (used !== undefined || !until.test(screen)) continue;
+      used = Promise.resolve(use?.(screen));
+      await used.catch(() => undefined);
+      if (child.stdin.writable) child.stdin.end('\u0003');
     }
+    await used;
     return screen;
   }
 

@@ -10,6 +10,8 @@ const deviceEntry = object({
   paused: flag(),
   createdAt: integer(),
   seenAt: nullable(integer()),
+  /** The MQTT topic of its notifications. */
+  topic: text(),
 });
 export type DeviceEntry = TypeOf<typeof deviceEntry>;
 

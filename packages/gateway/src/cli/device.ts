@@ -1,8 +1,10 @@
 import { mqttSettingsOf } from '../channels/mqtt/index.ts';
+import type { Config } from '../config/server.ts';
+import { deviceTopic } from '../core/device-topics.ts';
 import { configuredListeners, deviceUrls } from '../core/device-urls.ts';
 import type { Device } from '../core/recipients.ts';
 import type { StoredDevice } from '../usecases/ports/index.ts';
-import { createDevice, systemEnvironment } from '../usecases/registration.ts';
+import { type CreatedDevice, createDevice, systemEnvironment } from '../usecases/registration.ts';
 import {
   type Command,
   type CommandGroup,
@@ -36,14 +38,11 @@ export const deviceCommands: CommandGroup = {
           return createDevice(store, systemEnvironment, { ownerId, name, topicPrefix, urls });
         });
         return {
-          json: { ...deviceJson(device), mqtt },
+          json: createdDeviceJson({ device, mqtt }),
           text: [
             `Created device ${device.id} (${device.name}). The password is shown only now:`,
             '',
-            `  username  ${mqtt.username}`,
-            `  password  ${mqtt.password}`,
-            `  topic     ${mqtt.topic}`,
-            ...mqtt.urls.map((url) => `  broker    ${url}`),
+            ...describeMqtt(mqtt),
           ].join('\n'),
         };
       },
@@ -52,9 +51,10 @@ export const deviceCommands: CommandGroup = {
       summary: 'List the devices of an owner',
       options: { owner: ownerOption },
       run: (args, environment) =>
-        withStore(environment, async (store) => {
+        withStore(environment, async (store, config) => {
           const devices = await store.devices.list((await resolveOwner(store, args.text('owner'))).id);
-          return { json: devices.map(deviceJson), text: describe(devices) };
+          const listed = devices.map((device) => addTopic(device, config));
+          return { json: listed.map(deviceJson), text: describe(listed) };
         }),
     },
     pause: changing('Pause delivery to a device', { paused: true }),
@@ -79,26 +79,51 @@ function changing(summary: string, change: Partial<Pick<Device, 'state' | 'pause
     summary,
     positional: 'ID',
     run: ({ positional }, environment) =>
-      withStore(environment, async (store) => {
-        const device = (await store.devices.change(positional, change)) ?? notFound('device', positional);
+      withStore(environment, async (store, config) => {
+        const changed = (await store.devices.change(positional, change)) ?? notFound('device', positional);
+        const device = addTopic(changed, config);
         return { json: deviceJson(device), text: describe([device]) };
       }),
   };
 }
 
-export function deviceJson({ id, ownerId, name, state, paused, createdAt }: StoredDevice) {
-  return { id, owner: ownerId, name, state, paused, createdAt: isoTime(createdAt) };
+interface ListedDevice extends StoredDevice {
+  topic: string;
 }
 
-function describe(devices: StoredDevice[]): string {
+function addTopic(device: StoredDevice, config: Config): ListedDevice {
+  const { topicPrefix } = mqttSettingsOf(config.channels);
+  return { ...device, topic: deviceTopic(topicPrefix, device.ownerId, device.id) };
+}
+
+export function createdDeviceJson({ device, mqtt }: CreatedDevice) {
+  return { ...deviceJson({ ...device, topic: mqtt.topic }), mqtt };
+}
+
+function deviceJson({ id, ownerId, name, state, paused, createdAt, topic }: ListedDevice) {
+  return { id, owner: ownerId, name, state, paused, createdAt: isoTime(createdAt), topic };
+}
+
+/** The connection settings of a new device, one per line. */
+export function describeMqtt({ username, password, topic, urls }: CreatedDevice['mqtt']): string[] {
+  return [
+    `  username  ${username}`,
+    `  password  ${password}`,
+    `  topic     ${topic}`,
+    ...urls.map((url) => `  broker    ${url}`),
+  ];
+}
+
+function describe(devices: ListedDevice[]): string {
   return table(
-    ['ID', 'NAME', 'STATE', 'PAUSED', 'CREATED'],
-    devices.map(({ id, name, state, paused, createdAt }) => [
+    ['ID', 'NAME', 'STATE', 'PAUSED', 'CREATED', 'TOPIC'],
+    devices.map(({ id, name, state, paused, createdAt, topic }) => [
       id,
       name,
       state,
       paused ? 'yes' : 'no',
       isoTime(createdAt),
+      topic,
     ]),
     "No devices yet. Create one: 'tocsin device create --name NAME'.",
   );

@@ -1,11 +1,13 @@
 import cluster from 'node:cluster';
 import { isatty } from 'node:tty';
+import { mosquittoCommand, shellString } from '@tocsin/contract';
 import { type Config, readConfig } from '../config/server.ts';
 import { Problem } from '../core/problem.ts';
 import type { Gateway } from '../main.ts';
 import type { FirstRun } from '../usecases/first-run.ts';
+import type { CreatedDevice } from '../usecases/registration.ts';
 import type { Command } from './command.ts';
-import { deviceJson } from './device.ts';
+import { createdDeviceJson, describeMqtt } from './device.ts';
 
 export const serveCommand: Command = {
   summary: 'Run the gateway until SIGTERM or Ctrl-C',
@@ -109,7 +111,7 @@ function readyLine({ urls, inbox, firstRun }: Gateway) {
       firstRun: {
         owner: firstRun.ownerId,
         key: firstRun.key.value,
-        device: { ...deviceJson(firstRun.device.device), mqtt: firstRun.device.mqtt },
+        device: createdDeviceJson(firstRun.device),
         curl: curlLine(urls.api, firstRun),
         signIn: firstRun.signIn.url,
       },
@@ -119,6 +121,7 @@ function readyLine({ urls, inbox, firstRun }: Gateway) {
 
 function welcome({ urls, inbox, firstRun }: Gateway): string {
   const lines = ['', '  Tocsin is running. Ctrl-C stops it.', '', `  Inbox  ${inbox}`, `  API    ${urls.api}`];
+  if (urls.mqtt !== undefined) lines.push(`  MQTT   ${urls.mqtt}`);
   if (firstRun === null) {
     lines.push('', "  'npx tocsin owner sign-in' prints a sign-in link, 'npx tocsin key create' an API key.");
   } else {
@@ -130,15 +133,27 @@ function welcome({ urls, inbox, firstRun }: Gateway): string {
       '',
       `  and see it arrive in your inbox: ${firstRun.signIn.url}`,
       '',
-      '  The key in the first line and the sign-in link are shown only once; the link works once, within a day.',
-      `  A first device was created too: user ${firstRun.device.mqtt.username}, password ${firstRun.device.mqtt.password}.`,
+      ...describeFirstDevice(firstRun.device.mqtt),
+      '',
+      '  The API key in the curl command, the device password and the sign-in link are shown only once.',
+      '  The link works once, within a day.',
     );
   }
   return `${lines.join('\n')}\n`;
 }
 
-/** Quoted for a POSIX shell; a single quote inside an imported key is escaped. */
+function describeFirstDevice(mqtt: CreatedDevice['mqtt']): string[] {
+  const command = mosquittoCommand(mqtt);
+  if (command === null) return ['  The first MQTT device connects with:', '', ...describeMqtt(mqtt)];
+  return [
+    '  To receive it over MQTT as the first device (mosquitto_sub is part of mosquitto-clients), paste:',
+    '',
+    `  ${command.join(' ')}`,
+  ];
+}
+
 function curlLine(api: string, { key }: FirstRun): string {
   const body = JSON.stringify({ title: 'Hello from Tocsin', body: 'It works.', severity: 'info' });
-  return `curl ${api} -H 'Authorization: Bearer ${key.value.replaceAll("'", `'\\''`)}' -H 'Content-Type: application/json' -d '${body}'`;
+  const authorization = shellString(`Authorization: Bearer ${key.value}`);
+  return `curl ${api} -H ${authorization} -H 'Content-Type: application/json' -d ${shellString(body)}`;
 }

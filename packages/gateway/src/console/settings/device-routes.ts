@@ -1,6 +1,7 @@
 import type { DeviceEntry } from '@tocsin/contract/console';
 import { deviceRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { deviceTopic } from '../../core/device-topics.ts';
 import { isPublishable } from '../../core/recipients.ts';
 import type { StoredDevice } from '../../usecases/ports/index.ts';
 import { createDevice, renewDevicePassword } from '../../usecases/registration.ts';
@@ -13,6 +14,10 @@ import type { SendTest } from './test-sends.ts';
 
 export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, sendTest: SendTest): void {
   const { store, environment, addresses, topicPrefix } = deps;
+
+  function toEntry({ id, ownerId, name, state, paused, createdAt, seenAt }: StoredDevice): DeviceEntry {
+    return { id, name, state, paused, createdAt, seenAt, topic: deviceTopic(topicPrefix, ownerId, id) };
+  }
 
   /** A device of another owner is reported as not found. */
   async function find(request: FastifyRequest<{ Params: { id: string } }>): Promise<StoredDevice> {
@@ -80,8 +85,4 @@ export function addDeviceRoutes(app: FastifyInstance, deps: ConsoleApiDeps, send
     }
     return sendTest(request, { channel: 'mqtt', target: { id: device.id } });
   });
-}
-
-function toEntry({ id, name, state, paused, createdAt, seenAt }: StoredDevice): DeviceEntry {
-  return { id, name, state, paused, createdAt, seenAt };
 }

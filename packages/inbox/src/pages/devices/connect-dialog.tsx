@@ -1,17 +1,12 @@
 import type { DeviceWithSettings, MqttSettings } from '@tocsin/contract/console';
+import { type MqttConnection, mosquittoCommand, readConnections } from '@tocsin/contract/mqtt-connection';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { ShowOnceDialog } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { text } from '../../text/index.ts';
-import {
-  homeAssistantAutomation,
-  type MqttConnection,
-  mosquittoCommand,
-  qrText,
-  readConnections,
-} from './mqtt-connection.ts';
+import { homeAssistantAutomation, qrText } from './mqtt-connection.ts';
 
 const words = text.devices;
 
@@ -41,7 +36,7 @@ export function ConnectDialog({ made, onClose }: { made: DeviceWithSettings; onC
         ) : (
           <>
             <p class="soft">{words.commandHint}</p>
-            <CodeBlock code={command} what={words.commandName} />
+            <CodeBlock code={command.join(' \\\n  ')} what={words.commandName} />
           </>
         )}
       </section>

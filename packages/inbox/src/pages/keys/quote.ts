@@ -1,10 +1,4 @@
-// Quotes arbitrary text as a string literal of another language.
-
-/** For POSIX shells, where only the single quote itself is special within single quotes. */
-export function shellString(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
+/** A PHP string literal in single quotes. */
 export function phpString(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -1,6 +1,7 @@
-// Code snippets that send a notification. Signed requests follow section 5.6 of the contract:
+// Code snippets that send a notification. Signed requests follow docs/callers.md#signed-requests:
 // X-Signature is the hex HMAC-SHA256 of X-Timestamp and the raw body, keyed with the API key.
-import { phpString, shellString } from './quote.ts';
+import { shellString } from '@tocsin/contract/shell-string';
+import { phpString } from './quote.ts';
 
 export interface SnippetKey {
   /** The URL of the public API. */
