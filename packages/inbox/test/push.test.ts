@@ -119,7 +119,7 @@ suite('Push', () => {
     );
     await page.goto('/devices');
     await waitForController(page);
-    const panel = page.getByRole('region', { name: 'Push on this device' });
+    const panel = page.getByRole('region', { name: 'Push in this browser' });
     await panel.getByRole('button', { name: 'Enable' }).click();
     await panel.getByText('On', { exact: true }).waitFor();
     await expectAccessible(page);
@@ -136,7 +136,7 @@ suite('Push', () => {
     const shown = await waitForNotification(page, accepted.id);
     assert.deepEqual([shown.title, shown.body, shown.requireInteraction], ['Backup failed', 'No space left.', true]);
 
-    // Info has a sound until it is silenced on this device.
+    // Info has a sound until it is silenced in this browser.
     const quiet = await inbox.post({ title: 'Backup done', severity: 'info' });
     await deliverPush(page, received.at(-1)?.text ?? '');
     assert.equal((await waitForNotification(page, quiet.id)).silent, false);

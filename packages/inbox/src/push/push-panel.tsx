@@ -10,7 +10,7 @@ import { Notice } from '../components/notice.tsx';
 import { showError, showToast } from '../components/toast.tsx';
 import { useSession } from '../session.tsx';
 import { text } from '../text/index.ts';
-import { type DeviceSettings, loadDeviceSettings, saveDeviceSettings } from './device-settings.ts';
+import { type BrowserSettings, loadBrowserSettings, saveBrowserSettings } from './browser-settings.ts';
 import { type PushState, pushState, SubscribeFailed, subscribe, unsubscribe } from './push-subscription.ts';
 
 const words = text.push;
@@ -78,14 +78,14 @@ export function PushPanel({ onChange }: { onChange?: () => void }) {
 }
 
 function SubscribedDevice({ targetId, onUnsubscribe }: { targetId: string; onUnsubscribe: () => Promise<void> }) {
-  const [settings, setSettings] = useState<DeviceSettings | null>(null);
+  const [settings, setSettings] = useState<BrowserSettings | null>(null);
   useEffect(() => {
-    loadDeviceSettings().then(setSettings, showError);
+    loadBrowserSettings().then(setSettings, showError);
   }, []);
 
   const choose = (isInfoSilent: boolean): void => {
     setSettings({ isInfoSilent });
-    saveDeviceSettings({ isInfoSilent }).catch(showError);
+    saveBrowserSettings({ isInfoSilent }).catch(showError);
   };
 
   const sendTest = async (): Promise<void> => {

@@ -3,14 +3,14 @@
 import type { NewWebPushTarget } from '@tocsin/contract/console';
 import { urlOf } from '@tocsin/contract/console/route';
 import { pushTargetRoutes } from '@tocsin/contract/console/routes';
+import { loadBrowserSettings } from '../push/browser-settings.ts';
 import { describeBrowser } from '../push/describe-browser.ts';
-import { loadDeviceSettings } from '../push/device-settings.ts';
 import type { OpenRequest } from '../push/open-request.ts';
 import { toNotification } from './push-message.ts';
 import { worker } from './worker.ts';
 
 export async function showPush(text: string | undefined): Promise<void> {
-  const { title, options } = toNotification(text, await loadDeviceSettings());
+  const { title, options } = toNotification(text, await loadBrowserSettings());
   await worker.registration.showNotification(title, options);
 }
 
@@ -46,7 +46,7 @@ export async function resubscribe(change: {
     label: describeBrowser(navigator.userAgent),
     subscription: subscription.toJSON() as NewWebPushTarget['subscription'],
   };
-  // If the owner is signed out, this fails; after signing in, the settings show push as off on this device.
+  // If the owner is signed out, this fails; after signing in, the settings show push as off in this browser.
   await fetch(urlOf(pushTargetRoutes.addPushTarget), {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

@@ -1,7 +1,7 @@
 // Converts a push message to the notification that the operating system shows. Pure.
 import type { Category, Severity } from '@tocsin/contract/fields';
 import { stripBidiControls } from '../inbox/text-direction.ts';
-import type { DeviceSettings } from '../push/device-settings.ts';
+import type { BrowserSettings } from '../push/browser-settings.ts';
 import { push } from '../text/en/push.ts';
 
 /** The message of the gateway, which omits `data` and shortens texts if they exceed the size limit of Web Push. */
@@ -30,7 +30,7 @@ const criticalVibration = [300, 120, 300, 120, 600];
 const maxPairs = 4;
 const maxValueLength = 60;
 
-export function toNotification(text: string | undefined, { isInfoSilent }: DeviceSettings): ShownNotification {
+export function toNotification(text: string | undefined, { isInfoSilent }: BrowserSettings): ShownNotification {
   const message = parse(text);
   // Browsers revoke the permission of sites that show no notification for a push message.
   if (message === null) {

@@ -22,7 +22,7 @@ export const signIn = {
   },
   link: {
     title: (name: string) => `Sign in as ${name}`,
-    intro: 'This link works once. You stay signed in on this device for 30 days after your last visit.',
+    intro: 'This link works once. This browser stays signed in for 30 days after your last visit.',
     go: 'Sign in',
     usedTitle: 'This link no longer works',
     used: 'It was already used, or it has expired. Each link works once and for a short time. Request a new one the same way.',
