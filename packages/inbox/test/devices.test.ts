@@ -112,9 +112,9 @@ suite('The devices page', () => {
     await eventually('a success', 3000, send, ({ status }) => status === 200);
 
     await page.getByRole('button', { name: 'More actions for Siren' }).click();
-    await page.getByRole('button', { name: 'Switch off: Siren' }).click();
-    await item(page, 'Siren').getByText('Switched off', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Switch on: Siren' }).click();
+    await page.getByRole('button', { name: 'Deactivate: Siren' }).click();
+    await item(page, 'Siren').getByText('Inactive', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Activate: Siren' }).click();
     await item(page, 'Siren').getByText('Active', { exact: true }).waitFor();
   });
 

@@ -1,13 +1,16 @@
 // Every page at every width, with and without the network: headings and controls are on the screen and not covered.
 import assert from 'node:assert/strict';
 import { suite, type TestContext } from 'node:test';
+import type { DeviceWithSettings } from '@tocsin/contract/console';
 import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import type { Page } from 'playwright-core';
 import { openInbox } from './support/browser.ts';
 import { expectNoSidewaysScroll } from './support/expectations.ts';
 import {
+  countLines,
   expectAllOnScreen,
   expectInReach,
+  expectInside,
   expectNotClipped,
   expectOnScreen,
   expectPageInTheMiddle,
@@ -37,6 +40,34 @@ suite('The layout of the pages', () => {
       for (const path of paths) await expectUsable(page, path, 'offline', sizes);
     });
   }
+
+  inbox.test(
+    'shows the whole topic of a device on every screen, wrapped where it is narrow, and copies it',
+    async (t) => {
+      const owner = await inbox.owner();
+      const { body } = await owner.post<DeviceWithSettings>('/api/devices', { name: 'Kitchen display' });
+      const { topic } = body.mqtt;
+      const permissions = ['clipboard-read', 'clipboard-write'];
+      const page = await inbox.newPage(t, { signedIn: true, permissions });
+      await page.goto('/devices');
+      const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Kitchen display' }) });
+      const shown = card.getByText(topic, { exact: true });
+      const copy = card.getByRole('button', { name: 'Copy the topic of Kitchen display' });
+      for (const [device, viewport] of Object.entries(viewports)) {
+        await page.setViewportSize(viewport);
+        await expectInReach(shown, `the topic on ${device}`);
+        await expectInside(card, shown, `the topic on ${device}`);
+        await expectInside(card, copy, `the copy button on ${device}`);
+        await expectNoSidewaysScroll(page);
+        await expectNotClipped(shown, `the topic on ${device}`);
+      }
+      assert.equal(await countLines(shown), 1, 'one line on a desktop');
+      await page.setViewportSize(viewports['a small phone']);
+      assert.ok((await countLines(shown)) > 1, 'several lines on a small phone');
+      await copy.click();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), topic);
+    },
+  );
 
   inbox.test('shows the whole sign-in page, online and offline', async (t) => {
     for (const sizes of groups) {

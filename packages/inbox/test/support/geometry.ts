@@ -78,6 +78,22 @@ export async function expectNotClipped(locator: Locator, what: string): Promise<
   assert.ok(!isClipped, `the text of ${what} at ${JSON.stringify(box)} is clipped`);
 }
 
+/** The element does not extend beyond the sides of the outer one. */
+export async function expectInside(outer: Locator, inner: Locator, what: string): Promise<void> {
+  const [around, { box }] = [(await placementOf(outer)).box, await placementOf(inner)];
+  const isInside = box.x >= around.x && box.x + box.width <= around.x + around.width;
+  assert.ok(isInside, `${what} at ${JSON.stringify(box)} extends beyond ${JSON.stringify(around)}`);
+}
+
+/** The number of lines of an element with one text. */
+export function countLines(locator: Locator): Promise<number> {
+  return locator.evaluate((element) => {
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    return text.getClientRects().length;
+  });
+}
+
 /** No overlay covers the middle of the window. */
 export async function expectPageInTheMiddle(page: Page): Promise<void> {
   const found = await page.evaluate(() => {

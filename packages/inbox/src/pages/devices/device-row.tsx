@@ -3,6 +3,7 @@ import { deviceRoutes } from '@tocsin/contract/console/routes';
 import { useState } from 'preact/hooks';
 import { call } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { Ago } from '../../components/time.tsx';
@@ -92,6 +93,11 @@ export function DeviceRow({ device, onChange, onNewPassword }: DeviceRowProps) {
           <Icon name={badges[status].icon} />
           {words.states[status]}
         </span>
+      </div>
+      <div class="devices-topic small">
+        <span class="soft">{words.topic}</span>
+        <code>{device.topic}</code>
+        <CopyButton value={device.topic} what={words.topicOf(name)} />
       </div>
       <div class="row">
         {status === 'active' && <RowButton icon="send" action={words.sendTest} name={name} onClick={test.send} />}
