@@ -1,4 +1,4 @@
-// The syntax of an allowed domain, section 5.3, for the console, the command line and the app.
+// The syntax of an allowed domain (docs/callers.md#requests-from-a-browser), for the console, the command line and the app.
 
 export interface AllowedDomain {
   wildcard: '' | '*.';

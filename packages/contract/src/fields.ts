@@ -1,4 +1,4 @@
-// The notification request, section 2.1: names, limits, defaults, vocabularies. Normalization, OpenAPI
+// The notification request (docs/callers.md#fields): names, limits, defaults, vocabularies. Normalization, OpenAPI
 // document, metadata and tests read them from here.
 
 export const kind = 'external_notification';

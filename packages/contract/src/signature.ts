@@ -1,4 +1,5 @@
-// The signed request of section 5.6: lowercase hex HMAC-SHA256 of timestamp + raw body, keyed with the API key.
+// The signature of a request (docs/callers.md#signed-requests): lowercase hex HMAC-SHA256 of timestamp + raw body, keyed
+// with the API key.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const signatureHeaders = { timestamp: 'X-Timestamp', signature: 'X-Signature' } as const;

@@ -1,4 +1,4 @@
-// Section 5 and the decisions on authentication, tested over HTTP.
+// Authentication over HTTP: keys, allowed domains, signatures, expiry and revocation.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { sign } from '@tocsin/contract';

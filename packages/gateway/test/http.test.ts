@@ -1,4 +1,4 @@
-// Section 4 and the order of checks: methods, paths, CORS, sizes, and malformed HTTP.
+// Requests before their fields are read, and the order of checks: methods, paths, CORS, sizes, and malformed HTTP.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

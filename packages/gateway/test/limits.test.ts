@@ -1,4 +1,4 @@
-// Section 8 and the decisions on rate limits.
+// Rate limits of keys and addresses.
 import assert from 'node:assert/strict';
 import { afterEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// Section 2.1 end to end: every fixture is sent to the running service.
+// The fields of docs/callers.md#fields end to end: every fixture is sent to the running service.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { formExample, type JsonObject, jsonExamples, textExample } from '@tocsin/contract';

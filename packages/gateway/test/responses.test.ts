@@ -37,7 +37,7 @@ suite('The response', () => {
     await gateway.store.owners.update({ ...owner, email, emailAlerts });
   }
 
-  test('has every field of section 2.2, an id and a requestId', async () => {
+  test('has every field of docs/callers.md#response, an id and a requestId', async () => {
     const caller = await start();
     const { status, body, headers } = await caller.notify({ title: 'Hello', data: { a: 1 } });
     assert.equal(status, 200);

@@ -10,7 +10,7 @@ declare( strict_types=1 );
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Sends one notification, signed according to section 5.6 of the contract.
+ * Sends one notification, signed as in docs/callers.md#signed-requests.
  */
 final class Tocsin_Client {
 	const TIMEOUT_SECONDS = 10;
@@ -77,7 +77,7 @@ final class Tocsin_Client {
 	/**
 	 * Sends one notification and waits for the response.
 	 *
-	 * @param array  $notification    Fields according to section 2.1 of the contract.
+	 * @param array  $notification    Fields as in docs/callers.md#fields.
 	 * @param string $idempotency_key Must be the same for all attempts to send an event.
 	 */
 	public function send( array $notification, string $idempotency_key ): Tocsin_Result {

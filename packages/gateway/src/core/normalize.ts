@@ -1,4 +1,4 @@
-// Section 2.1 of the contract: request fields → normalized notification. Pure; reports all problems at once.
+// Request fields (docs/callers.md#fields) → normalized notification. Pure; reports all problems at once.
 import {
   aliases,
   type Category,

@@ -1,4 +1,4 @@
-// Section 5.3 to 5.5: may a page of this origin use a key that is bound to domains?
+// Whether a page of this origin may use a key with allowed domains (docs/callers.md#requests-from-a-browser).
 import { canonicalHost, splitAllowedDomain } from '@tocsin/contract';
 
 /** Always accepted, whatever the key allows. */

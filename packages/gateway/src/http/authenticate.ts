@@ -1,4 +1,4 @@
-// Section 5: which key, whose, and may it be used here?
+// Finds the key of a request and its owner, and checks whether the key may be used here.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isSignatureValid, maySendNotifications, signatureWindowMs } from '@tocsin/contract';
 import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
