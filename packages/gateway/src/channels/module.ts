@@ -11,6 +11,8 @@ export interface ChannelModule<
 > extends ChannelDefinition<Target, Settings> {
   /** Why nothing is sent without settings, and which variables to set. */
   readonly notConfigured: string;
+  /** The guard that `openChannels` puts around its sends; `own` if it is opened with guards, one per provider for instance. */
+  readonly guard: SendLimits<Settings> | 'own';
   /** Loads the libraries of the provider only here: commands that send nothing start faster without them. */
   open(settings: Settings, tools: ChannelTools): Promise<Opened>;
   /** Findings of `tocsin doctor`; default: the result of the health check. */
@@ -20,6 +22,13 @@ export interface ChannelModule<
 }
 
 export type ChannelModules = readonly ChannelModule[];
+
+export interface SendLimits<Settings> {
+  /** How long one send may take. */
+  timeoutMs(settings: Settings): number;
+  /** Sends that run at once; as many again may wait. */
+  maxConcurrent: number;
+}
 
 export interface ChannelTools {
   store: Pick<Store, 'secrets' | 'pushTargets' | 'isLegacy'>;

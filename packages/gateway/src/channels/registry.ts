@@ -33,7 +33,7 @@ export async function openChannels(
   try {
     for (const module of modules) {
       const own = settings.get(module.name) ?? null;
-      if (own !== null) opened.set(module.name, await module.open(own, tools));
+      if (own !== null) opened.set(module.name, await openGuarded(module, own, tools));
     }
   } catch (error) {
     await close();
@@ -47,6 +47,23 @@ export async function openChannels(
     get: <Opened>({ name }: { name: string }) => (opened.get(name) ?? null) as Opened | null,
     close,
   };
+}
+
+async function openGuarded(module: ChannelModule, settings: unknown, tools: ChannelTools): Promise<OpenChannel> {
+  const channel = await module.open(settings, tools);
+  if (module.guard === 'own') return channel;
+  const { guard } = await import('../delivery/guard.ts');
+  const { name, provider } = module;
+  const { timeoutMs, maxConcurrent } = module.guard;
+  const unguarded = { send: channel.send.bind(channel) };
+  // Into the channel itself, since a copy of it would lose the methods of a class.
+  return Object.assign(
+    channel,
+    guard(unguarded, {
+      ...{ provider, maxConcurrent, timeoutMs: timeoutMs(settings) },
+      onStateChange: (...change) => tools.onBreakerState?.(name, ...change),
+    }),
+  );
 }
 
 /** Rejects everything and says why: nothing is skipped silently. */

@@ -2,6 +2,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { channels } from '../channels/registry.ts';
 import type { Config } from '../config/server.ts';
+import { breakersOf } from '../core/channel.ts';
 import { createDispatchLifecycle, type DispatchLifecycle } from '../delivery/dispatch-lifecycle.ts';
 import { guardConnections, type ServerMaker } from '../http/connection-guard.ts';
 import { createObservability, type Observability } from '../observability/index.ts';
@@ -68,7 +69,7 @@ export async function createRuntime(
     onFailed: log.redeliveryFailed,
     // A channel with several providers reports each of them by its own breaker.
     onChannelState: (channel, state, cause) => {
-      const isOneProvider = channels.some(({ name, breakers }) => name === channel && name in breakers);
+      const isOneProvider = channels.some((each) => each.name === channel && channel in breakersOf(each));
       if (isOneProvider) log.guardState(channel, state === 'down' ? 'open' : 'closed', cause);
     },
   });

@@ -21,8 +21,8 @@ export interface ChannelDefinition<Target extends ChannelTarget = ChannelTarget,
   readonly label: string;
   /** What receives the messages, at the start of a sentence: `The MQTT broker`. */
   readonly provider: string;
-  /** Circuit breakers: label in metrics and log → name for people. */
-  readonly breakers: Readonly<Record<string, string>>;
+  /** Circuit breakers: label in metrics and log → name for people. Default: one, with the name and label of the channel. */
+  readonly breakers?: Readonly<Record<string, string>>;
   /** Values of the label `channel` in metrics, if not the name alone. */
   readonly observedNames?: readonly string[];
   /** Which of them a send counts as. */
@@ -57,6 +57,10 @@ export interface ChannelDefinition<Target extends ChannelTarget = ChannelTarget,
 }
 
 export type ChannelDefinitions = readonly ChannelDefinition[];
+
+export function breakersOf({ name, label, breakers }: ChannelDefinition): Readonly<Record<string, string>> {
+  return breakers ?? { [name]: label };
+}
 
 /** Settings by channel; null or missing: not configured. */
 export type ChannelSettings = ReadonlyMap<string, unknown>;

@@ -4,7 +4,7 @@ import pino from 'pino';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
 import { channels } from '../channels/registry.ts';
 import type { LogLevel } from '../config/server.ts';
-import type { OnBreakerState } from '../core/channel.ts';
+import { breakersOf, type OnBreakerState } from '../core/channel.ts';
 import { printable, printableJson, printableLines } from '../core/printable.ts';
 import type { RequestLog } from '../http/app.ts';
 import type { OnDisconnected } from '../http/connection-guard.ts';
@@ -62,7 +62,7 @@ const storeLineIntervalMs = 30_000;
 const brokerLinesPerMinute = 10;
 
 /** Names for people of all circuit breakers. */
-const breakerNames = new Map(channels.flatMap(({ breakers }) => Object.entries(breakers)));
+const breakerNames = new Map(channels.flatMap((channel) => Object.entries(breakersOf(channel))));
 
 /** Writes short text if `isForPeople`, otherwise JSON. Lines of a worker carry its number. */
 export function createLog(level: LogLevel, isForPeople = false, worker: number | null = null): Log {

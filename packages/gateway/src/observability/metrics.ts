@@ -4,7 +4,7 @@ import type { ErrorCode } from '@tocsin/contract';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { BrokerEvent } from '../channels/mqtt/embedded/events.ts';
 import { channels } from '../channels/registry.ts';
-import type { OnBreakerState } from '../core/channel.ts';
+import { breakersOf, type OnBreakerState } from '../core/channel.ts';
 import { kindOf, outcomeKinds } from '../core/outcome.ts';
 import type { Attempt, DeliveryObserver, SaveResult } from '../delivery/observe.ts';
 import type { RequestLog } from '../http/app.ts';
@@ -31,7 +31,7 @@ export interface Metrics extends DeliveryObserver, Pick<RequestLog, 'answered'> 
 /** Timeout of a scrape for reading the store; after it the metrics of the store are omitted. */
 const storeDeadlineMs = 1000;
 
-const breakers = channels.flatMap((channel) => Object.keys(channel.breakers));
+const breakers = channels.flatMap((channel) => Object.keys(breakersOf(channel)));
 const breakerStates = { closed: 0, half_open: 1, open: 2 } as const;
 const saveResults: readonly SaveResult[] = [
   'stored',

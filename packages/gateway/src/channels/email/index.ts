@@ -13,6 +13,7 @@ export const emailChannel: ChannelModule<EmailTarget, EmailConfig, OpenEmailChan
   hasOneTarget: true,
   isProbedWhenDown: true,
   notConfigured: 'No SMTP server is configured: set TOCSIN_SMTP_URL and TOCSIN_EMAIL_FROM',
+  guard: { timeoutMs: ({ timeoutMs }) => timeoutMs, maxConcurrent: 50 },
   settings: readEmailConfig,
 
   plan(request, recipients) {
@@ -37,23 +38,9 @@ export const emailChannel: ChannelModule<EmailTarget, EmailConfig, OpenEmailChan
   describe: describeMailbox,
   report: reportEmail,
 
-  async open(settings, { store, onBreakerState }) {
-    const [{ createEmailSender }, { guard }] = await Promise.all([
-      import('./sender.ts'),
-      import('../../delivery/guard.ts'),
-    ]);
-    const sender = createEmailSender(settings, undefined, await store.isLegacy());
-    return {
-      ...guard(sender, {
-        provider: emailChannel.provider,
-        timeoutMs: settings.timeoutMs,
-        maxConcurrent: 50,
-        onStateChange: (...change) => onBreakerState?.('email', ...change),
-      }),
-      sendTransactional: (email, address) => sender.sendTransactional(email, address),
-      check: () => sender.check(),
-      close: () => sender.close(),
-    };
+  async open(settings, { store }) {
+    const { createEmailSender } = await import('./sender.ts');
+    return createEmailSender(settings, undefined, await store.isLegacy());
   },
 
   /** Links in emails do not depend on the request, so the address of the console has to be configured. */

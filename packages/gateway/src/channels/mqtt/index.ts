@@ -20,7 +20,6 @@ export const mqttChannel: ChannelModule<MqttTarget, MqttConfig> = {
   name: 'mqtt',
   label: 'MQTT',
   provider: 'The MQTT broker',
-  breakers: { mqtt: 'MQTT' },
   // Brokers from callers are counted apart: the operator cannot fix them.
   observedNames: ['mqtt', 'mqtt_custom'],
   observedName: (options) => (options.customBroker === null ? 'mqtt' : 'mqtt_custom'),
@@ -28,6 +27,7 @@ export const mqttChannel: ChannelModule<MqttTarget, MqttConfig> = {
   // Messages on one MQTT connection arrive in the order in which they were sent, which allows many in flight.
   drain: { batch: 200, concurrency: 50, concurrencyWhenBehind: 50 },
   notConfigured: 'MQTT is not configured',
+  guard: 'own',
   settings: readMqttConfig,
 
   plan(request, recipients) {

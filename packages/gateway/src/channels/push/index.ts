@@ -12,6 +12,7 @@ export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
   provider: 'The push service',
   breakers: providerNames,
   notConfigured: 'Push is not configured',
+  guard: 'own',
   settings: readPushConfig,
 
   plan: ({ sendPush }, { pushTargets }) => ({
