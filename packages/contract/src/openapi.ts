@@ -390,15 +390,16 @@ function reportProperties(): Record<string, Json> {
     mqttEnabled: { type: 'boolean' },
     channels: {
       type: 'array',
-      description: 'Targets of channels that have no fields of their own. Missing if the service has no such channel.',
+      description: 'Targets of channels that have no fields of their own. Missing if no such channel is configured.',
       items: {
         type: 'object',
         required: ['channel', 'target', 'outcome'],
         additionalProperties: false,
         properties: {
           channel: { type: 'string' },
-          target: { type: 'string', description: 'The id of the target.' },
+          target: { type: 'string', description: 'The id of the target; empty if every owner has exactly one.' },
           outcome: { enum: ['sent', 'retry', 'gone', 'rejected'] },
+          error: { type: 'string', description: 'Why it was not sent, for people. Missing if it was sent.' },
         },
       },
     },

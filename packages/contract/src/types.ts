@@ -106,7 +106,7 @@ export interface ChannelReport {
   mqttError: string | null;
   warnings: Warning[];
   mqttEnabled: boolean;
-  /** Targets of channels that have no fields of their own above; missing if the service has no such channel. */
+  /** Targets of channels that have no fields of their own above; missing if no such channel is configured. */
   channels?: TargetReport[];
 }
 
@@ -114,6 +114,8 @@ export interface TargetReport {
   channel: string;
   target: string;
   outcome: 'sent' | 'retry' | 'gone' | 'rejected';
+  /** For people; missing if it was sent. */
+  error?: string;
 }
 
 export interface SuccessResponse extends ChannelReport {

@@ -121,13 +121,14 @@ function appParts(
   failures: unknown[],
 ): AppParts {
   const now = (): number => clock.now;
+  const isConfigured = (channel: string): boolean => options.channels?.[channel] !== undefined;
   const directory = createDirectory(store, () => performance.now());
   const limits = createLimits(options.rateLimit === undefined ? null : (parseRate(options.rateLimit) ?? null));
   return {
     accept: createAccept({
       notifications: store.notifications,
       directory,
-      definitions,
+      ...{ definitions, isConfigured },
       channels: channelsWith(options.channels),
       lifecycle,
       responseBudgetMs: options.responseBudgetMs ?? 3000,
@@ -135,7 +136,7 @@ function appParts(
       now,
       onStoreFailure: () => undefined,
     }),
-    idempotency: createIdempotency({ definitions, store, now }),
+    idempotency: createIdempotency({ definitions, isConfigured, store, now }),
     authenticator: { directory, signatures: store.signatures, limits, now },
     addressPolicy: { allowed: [] },
     trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),

@@ -35,6 +35,7 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
   store.changes.listen(directory.changed);
   const newRequestId = createRequestIdSource();
+  const isConfigured = (channel: string): boolean => (config.channels.get(channel) ?? null) !== null;
   const isAlone = config.workers === 1 && config.databaseUrl === null;
   const sharedLimits = isAlone ? null : { counts: store.limits, onChange: log.limitsShared };
   const quota = opened.adopt(
@@ -47,7 +48,7 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
     accept: createAccept({
       notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
       directory,
-      definitions,
+      ...{ definitions, isConfigured },
       channels: observeChannels(channels, definitions, 'first', deliveryObserver),
       lifecycle,
       responseBudgetMs: config.responseBudgetMs,
@@ -55,7 +56,7 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
       now: Date.now,
       onStoreFailure: log.storeFailed,
     }),
-    idempotency: createIdempotency({ definitions, store, now: Date.now }),
+    idempotency: createIdempotency({ definitions, isConfigured, store, now: Date.now }),
     authenticator: {
       directory,
       signatures: store.signatures,

@@ -1,11 +1,21 @@
 // The targets of a notification, by channel. Pure: recipients in, plan out, or the request is refused.
 import type { NormalizedRequest } from '@tocsin/contract';
-import type { ChannelDefinitions, PlannedChannel } from './channel.ts';
+import type { ChannelDefinition, ChannelDefinitions, PlannedChannel } from './channel.ts';
 import { isQuiet, type QuietHours, quietSpanOf } from './quiet-hours.ts';
 import type { Recipients } from './recipients.ts';
 
-/** One entry per channel, in the order of the registry. */
+/** One entry per channel that takes part, in the order of the registry. */
 export type Plan = readonly PlannedChannel[];
+
+/**
+ * Whether requests are planned for the channel. One that is neither configured nor part of the contract would add a
+ * rejected target to every response.
+ */
+export function takesPart({ name, report }: ChannelDefinition, isConfigured: IsConfigured): boolean {
+  return report !== undefined || isConfigured(name);
+}
+
+export type IsConfigured = (channel: string) => boolean;
 
 export function plan(
   channels: ChannelDefinitions,

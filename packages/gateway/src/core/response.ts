@@ -9,7 +9,7 @@ import {
   type TargetReport,
   type Warning,
 } from '@tocsin/contract';
-import { kindOf, type Outcome } from './outcome.ts';
+import { isAccepted, kindOf, type Outcome } from './outcome.ts';
 import type { Plan } from './plan.ts';
 
 /** One outcome per planned target of a channel, in its order; channels without targets may be missing. */
@@ -40,7 +40,7 @@ export function report(
       others ??= [];
       for (const [index, { id }] of targets.entries()) {
         const outcome = outcomes[index];
-        if (outcome !== undefined) others.push({ channel: channel.name, target: id, outcome: kindOf(outcome) });
+        if (outcome !== undefined) others.push(targetReport(channel.name, id, outcome));
       }
       continue;
     }
@@ -66,4 +66,9 @@ export function report(
     warnings: orderWarnings(warnings),
     ...(others !== null && { channels: others }),
   });
+}
+
+function targetReport(channel: string, target: string, outcome: Outcome): TargetReport {
+  const reported = { channel, target, outcome: kindOf(outcome) };
+  return isAccepted(outcome) ? reported : { ...reported, error: outcome.error };
 }

@@ -2,7 +2,7 @@
 import type { ChannelReport, NormalizedRequest, StoreReason } from '@tocsin/contract';
 import type { ChannelDefinitions } from '../core/channel.ts';
 import { leaseMs } from '../core/lease.ts';
-import { type Plan, plan } from '../core/plan.ts';
+import { type IsConfigured, type Plan, plan, takesPart } from '../core/plan.ts';
 import { type DeliveryResult, report } from '../core/response.ts';
 import { createFirstAttempts, type FirstAttemptDeps } from '../delivery/first-attempt.ts';
 import type { Directory } from './directory.ts';
@@ -36,16 +36,18 @@ export interface ProcessDeps extends FirstAttemptDeps {
 
 export interface AcceptDeps extends ProcessDeps {
   definitions: ChannelDefinitions;
+  isConfigured: IsConfigured;
   directory: Pick<Directory, 'recipientsOf'>;
 }
 
 export function createAccept(deps: AcceptDeps): Accept {
   const process = createProcess(deps);
+  const definitions = deps.definitions.filter((channel) => takesPart(channel, deps.isConfigured));
   return async (accepting) => {
     const { ownerId, request } = accepting;
     const recipients = await deps.directory.recipientsOf(ownerId);
     const now = deps.now();
-    const planned = plan(deps.definitions, request, recipients, now);
+    const planned = plan(definitions, request, recipients, now);
     const processed = await process(accepting, planned, now);
     if (processed === 'duplicate') return processed;
     const { id, storeReason, result, isRetryScheduled } = processed;

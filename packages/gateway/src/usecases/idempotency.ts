@@ -5,6 +5,7 @@ import { createDeadline } from '../core/deadline.ts';
 import { channelsOf, targetIdsOf } from '../core/dispatch.ts';
 import { isLeaseOver } from '../core/lease.ts';
 import { type Outcome, type OutcomeKind, rejected, retry } from '../core/outcome.ts';
+import { type IsConfigured, takesPart } from '../core/plan.ts';
 import { Refusal } from '../core/refusal.ts';
 import { outcomesOf, report } from '../core/response.ts';
 import { isReportedToCaller } from '../delivery/dispatch.ts';
@@ -25,6 +26,7 @@ const rememberMs = 1000;
 
 export interface IdempotencyDeps {
   definitions: ChannelDefinitions;
+  isConfigured: IsConfigured;
   store: Pick<Store, 'idempotency' | 'dispatches' | 'deliveries'>;
   now: () => number;
 }
@@ -38,7 +40,7 @@ export interface Idempotency {
   remember(ownerId: string, claim: IdempotencyClaim, answer: StoredResponse): Promise<void>;
 }
 
-export function createIdempotency({ definitions, store, now }: IdempotencyDeps): Idempotency {
+export function createIdempotency({ definitions, isConfigured, store, now }: IdempotencyDeps): Idempotency {
   async function recallInterrupted(
     ownerId: string,
     { notificationId, leaseUntil }: IdempotencyRecord,
@@ -49,8 +51,12 @@ export function createIdempotency({ definitions, store, now }: IdempotencyDeps):
     // The process that resumes the orphaned dispatch is about to settle it.
     if (found !== null && found.results === null) throw inProgress();
     const dispatch = found?.dispatch ?? null;
+    // A channel that was configured at the time is reported even if it no longer is.
+    const channels = definitions.filter(
+      (channel) => takesPart(channel, isConfigured) || (dispatch !== null && channel.name in dispatch),
+    );
     const results = found?.results && (await withRetries(ownerId, notificationId, found.dispatch, found.results));
-    return { interrupted: { id: notificationId, ...interruptedReport(definitions, request, dispatch, results ?? {}) } };
+    return { interrupted: { id: notificationId, ...interruptedReport(channels, request, dispatch, results ?? {}) } };
   }
 
   /** Deliveries that the dead process did not send were queued, and may have been sent since. */
