@@ -1,4 +1,5 @@
-import type { TestContext } from 'node:test';
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
 import { BrokerFixture } from '@tocsin/test-support/embedded-broker.ts';
 import { RawClient } from '@tocsin/test-support/embedded-raw-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -14,15 +15,20 @@ import { createPlatformBroker } from '../src/channels/mqtt/platform.ts';
 import type { MqttPublisher } from '../src/channels/mqtt/publisher.ts';
 import { createMqttSender } from '../src/channels/mqtt/sender.ts';
 import type { MqttTarget } from '../src/channels/mqtt/target.ts';
+import { channels } from '../src/channels/registry.ts';
+import { breakersOf } from '../src/core/channel.ts';
 import type { PushTarget } from '../src/core/recipients.ts';
 import { createEgress } from '../src/egress/index.ts';
-import { type ChannelFixture, runChannelContract, type Situation } from './channel-contract.ts';
+import { type ChannelFixture, type ProviderState, runChannelContract, testedChannels } from './channel-contract.ts';
 
 const clock = { now: sampleNotification.createdAt };
 
 runChannelContract<EmailTarget>(
   'email',
-  { outcomes: { well: 'sent', busy: 'retry', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  {
+    channel: 'email',
+    outcomes: { healthy: 'sent', busy: 'retry', refusing: 'rejected', hanging: 'retry', unreachable: 'retry' },
+  },
   async (t) => {
     const server = await startSmtpServer({ users: { user: 'canary-word' }, disabledCommands: ['STARTTLS'] });
     const url = new URL(`smtp://user:canary-word@127.0.0.1:${server.port}?requireTLS=false`);
@@ -36,12 +42,12 @@ runChannelContract<EmailTarget>(
       channel,
       newTarget: () => mailbox('ann@example.com'),
       secrets: ['canary-word', serverText],
-      bring: async (situation) => {
+      simulate: async (state) => {
         server.resume();
-        if (situation === 'busy') server.faults.data = 451;
-        if (situation === 'refusing') server.faults.rcpt = 550;
-        if (situation === 'silent') server.faults.data = 'stall';
-        if (situation === 'away') await server.kill();
+        if (state === 'busy') server.faults.data = 451;
+        if (state === 'refusing') server.faults.rcpt = 550;
+        if (state === 'hanging') server.faults.data = 'stall';
+        if (state === 'unreachable') await server.kill();
       },
     };
   },
@@ -49,7 +55,17 @@ runChannelContract<EmailTarget>(
 
 runChannelContract<PushTarget>(
   'Web Push',
-  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  {
+    channel: 'push',
+    outcomes: {
+      healthy: 'sent',
+      busy: 'retry',
+      gone: 'gone',
+      refusing: 'rejected',
+      hanging: 'retry',
+      unreachable: 'retry',
+    },
+  },
   async () => {
     const push = createTestPush();
     const secret = 'canary-word';
@@ -57,16 +73,16 @@ runChannelContract<PushTarget>(
       channel: push.channel,
       newTarget: () => target('webpush', push.webPush.subscribe()),
       secrets: [secret],
-      bring: (situation) => {
-        const replies: Partial<Record<Situation, typeof push.webPush.reply>> = {
+      simulate: (state) => {
+        const replies: Partial<Record<ProviderState, typeof push.webPush.reply>> = {
           busy: () => ({ status: 503 }),
           gone: () => ({ status: 410 }),
           refusing: () => ({ status: 400 }),
-          silent: (_url, signal) =>
+          hanging: (_url, signal) =>
             new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error(secret)))),
-          away: () => Promise.reject(new Error(secret)),
+          unreachable: () => Promise.reject(new Error(secret)),
         };
-        push.webPush.reply = replies[situation] ?? (() => undefined);
+        push.webPush.reply = replies[state] ?? (() => undefined);
       },
     };
   },
@@ -74,7 +90,17 @@ runChannelContract<PushTarget>(
 
 runChannelContract<PushTarget>(
   'FCM',
-  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  {
+    channel: 'push',
+    outcomes: {
+      healthy: 'sent',
+      busy: 'retry',
+      gone: 'gone',
+      refusing: 'rejected',
+      hanging: 'retry',
+      unreachable: 'retry',
+    },
+  },
   async (t) => {
     const fcm = await FcmStandIn.start(clock);
     const push = createTestPush({ fcm: fcm.config }, {}, clock);
@@ -86,15 +112,15 @@ runChannelContract<PushTarget>(
       channel: push.channel,
       newTarget: () => target('fcm', fcmToken('canary')),
       secrets: [fcmToken('canary'), fcm.config.privateKey, 'canary-word'],
-      bring: async (situation) => {
-        const replies: Partial<Record<Situation, typeof fcm.replyToMessage>> = {
+      simulate: async (state) => {
+        const replies: Partial<Record<ProviderState, typeof fcm.replyToMessage>> = {
           busy: () => fcmError(503, 'UNAVAILABLE'),
           gone: () => fcmError(404, 'NOT_FOUND', 'UNREGISTERED'),
           refusing: () => fcmError(400, 'INVALID_ARGUMENT', 'canary-word'),
-          silent: () => 'silence',
+          hanging: () => 'silence',
         };
-        fcm.replyToMessage = replies[situation] ?? (() => undefined);
-        if (situation === 'away') await fcm.server.stop();
+        fcm.replyToMessage = replies[state] ?? (() => undefined);
+        if (state === 'unreachable') await fcm.server.stop();
       },
     };
   },
@@ -102,7 +128,17 @@ runChannelContract<PushTarget>(
 
 runChannelContract<PushTarget>(
   'APNs',
-  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  {
+    channel: 'push',
+    outcomes: {
+      healthy: 'sent',
+      busy: 'retry',
+      gone: 'gone',
+      refusing: 'rejected',
+      hanging: 'retry',
+      unreachable: 'retry',
+    },
+  },
   async (t) => {
     const apns = await ApnsStandIn.start(clock);
     const push = createTestPush({ apns: apns.config }, {}, clock);
@@ -114,15 +150,15 @@ runChannelContract<PushTarget>(
       channel: push.channel,
       newTarget: () => target('apns', apnsToken('a')),
       secrets: [apnsToken('a'), apns.config.key],
-      bring: async (situation) => {
-        const replies: Partial<Record<Situation, typeof apns.reply>> = {
+      simulate: async (state) => {
+        const replies: Partial<Record<ProviderState, typeof apns.reply>> = {
           busy: () => apnsError(503, 'ServiceUnavailable'),
           gone: () => apnsError(410, 'Unregistered'),
           refusing: () => apnsError(400, 'BadTopic'),
-          silent: () => 'silence',
+          hanging: () => 'silence',
         };
-        apns.reply = replies[situation] ?? (() => undefined);
-        if (situation === 'away') await apns.server.stop();
+        apns.reply = replies[state] ?? (() => undefined);
+        if (state === 'unreachable') await apns.server.stop();
       },
     };
   },
@@ -142,7 +178,11 @@ function mqttChannel(publisher: MqttPublisher) {
 
 runChannelContract<MqttTarget>(
   "MQTT over the operator's broker",
-  { obstacle: mosquittoObstacle(), outcomes: { well: 'sent', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  {
+    channel: 'mqtt',
+    obstacle: mosquittoObstacle(),
+    outcomes: { healthy: 'sent', refusing: 'rejected', hanging: 'retry', unreachable: 'retry' },
+  },
   async (t: TestContext): Promise<ChannelFixture<MqttTarget>> => {
     const broker = await Mosquitto.start({
       users: { gateway: 'canary-word' },
@@ -169,32 +209,36 @@ runChannelContract<MqttTarget>(
       channel: mqttChannel(publisher),
       newTarget: () => ({ id: deviceId }),
       secrets: ['canary-word'],
-      bring: async (situation) => {
-        deviceId = situation === 'refusing' ? 'denied' : 'allowed';
-        if (situation === 'silent') broker.freeze();
+      simulate: async (state) => {
+        deviceId = state === 'refusing' ? 'denied' : 'allowed';
+        if (state === 'hanging') broker.freeze();
         else broker.thaw();
-        if (situation === 'away') await broker.kill();
+        if (state === 'unreachable') await broker.kill();
       },
     };
   },
 );
 
-runChannelContract<MqttTarget>('MQTT over the embedded broker', { outcomes: { well: 'sent' } }, async (t) => {
-  const fixture = await BrokerFixture.start(t);
-  const ownerId = await fixture.addOwner('own_1');
-  const device = await fixture.addDevice(ownerId);
-  await (await RawClient.signIn(fixture.port, device)).end();
-  return {
-    channel: mqttChannel(fixture.broker),
-    newTarget: () => ({ id: device.id }),
-    secrets: [],
-    bring: () => undefined,
-  };
-});
+runChannelContract<MqttTarget>(
+  'MQTT over the embedded broker',
+  { channel: 'mqtt', outcomes: { healthy: 'sent' } },
+  async (t) => {
+    const fixture = await BrokerFixture.start(t);
+    const ownerId = await fixture.addOwner('own_1');
+    const device = await fixture.addDevice(ownerId);
+    await (await RawClient.signIn(fixture.port, device)).end();
+    return {
+      channel: mqttChannel(fixture.broker),
+      newTarget: () => ({ id: device.id }),
+      secrets: [],
+      simulate: () => undefined,
+    };
+  },
+);
 
 runChannelContract<MqttTarget>(
   'MQTT over a broker named in the request',
-  { outcomes: { away: 'rejected' } },
+  { channel: 'mqtt', outcomes: { unreachable: 'rejected' } },
   async () => ({
     channel: mqttChannel(noBroker),
     newTarget: () => ({ id: 'dev_1' }),
@@ -210,6 +254,19 @@ runChannelContract<MqttTarget>(
       },
     },
     secrets: ['canary-user', 'canary-word', '127.0.0.1'],
-    bring: () => undefined,
+    simulate: () => undefined,
   }),
 );
+
+suite('The registry', () => {
+  test('has no channel without a fixture in this file', () => {
+    const untested = channels.map(({ name }) => name).filter((name) => !testedChannels.has(name));
+    assert.deepEqual(untested, []);
+  });
+
+  test('has a breaker with the name of the channel for every channel without guards of its own', () => {
+    for (const channel of channels.filter(({ guard }) => guard !== 'own')) {
+      assert.deepEqual(Object.keys(breakersOf(channel)), [channel.name]);
+    }
+  });
+});

@@ -6,33 +6,47 @@ import { canRun, type Obstacle } from '@tocsin/test-support/requires.ts';
 import type { Channel, ChannelTarget, SendOptions } from '../src/core/channel.ts';
 import type { NotSent, Outcome } from '../src/core/outcome.ts';
 
-/** How the provider at the other end behaves. */
-export type Situation = 'well' | 'busy' | 'gone' | 'refusing' | 'silent' | 'away';
+/** States of the provider and of the target at it, with the words for them in the name of a test. */
+const states = {
+  healthy: 'the provider is healthy',
+  busy: 'the provider is busy',
+  gone: 'the target no longer exists',
+  refusing: 'the provider refuses the message',
+  hanging: 'the provider does not respond',
+  unreachable: 'the provider cannot be reached',
+};
+
+export type ProviderState = keyof typeof states;
+
+/** Channels of the registry for which this process runs the suite. */
+export const testedChannels = new Set<string>();
 
 export interface ChannelFixture<Target extends ChannelTarget> {
   channel: Channel<Target>;
   newTarget(): Target;
   options?: Partial<SendOptions>;
-  /** Makes the provider behave as in the situation. */
-  bring(situation: Situation): void | Promise<void>;
+  simulate(state: ProviderState): void | Promise<void>;
   /** Texts that must not appear in an error: passwords, tokens, and responses of the provider. */
   secrets: string[];
 }
 
 export interface ChannelTraits {
+  /** Its name in the registry. */
+  channel: string;
   obstacle?: Obstacle;
-  /** Expected outcome of a message in each situation that this channel supports. */
-  outcomes: Partial<Record<Situation, Outcome['kind']>>;
+  /** Expected outcome of a message in each state that the fixture can simulate. */
+  outcomes: Partial<Record<ProviderState, Outcome['kind']>>;
 }
 
 const settleMs = 1000;
 
 export function runChannelContract<Target extends ChannelTarget>(
   name: string,
-  { obstacle = null, outcomes }: ChannelTraits,
+  { channel, obstacle = null, outcomes }: ChannelTraits,
   createFixture: (t: TestContext) => Promise<ChannelFixture<Target>>,
 ): void {
-  const known = Object.keys(outcomes) as Situation[];
+  testedChannels.add(channel);
+  const known = Object.keys(outcomes) as ProviderState[];
 
   suite(`The channel ${name}`, () => {
     async function send(
@@ -44,17 +58,19 @@ export function runChannelContract<Target extends ChannelTarget>(
       return fixture.channel.send(sampleNotification, targets, options, signal);
     }
 
-    for (const situation of known) {
-      test(`ends as ${outcomes[situation]} when the provider is ${situation}, with an error that reveals nothing`, async (t) => {
+    for (const state of known) {
+      const expected = outcomes[state];
+      const result = expected === 'sent' ? expected : `${expected}, with an error that contains no secret,`;
+      test(`returns ${result} when ${states[state]}`, async (t) => {
         if (!canRun(t, obstacle)) return;
         const fixture = await createFixture(t);
-        await fixture.bring(situation);
+        await fixture.simulate(state);
         const [outcome] = await send(
           fixture,
           [fixture.newTarget()],
-          AbortSignal.timeout(situation === 'silent' ? 300 : 10_000),
+          AbortSignal.timeout(state === 'hanging' ? 300 : 10_000),
         );
-        assert.equal(outcome?.kind, outcomes[situation], JSON.stringify(outcome));
+        assert.equal(outcome?.kind, expected, JSON.stringify(outcome));
         if (outcome?.kind === 'sent') return;
         const { error } = outcome as NotSent;
         assert.match(error, /^[A-Z]/, 'an error is a sentence');
@@ -62,12 +78,12 @@ export function runChannelContract<Target extends ChannelTarget>(
       });
     }
 
-    if (!known.includes('well')) return;
+    if (!known.includes('healthy')) return;
 
     test('returns one outcome per target, in order, and none without targets', async (t) => {
       if (!canRun(t, obstacle)) return;
       const fixture = await createFixture(t);
-      await fixture.bring('well');
+      await fixture.simulate('healthy');
       const targets = Array.from({ length: 5 }, () => fixture.newTarget());
       assert.deepEqual(
         await send(fixture, targets, AbortSignal.timeout(10_000)),
@@ -76,20 +92,20 @@ export function runChannelContract<Target extends ChannelTarget>(
       assert.deepEqual(await send(fixture, [], AbortSignal.timeout(10_000)), []);
     });
 
-    if (!known.includes('silent')) return;
+    if (!known.includes('hanging')) return;
 
     test('settles at once when it is aborted, and works again afterwards', async (t) => {
       if (!canRun(t, obstacle)) return;
       const fixture = await createFixture(t);
-      await fixture.bring('silent');
+      await fixture.simulate('hanging');
       const controller = new AbortController();
       const sending = send(fixture, [fixture.newTarget(), fixture.newTarget()], controller.signal);
       setTimeout(() => controller.abort(), 100);
       const start = performance.now();
       const kinds = (await sending).map(({ kind }) => kind);
-      assert.deepEqual(kinds, [outcomes.silent, outcomes.silent]);
+      assert.deepEqual(kinds, [outcomes.hanging, outcomes.hanging]);
       assert.ok(performance.now() - start < settleMs + 100, `${performance.now() - start} ms`);
-      await fixture.bring('well');
+      await fixture.simulate('healthy');
       const [outcome] = await send(fixture, [fixture.newTarget()], AbortSignal.timeout(10_000));
       assert.equal(outcome?.kind, 'sent', JSON.stringify(outcome));
     });
@@ -97,10 +113,10 @@ export function runChannelContract<Target extends ChannelTarget>(
     test('settles at once when it was aborted before it began', async (t) => {
       if (!canRun(t, obstacle)) return;
       const fixture = await createFixture(t);
-      await fixture.bring('silent');
+      await fixture.simulate('hanging');
       const start = performance.now();
       const [outcome] = await send(fixture, [fixture.newTarget()], AbortSignal.abort());
-      assert.equal(outcome?.kind, outcomes.silent);
+      assert.equal(outcome?.kind, outcomes.hanging);
       assert.ok(performance.now() - start < settleMs);
     });
   });

@@ -6,6 +6,7 @@ import { after, before, suite, test } from 'node:test';
 import { type LocalGateway, startLocalGateway } from '@tocsin/test-support/local-gateway.ts';
 import { rawRequest } from '@tocsin/test-support/raw-request.ts';
 import { type Caller, createCaller, send } from '@tocsin/test-support/requests.ts';
+import { channels } from '../src/channels/registry.ts';
 
 suite('The public API', () => {
   let gateway: LocalGateway;
@@ -41,7 +42,10 @@ suite('The public API', () => {
     assert.equal(body.version, '0.0.0-test');
     assert.deepEqual(body.contentTypes, ['application/json', 'application/x-www-form-urlencoded', 'text/plain']);
     assert.equal((body.limits as Record<string, number>).requestBytes, maxBodyBytes);
-    assert.deepEqual(body.channels, ['push', 'email', 'mqtt']);
+    assert.deepEqual(
+      body.channels,
+      channels.map(({ name }) => name),
+    );
     assert.ok(!JSON.stringify(body).includes('127.0.0.1'));
   });
 

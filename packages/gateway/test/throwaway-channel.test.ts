@@ -1,8 +1,10 @@
-// A channel that exists only here: a folder of four files and one line in the registry. The rest of the service knows it.
+// A channel that exists only here: a folder of four files, an import and an entry in the registry. The rest of the service knows it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { InboxDetail, Preferences, SessionInfo } from '@tocsin/contract/console';
@@ -12,19 +14,18 @@ import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
-import { runChannelContract } from './channel-contract.ts';
+import { type ProviderState, runChannelContract } from './channel-contract.ts';
 import { createPagerSender } from './fixtures/throwaway-channel/sender.ts';
 import { pagers } from './fixtures/throwaway-channel/target.ts';
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const program = ['--import', path('fixtures/throwaway-channel/add-to-registry.ts'), path('../src/cli/main.ts')];
 
-type Mood = 'well' | 'busy' | 'gone' | 'refusing' | 'silent' | 'away';
-const statuses = { well: 204, busy: 503, gone: 410, refusing: 400 };
+const statuses = { healthy: 204, busy: 503, gone: 410, refusing: 400 };
 
 /** The provider at the other end: a server that notes the pages it accepted. */
 class PagerService {
-  mood: Mood = 'well';
+  state: ProviderState = 'healthy';
   readonly pages: { title: string; pager: string }[] = [];
   stalled = 0;
   readonly #server: Server;
@@ -58,26 +59,36 @@ class PagerService {
   }
 
   #respond(body: string, response: ServerResponse): void {
-    if (this.mood === 'away') response.destroy();
-    else if (this.mood === 'silent') this.stalled += 1;
+    if (this.state === 'unreachable') response.destroy();
+    else if (this.state === 'hanging') this.stalled += 1;
     else {
-      if (this.mood === 'well' && body !== '') this.pages.push(JSON.parse(body));
-      response.writeHead(statuses[this.mood]).end();
+      if (this.state === 'healthy' && body !== '') this.pages.push(JSON.parse(body));
+      response.writeHead(statuses[this.state]).end();
     }
   }
 }
 
 runChannelContract(
   'of this test',
-  { outcomes: { well: 'sent', busy: 'retry', gone: 'gone', refusing: 'rejected', silent: 'retry', away: 'retry' } },
+  {
+    channel: 'pager',
+    outcomes: {
+      healthy: 'sent',
+      busy: 'retry',
+      gone: 'gone',
+      refusing: 'rejected',
+      hanging: 'retry',
+      unreachable: 'retry',
+    },
+  },
   async (t) => {
     const service = await PagerService.start(t);
     return {
       channel: createPagerSender({ url: service.url }),
       newTarget: () => ({ id: 'pgr_belt' }),
       secrets: [service.url],
-      bring: (mood) => {
-        service.mood = mood;
+      simulate: (state) => {
+        service.state = state;
       },
     };
   },
@@ -96,8 +107,8 @@ async function deliveriesOf(client: ConsoleClient, id: string) {
 
 const allSent = pagers.map(({ id }) => ({ channel: 'pager', target: id, outcome: 'sent' }));
 
-async function readyz(gateway: GatewayProcess): Promise<unknown> {
-  return (await fetch(new URL('/readyz', gateway.line.console))).json();
+async function readyz(gateway: GatewayProcess): Promise<Record<string, unknown>> {
+  return (await fetch(new URL('/readyz', gateway.line.console))).json() as Promise<Record<string, unknown>>;
 }
 
 suite('A new channel', () => {
@@ -112,7 +123,7 @@ suite('A new channel', () => {
       pagers.map(({ id }) => ['Fire', id]),
     );
     const metadata = await send<{ channels: string[] }>(gateway.api, { method: 'GET' });
-    assert.deepEqual(metadata.body.channels, ['push', 'email', 'mqtt', 'pager']);
+    assert.equal(metadata.body.channels.at(-1), 'pager');
     const client = await signInAtFirstRun(gateway);
     const { service: info } = (await client.get<SessionInfo>('/api/session')).body;
     assert.deepEqual(info.channels.at(-1), { name: 'pager', label: 'Pager' });
@@ -131,17 +142,18 @@ suite('A new channel', () => {
     const first = await installation.serve();
     const { key } = first;
     const client = await signInAtFirstRun(first);
-    service.mood = 'away';
+    service.state = 'unreachable';
     const unreachable = (await notify(first, { title: 'Unreachable' })).body;
+    const error = 'The pager service cannot be reached';
     assert.deepEqual(
-      unreachable.channels?.map(({ outcome }) => outcome),
-      ['retry', 'retry'],
+      unreachable.channels,
+      pagers.map(({ id }) => ({ channel: 'pager', target: id, outcome: 'retry', error })),
     );
     assert.ok(unreachable.warnings.includes('redelivery_scheduled'));
     const [waiting] = await deliveriesOf(client, unreachable.id);
-    assert.deepEqual([waiting?.state, waiting?.error], ['waiting', 'The pager service cannot be reached']);
+    assert.deepEqual([waiting?.state, waiting?.error], ['waiting', error]);
     await first.kill();
-    service.mood = 'silent';
+    service.state = 'hanging';
     const second = await installation.serve();
     void notify({ api: second.api, key }, { title: 'Interrupted' }).catch(() => undefined);
     await eventually(
@@ -151,7 +163,7 @@ suite('A new channel', () => {
       (count) => count >= 2,
     );
     await second.kill();
-    service.mood = 'well';
+    service.state = 'healthy';
     await installation.serve();
     await eventually(
       'both arrive at both pagers',
@@ -161,13 +173,32 @@ suite('A new channel', () => {
     );
   });
 
+  test('changes no response, metric or dispatch while it is not configured', async (t) => {
+    const installation = await install(t, {}, program);
+    const gateway = await installation.serve();
+    const { key } = gateway;
+    const { body } = await notify(gateway, { title: 'Nobody is paged', sendMqtt: false });
+    assert.equal(body.stored, true);
+    assert.equal('channels' in body, false);
+    assert.deepEqual(body.warnings, []);
+    const metrics = await scrape(gateway);
+    assert.equal(metrics.sum('tocsin_channel_outcomes_total') ?? 0, 0);
+    assert.equal((await readyz(gateway)).pager, 'not configured');
+    assert.equal((await notify({ api: gateway.api, key }, { title: 'To the device' })).body.mqttPublishedCount, 1);
+    await gateway.stop();
+    const database = new DatabaseSync(join(installation.dataDir, 'tocsin.db'), { readOnly: true });
+    t.after(() => database.close());
+    const dispatches = database.prepare('SELECT targets FROM dispatches').all() as { targets: string }[];
+    assert.deepEqual(
+      dispatches.map(({ targets }) => 'pager' in JSON.parse(targets)),
+      [false],
+    );
+  });
+
   test('is checked by readiness and doctor', async (t) => {
     const { service, installation } = await installWithPager(t);
     const gateway = await installation.serve();
-    assert.deepEqual(await readyz(gateway), {
-      ...{ ok: true, store: 'ok', push: 'ok', email: 'not configured', mqtt: 'ok' },
-      pager: 'ok',
-    });
+    assert.equal((await readyz(gateway)).pager, 'ok');
     const findings = async () => {
       const { stdout } = await installation.run(['doctor', '--json']);
       return (JSON.parse(stdout) as { findings: { check: string; state: string; message: string }[] }).findings.filter(
@@ -175,7 +206,7 @@ suite('A new channel', () => {
       );
     };
     assert.deepEqual(await findings(), [{ check: 'pager', state: 'ok', message: 'The pager service responds' }]);
-    service.mood = 'away';
+    service.state = 'unreachable';
     assert.deepEqual(await findings(), [
       {
         check: 'pager',
@@ -187,7 +218,7 @@ suite('A new channel', () => {
       'readiness reports it',
       15_000,
       () => readyz(gateway),
-      (body) => (body as { pager: string }).pager === 'unavailable',
+      ({ pager }) => pager === 'unavailable',
     );
     const { stdout } = await installation.run(['doctor'], { TOCSIN_PAGER_URL: '' });
     assert.match(stdout, /warning {2}pager: No pager service is configured: set TOCSIN_PAGER_URL/);
