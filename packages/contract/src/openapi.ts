@@ -397,7 +397,10 @@ function reportProperties(): Record<string, Json> {
         additionalProperties: false,
         properties: {
           channel: { type: 'string' },
-          target: { type: 'string', description: 'The id of the target; empty if every owner has exactly one.' },
+          target: {
+            type: 'string',
+            description: 'The id of the target; empty if the owner is the only target of the channel.',
+          },
           outcome: { enum: ['sent', 'retry', 'gone', 'rejected'] },
           error: { type: 'string', description: 'Why it was not sent, for people. Missing if it was sent.' },
         },
