@@ -177,7 +177,7 @@ suite('A new channel', () => {
     const installation = await install(t, {}, program);
     const gateway = await installation.serve();
     const { key } = gateway;
-    const { body } = await notify(gateway, { title: 'Nobody is paged', sendMqtt: false });
+    const { body } = await notify(gateway, { title: 'No pager', sendMqtt: false });
     assert.equal(body.stored, true);
     assert.equal('channels' in body, false);
     assert.deepEqual(body.warnings, []);
