@@ -49,7 +49,7 @@ export function describe(report: Report): string {
     ...(mqtt === 'none' ? [] : [`One device over MQTT (${mqtt}). Every published message arrived.`]),
     report.fsyncReachesDisk
       ? 'The gateway responds after fsync.'
-      : 'Note: the data folder is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
+      : 'Note: the data directory is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
     ...connections.flatMap((callers) => describeLoad(report.rounds.filter((round) => round.callers === callers))),
     '',
     ...describeGenerator(report.rounds),

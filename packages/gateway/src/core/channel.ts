@@ -3,6 +3,7 @@ import type { ChannelReport, CustomBroker, NormalizedRequest, Qos, Warning } fro
 import type { Notification } from './notification.ts';
 import type { Outcome, Retry } from './outcome.ts';
 import type { Recipients } from './recipients.ts';
+import type { Reservation } from './reservation.ts';
 import type { SettingsReader } from './settings-reader.ts';
 
 export interface ChannelTarget {
@@ -135,6 +136,11 @@ export interface Channel<Target extends ChannelTarget = ChannelTarget> {
   ): Promise<readonly Outcome[]>;
   /** How long one send may take; the caller sets the deadline and hands it down as the signal. */
   timeoutMs?(options: SendOptions): number;
+  /**
+   * Instead of a send: the messages are stored together with the notification. null if the channel cannot do that now for
+   * all targets.
+   */
+  reserve?(notification: Notification, targets: readonly Target[], options: SendOptions): Reservation | null;
 }
 
 /** The same channel with another way to send. */
@@ -142,7 +148,7 @@ export function withSend<Target extends ChannelTarget>(
   channel: Channel<Target>,
   send: Channel<Target>['send'],
 ): Channel<Target> {
-  return channel.timeoutMs === undefined ? { send } : { send, timeoutMs: (options) => timeoutOf(channel, options) };
+  return { ...channel, send };
 }
 
 /** No send takes longer, whatever the timeout of its channel is. */

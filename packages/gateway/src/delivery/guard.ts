@@ -46,6 +46,7 @@ export function guard<Target extends ChannelTarget>(channel: Channel<Target>, op
   });
 
   return {
+    ...channel,
     timeoutMs: () => timeoutMs,
 
     async send(notification, targets, sendOptions, signal) {

@@ -1,6 +1,6 @@
 // Decorators that report saves and sends to metrics and traces, so that the use cases need not know about them.
 import type { StoreReason } from '@tocsin/contract';
-import { type ChannelDefinitions, type Channels, mapChannels, withSend } from '../core/channel.ts';
+import { type ChannelDefinitions, type Channels, mapChannels, type SendOptions, withSend } from '../core/channel.ts';
 import type { Outcome } from '../core/outcome.ts';
 import {
   EncryptionKeyMissing,
@@ -48,8 +48,10 @@ export function observeChannels(
 ): Channels {
   return mapChannels(channels, (channel, name) => {
     const definition = definitions.find((each) => each.name === name);
-    return withSend(channel, async (notification, targets, options, signal) => {
-      const end = observer.sending(definition?.observedName?.(options) ?? name, attempt, notification);
+    const start = (notification: Notification, options: SendOptions) =>
+      observer.sending(definition?.observedName?.(options) ?? name, attempt, notification);
+    const observed = withSend(channel, async (notification, targets, options, signal) => {
+      const end = start(notification, options);
       let outcomes: readonly Outcome[] = [];
       try {
         outcomes = await channel.send(notification, targets, options, signal);
@@ -58,5 +60,22 @@ export function observeChannels(
         end(outcomes);
       }
     });
+    if (channel.reserve === undefined) return observed;
+    return {
+      ...observed,
+      reserve(notification, targets, options) {
+        const reservation = channel.reserve?.(notification, targets, options) ?? null;
+        if (reservation === null) return null;
+        return {
+          ...reservation,
+          commit(notQueued) {
+            const end = start(notification, options);
+            const outcomes = reservation.commit(notQueued);
+            end(outcomes);
+            return outcomes;
+          },
+        };
+      },
+    };
   });
 }

@@ -11,6 +11,7 @@ import {
   type IdempotencyClaim,
   type Notification,
   type NotificationWriter,
+  type Saved,
   type SaveOptions,
   StoreUnavailable,
 } from './ports/index.ts';
@@ -71,15 +72,17 @@ export function createProcess(deps: ProcessDeps): Process {
   return async ({ ownerId, requestId, request, idempotency }, planned, now) => {
     const notification: Notification = { id: deps.newId(), ownerId, createdAt: now, content: request.content };
     const attempt = createFirstAttempt(notification, request, planned);
-    const options = { dispatch: attempt.dispatch, idempotency, leaseUntil: now + leaseMs };
+    const options = { ...attempt.toSave, idempotency, leaseUntil: now + leaseMs };
     const saved = await save(deps, requestId, notification, options);
     if (saved === 'duplicate') {
       attempt.cancel();
       return saved;
     }
-    const storeReason = saved === 'saved' ? null : saved;
-    const attempted = await attempt.run(storeReason === null);
-    return { id: notification.id, storeReason, ...attempted };
+    if (typeof saved === 'string' && saved !== 'saved') {
+      return { id: notification.id, storeReason: saved, ...(await attempt.runUnstored()) };
+    }
+    const attempted = await attempt.run(saved === 'saved' ? [] : saved.notQueued);
+    return { id: notification.id, storeReason: null, ...attempted };
   };
 }
 
@@ -88,7 +91,7 @@ async function save(
   requestId: string,
   notification: Notification,
   options: SaveOptions,
-): Promise<'saved' | 'duplicate' | StoreReason> {
+): Promise<Saved | StoreReason> {
   try {
     return await notifications.save(notification, options);
   } catch (error) {

@@ -36,6 +36,12 @@ export function createMqttSender(options: MqttSenderOptions): OpenChannel<MqttTa
         }),
       );
     },
+    reserve(notification, targets, { qos }) {
+      if (publisher.reserve === undefined || targets.some(({ topic }) => topic !== undefined)) return null;
+      const { id: notificationId, ownerId } = notification;
+      const deviceIds = targets.map(({ id }) => id);
+      return publisher.reserve({ notificationId, ownerId, deviceIds, qos, payload: messageOf(notification) });
+    },
   });
 
   const viaCallerBroker = guards.custom({
@@ -71,6 +77,8 @@ export function createMqttSender(options: MqttSenderOptions): OpenChannel<MqttTa
       // The credentials are not stored, so nothing can be retried, whatever the guard says.
       return outcomes.map((outcome) => (outcome.kind === 'retry' ? notReached : outcome));
     },
+    reserve: (notification, targets, sendOptions) =>
+      sendOptions.customBroker === null ? (own.reserve?.(notification, targets, sendOptions) ?? null) : null,
     timeoutMs: (sendOptions) => timeoutOf(sendOptions.customBroker === null ? own : viaCallerBroker, sendOptions),
     check: () => publisher.check(),
     close: () => publisher.close(),

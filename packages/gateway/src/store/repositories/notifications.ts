@@ -1,4 +1,5 @@
 import type { NotificationContent } from '@tocsin/contract';
+import type { QueuedMessage } from '../../core/reservation.ts';
 import {
   DecryptionFailed,
   type Notification,
@@ -11,6 +12,7 @@ import type { Tables } from '../schema/tables.ts';
 import { decryptValue } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
+const noMessages: readonly QueuedMessage[] = [];
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
 export function createNotificationRepository(database: Database, keyring: Keyring): NotificationRepository {
@@ -19,7 +21,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
 
   return {
     async save({ id, ownerId, createdAt, content }, options = storeOnly) {
-      const { dispatch, idempotency, leaseUntil } = options;
+      const { dispatch, idempotency, leaseUntil, messages = noMessages, resultsIfQueued = null } = options;
       const appended = await database.append(
         {
           ownerId,
@@ -29,10 +31,12 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
           dispatch: dispatch && JSON.stringify(dispatch),
           leaseUntil,
           idempotency,
+          messages,
+          resultsIfQueued: resultsIfQueued && JSON.stringify(resultsIfQueued),
         },
         await keyring.current(ownerId),
       );
-      return appended === 'duplicate' ? 'duplicate' : 'saved';
+      return appended === 'appended' ? 'saved' : appended;
     },
 
     async find(ownerId, id) {

@@ -1,6 +1,7 @@
 // The interface of a backend: runs queries built by Kysely, and has a fast path for notifications.
 import type { KeyObject } from 'node:crypto';
 import type { CompiledQuery, Kysely } from 'kysely';
+import type { QueuedMessage } from '../../core/reservation.ts';
 import type { StoreUnavailable } from '../../usecases/ports/index.ts';
 import type { Tables } from './tables.ts';
 
@@ -26,10 +27,17 @@ export interface PlainNotification {
   /** Until when this process is responsible for the dispatch and the response. */
   leaseUntil: number;
   idempotency: { keyDigest: string; fingerprint: string; expiresAt: number } | null;
+  /** For queues of the embedded broker. */
+  messages: readonly QueuedMessage[];
+  /** The results in JSON with which the dispatch is settled if all messages are queued; null: it is not. */
+  resultsIfQueued: string | null;
 }
 
-/** `duplicate`: the idempotency key is in use and has not expired; nothing was stored. */
-export type Appended = 'appended' | 'duplicate';
+/**
+ * `appended`: with all its messages. `duplicate`: the idempotency key is in use and has not expired; nothing was stored.
+ * Otherwise the indexes of messages whose session or device does not exist.
+ */
+export type Appended = 'appended' | 'duplicate' | { notQueued: readonly number[] };
 
 /** Called for every batch that was committed or failed, with the number of writes and the duration. */
 export type OnBatch = (size: number, ms: number) => void;

@@ -14,20 +14,24 @@ const maxWaitingCharacters = 256 * 1024 * 1024;
 /** Limits the size of a batch, so that requests behind it are not delayed. */
 const maxBatchCharacters = 8 * 1024 * 1024;
 
-const noStatements: Statement[] = [];
-const noResults: QueryResult<unknown>[] = [];
-/** The result of a row that was left out because its idempotency key is in use. */
-const duplicate: QueryResult<unknown>[] = [];
+interface RowToCommit {
+  row: RowToAppend;
+  key: EncryptionKey;
+  statements: null;
+  resolve(appended: Appended): void;
+}
 
-interface Job {
-  since: number;
-  size: number;
-  /** Either a row to append, or statements to run. */
-  row: { row: RowToAppend; key: EncryptionKey } | null;
+interface StatementsToCommit {
+  row: null;
   statements: Statement[];
   resolve(results: QueryResult<unknown>[]): void;
-  reject(error: Error): void;
 }
+
+type Job = (RowToCommit | StatementsToCommit) & {
+  since: number;
+  size: number;
+  reject(error: Error): void;
+};
 
 export class CommitQueue {
   readonly #thread: ThreadClient;
@@ -47,28 +51,30 @@ export class CommitQueue {
     this.#onBatch = onBatch;
   }
 
-  async append(notification: PlainNotification, key: EncryptionKey): Promise<Appended> {
-    const keyName = `${notification.ownerId}/${key.version}`;
-    const row = { row: { ...notification, keyName }, key };
-    const results = await this.#add(row, noStatements, notification.content.length);
-    return results === duplicate ? 'duplicate' : 'appended';
+  append(notification: PlainNotification, key: EncryptionKey): Promise<Appended> {
+    const row: RowToAppend = { ...notification, keyName: `${notification.ownerId}/${key.version}` };
+    const size = notification.content.length;
+    return new Promise((resolve, reject) => {
+      this.#add({ since: performance.now(), size, row, key, statements: null, resolve, reject });
+    });
   }
 
   write(statements: Statement[]): Promise<QueryResult<unknown>[]> {
-    return this.#add(null, statements, 0);
+    return new Promise((resolve, reject) => {
+      this.#add({ since: performance.now(), size: 0, row: null, statements, resolve, reject });
+    });
   }
 
-  #add(row: Job['row'], statements: Statement[], size: number): Promise<QueryResult<unknown>[]> {
-    if (this.#waitingCharacters + size > maxWaitingCharacters) {
-      return Promise.reject(new StoreUnavailable('too many writes are queued'));
+  #add(job: Job): void {
+    if (this.#waitingCharacters + job.size > maxWaitingCharacters) {
+      job.reject(new StoreUnavailable('too many writes are queued'));
+      return;
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ since: performance.now(), size, row, statements, resolve, reject });
-      this.#waitingCharacters += size;
-      this.#watchdog ??= setTimeout(() => this.#expire(), this.#deadlineMs);
-      if (this.#waiting.length >= eagerBatch && this.#inFlight < maxInFlight) void this.#commit();
-      else this.#schedule();
-    });
+    this.#waiting.push(job);
+    this.#waitingCharacters += job.size;
+    this.#watchdog ??= setTimeout(() => this.#expire(), this.#deadlineMs);
+    if (this.#waiting.length >= eagerBatch && this.#inFlight < maxInFlight) void this.#commit();
+    else this.#schedule();
   }
 
   #schedule(): void {
@@ -141,8 +147,7 @@ function settleAll(batch: readonly Job[], reply: CommitReply): void {
   for (const job of batch) {
     if (job.row !== null) {
       rowIndex += 1;
-      if (reply.refusedRows.includes(rowIndex)) job.reject(new EncryptionKeyMissing('the owner was deleted'));
-      else job.resolve(reply.duplicateRows.includes(rowIndex) ? duplicate : noResults);
+      settleRow(job, rowIndex, reply);
       continue;
     }
     const result = results.next().value;
@@ -150,6 +155,13 @@ function settleAll(batch: readonly Job[], reply: CommitReply): void {
     else if (isFailure(result)) job.reject(toError(result));
     else job.resolve(result);
   }
+}
+
+function settleRow({ resolve, reject }: RowToCommit & Pick<Job, 'reject'>, index: number, reply: CommitReply): void {
+  const partly = reply.notQueued.find(({ row }) => row === index);
+  if (reply.refusedRows.includes(index)) reject(new EncryptionKeyMissing('the owner was deleted'));
+  else if (reply.duplicateRows.includes(index)) resolve('duplicate');
+  else resolve(partly === undefined ? 'appended' : { notQueued: partly.messages });
 }
 
 function rejectAll(jobs: readonly Job[], error: Error): void {
@@ -160,12 +172,12 @@ function toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
   const rows: RowToAppend[] = [];
   const keys: (Request & { kind: 'commit' })['keys'] = new Map();
   const jobs: Statement[][] = [];
-  for (const { row, statements } of batch) {
-    if (row === null) {
-      jobs.push(statements);
+  for (const job of batch) {
+    if (job.row === null) {
+      jobs.push(job.statements);
     } else {
-      rows.push(row.row);
-      if (!keys.has(row.row.keyName)) keys.set(row.row.keyName, row.key);
+      rows.push(job.row);
+      if (!keys.has(job.row.keyName)) keys.set(job.row.keyName, job.key);
     }
   }
   return { kind: 'commit', waitMs: waitFor(batch), rows, keys, jobs };

@@ -45,6 +45,8 @@ export interface CommitReply {
   refusedRows: number[];
   /** Indexes of rows that were not inserted because their idempotency key is in use. */
   duplicateRows: number[];
+  /** Rows whose messages could not all be queued, with the indexes of those messages. */
+  notQueued: { row: number; messages: number[] }[];
   jobs: (QueryResult<unknown>[] | Failure)[];
 }
 

@@ -94,7 +94,14 @@ function commit(request: Commit): CommitReply {
 
 const insertNotification = `INSERT INTO notifications (owner_id, id, created_at, sealed)
   SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM owners WHERE id = ?1)`;
-const insertDispatch = 'INSERT INTO dispatches (owner_id, notification_id, targets, lease_until) VALUES (?, ?, ?, ?)';
+const insertDispatch = `INSERT INTO dispatches (owner_id, notification_id, targets, results, lease_until)
+  VALUES (?, ?, ?, ?, ?)`;
+/** They insert nothing if another process has deleted the device or the session. */
+const queueForDevice = `INSERT INTO mqtt_waiting (owner_id, device_id, client_id, notification_id, qos, state)
+  SELECT owner_id, id, '', ?3, ?4, 'publish' FROM devices WHERE owner_id = ?1 AND id = ?2`;
+const queueForSession = `INSERT INTO mqtt_waiting (owner_id, device_id, client_id, notification_id, qos, state)
+  SELECT owner_id, device_id, client_id, ?3, ?4, 'publish' FROM mqtt_sessions
+  WHERE owner_id = ?1 AND device_id = ?2 AND client_id = ?5`;
 /** Claims the key if it is free or expired. */
 const claimIdempotencyKey = `INSERT INTO idempotency
     (owner_id, key_digest, fingerprint, notification_id, lease_until, expires_at)
@@ -106,12 +113,13 @@ const claimIdempotencyKey = `INSERT INTO idempotency
 const freeIdempotencyKey = 'DELETE FROM idempotency WHERE owner_id = ? AND key_digest = ?';
 
 /** Inserts the rows, except those whose owner was deleted or whose idempotency key is in use. */
-function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'refusedRows' | 'duplicateRows'> {
+function append(rows: RowToAppend[], keys: Commit['keys']): Omit<CommitReply, 'jobs'> {
   const db = open();
   const refusedRows: number[] = [];
   const duplicateRows: number[] = [];
+  const notQueued: CommitReply['notQueued'] = [];
   for (const [index, row] of rows.entries()) {
-    const { ownerId, id, createdAt, dispatch, leaseUntil, idempotency } = row;
+    const { ownerId, id, createdAt, dispatch, leaseUntil, idempotency, resultsIfQueued } = row;
     if (idempotency !== null) {
       const { keyDigest, fingerprint, expiresAt } = idempotency;
       const values = [ownerId, keyDigest, fingerprint, id, leaseUntil, expiresAt, createdAt];
@@ -126,9 +134,27 @@ function append(rows: RowToAppend[], keys: Commit['keys']): Pick<CommitReply, 'r
       if (idempotency !== null) db.prepare(freeIdempotencyKey).run(ownerId, idempotency.keyDigest);
       continue;
     }
-    if (dispatch !== null) db.prepare(insertDispatch).run(ownerId, id, dispatch, leaseUntil);
+    const messages = queueMessages(db, row);
+    if (messages.length > 0) notQueued.push({ row: index, messages });
+    if (dispatch === null) continue;
+    const isSettled = resultsIfQueued !== null && messages.length === 0;
+    const state = isSettled ? [resultsIfQueued, null] : [null, leaseUntil];
+    db.prepare(insertDispatch).run(ownerId, id, dispatch, ...state);
   }
-  return { refusedRows, duplicateRows };
+  return { refusedRows, duplicateRows, notQueued };
+}
+
+/** Returns the indexes of messages that were not queued. */
+function queueMessages(db: Connection, { ownerId, id, messages }: RowToAppend): number[] {
+  const notQueued: number[] = [];
+  for (const [index, { deviceId, clientId, qos }] of messages.entries()) {
+    const { changes } =
+      clientId === ''
+        ? db.prepare(queueForDevice).run(ownerId, deviceId, id, qos)
+        : db.prepare(queueForSession).run(ownerId, deviceId, id, qos, clientId);
+    if (changes !== 1) notQueued.push(index);
+  }
+  return notQueued;
 }
 
 function encryptRow({ ownerId, id, content, keyName }: RowToAppend, keys: Commit['keys']): Buffer {

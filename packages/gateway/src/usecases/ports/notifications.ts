@@ -1,6 +1,7 @@
 // Notifications, idempotency keys and used signatures.
 import type { Notification } from '../../core/notification.ts';
-import type { Dispatch } from './deliveries.ts';
+import type { QueuedMessage } from '../../core/reservation.ts';
+import type { Dispatch, DispatchResults } from './deliveries.ts';
 
 export type { Notification } from '../../core/notification.ts';
 
@@ -18,7 +19,17 @@ export interface SaveOptions {
   idempotency: IdempotencyClaim | null;
   /** Until when this process is responsible for both; another process may claim them afterwards. */
   leaseUntil: number;
+  /** For queues of the embedded broker. */
+  messages?: readonly QueuedMessage[];
+  /** The dispatch is settled with these results if all messages are queued. */
+  resultsIfQueued?: DispatchResults | null;
 }
+
+/**
+ * `saved`: with all its messages. `duplicate`: the idempotency key is in use, and nothing was stored. Otherwise the indexes
+ * of messages whose session or device was deleted meanwhile; the dispatch is then not settled.
+ */
+export type Saved = 'saved' | 'duplicate' | { notQueued: readonly number[] };
 
 export interface IdempotencyClaim {
   keyDigest: string;
@@ -45,11 +56,8 @@ export interface StoredResponse {
 export type NotificationWriter = Pick<NotificationRepository, 'save'>;
 
 export interface NotificationRepository {
-  /**
-   * Resolves once the encrypted row is durable. `duplicate`: the idempotency key is in use, and nothing was stored.
-   * Rejects with StoreUnavailable or EncryptionKeyMissing.
-   */
-  save(notification: Notification, options?: SaveOptions): Promise<'saved' | 'duplicate'>;
+  /** Resolves once the encrypted row is durable. Rejects with StoreUnavailable or EncryptionKeyMissing. */
+  save(notification: Notification, options?: SaveOptions): Promise<Saved>;
   find(ownerId: string, id: string): Promise<Notification | null>;
   /** Newest first, or with `after` oldest first. `before` or `after` is `next` of the previous page, or empty. */
   list(ownerId: string, page: { limit: number; before?: string; after?: string }): Promise<NotificationPage>;

@@ -22,8 +22,7 @@ export function createEnqueue({ rows, limitPolicy }: EnqueueDeps): Enqueue {
       else limitPolicy.release(queue);
     }
     await limitPolicy.enforce(reserved);
-    if (added.includes(true) || (await isStored(reserved, notificationId))) return { kind: 'sent' };
-    return reserved.some(({ queue }) => !queue.isOfDevice) ? sessionEnded : deviceDeleted;
+    return added.includes(true) || (await isStored(reserved, notificationId)) ? sent : notStoredIn(reserved);
   };
 
   async function store(reserved: readonly QueueEntry[], notificationId: string): Promise<readonly boolean[]> {
@@ -40,6 +39,52 @@ export function createEnqueue({ rows, limitPolicy }: EnqueueDeps): Enqueue {
     const { ownerId, deviceId } = (first as QueueEntry).queue.name;
     return (await rows.findProgress(ownerId, notificationId, [deviceId])).has(deviceId);
   }
+}
+
+/** The reserved places of one message in the queues of a device, to be stored with its notification. */
+export class ReservedEntries {
+  readonly entries: readonly QueueEntry[];
+  readonly #limitPolicy: LimitPolicy;
+
+  private constructor(entries: readonly QueueEntry[], limitPolicy: LimitPolicy) {
+    this.entries = entries;
+    this.#limitPolicy = limitPolicy;
+  }
+
+  /** null if a queue is full. */
+  static reserve(entries: readonly QueueEntry[], limitPolicy: LimitPolicy): ReservedEntries | null {
+    if (!limitPolicy.hasSpace(entries)) return null;
+    return new ReservedEntries(limitPolicy.reserve(entries), limitPolicy);
+  }
+
+  /** The transaction was committed; `isStored` is false for entries that it left out. */
+  commit(notificationId: string, payload: Buffer, isStored: (index: number) => boolean): Outcome {
+    let isAnyStored = false;
+    for (const [index, { queue, qos }] of this.entries.entries()) {
+      if (isStored(index)) {
+        queue.arrived(notificationId, qos, payload);
+        isAnyStored = true;
+      } else this.#limitPolicy.release(queue);
+    }
+    return isAnyStored ? sent : notStoredIn(this.entries);
+  }
+
+  /** Nothing was stored. */
+  release(): void {
+    for (const { queue } of this.entries) this.#limitPolicy.release(queue);
+  }
+
+  /** The transaction failed, or it is not known whether it was committed. */
+  cancel(): void {
+    this.release();
+    for (const { queue } of this.entries) queue.mayHaveGrown();
+  }
+}
+
+const sent: Outcome = { kind: 'sent' };
+
+function notStoredIn(entries: readonly QueueEntry[]): Outcome {
+  return entries.some(({ queue }) => !queue.isOfDevice) ? sessionEnded : deviceDeleted;
 }
 
 const deviceDeleted: Outcome = { kind: 'gone', error: 'The device was deleted' };

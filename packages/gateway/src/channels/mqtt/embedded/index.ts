@@ -7,9 +7,10 @@ import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
 import { deviceTopic } from '../../../core/device-topics.ts';
 import type { Outcome } from '../../../core/outcome.ts';
+import type { Reservation } from '../../../core/reservation.ts';
 import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
 import { defaultQueueLimit, type QueueLimit } from '../config.ts';
-import type { MqttMessage, MqttPublisher } from '../publisher.ts';
+import type { MqttMessage, MqttPublisher, Publication } from '../publisher.ts';
 import { createAuthorizationHooks } from './authorization.ts';
 import { Connection, Connections } from './connections.ts';
 import { createEnqueue } from './enqueue.ts';
@@ -24,7 +25,7 @@ import { createWebSocketListener, listenOnTcp } from './listeners.ts';
 import { type Acknowledgements, BrokerPersistence } from './persistence.ts';
 import { Queues } from './queues.ts';
 import { RevocationCheck } from './revoke-connections.ts';
-import { Router } from './router.ts';
+import { type Reserved, Router } from './router.ts';
 import { Sessions, sessionId } from './sessions.ts';
 
 export type { BrokerEvent, OnBrokerEvent } from './events.ts';
@@ -71,7 +72,7 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
   const queues = new Queues({ rows, findPayload, limitPolicy, topicPrefix, now, onEvent, onFailed });
   const sessions = new Sessions({ store, queues, topicPrefix, now, onFailed });
   const router = new Router({
-    ...{ connections, sessions, queues, drop, onFailed },
+    ...{ connections, sessions, queues, limitPolicy, drop, onFailed },
     enqueue: createEnqueue({ rows, limitPolicy }),
   });
   /** Devices that have connected at least once. */
@@ -210,6 +211,43 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
     (aedes as NodeJS.EventEmitter).on('error', onFailed);
   }
 
+  function reserve(publication: Publication): Reservation | null {
+    if (closing !== null) return null;
+    const reserved: Reserved[] = [];
+    for (const deviceId of publication.deviceIds) {
+      const ofDevice = router.reserve(publication, deviceId);
+      if (ofDevice === null) {
+        for (const each of reserved) each.release();
+        return null;
+      }
+      reserved.push(ofDevice);
+    }
+    const outcomes = publication.deviceIds.map(published);
+    return {
+      messages: reserved.flatMap(({ entries }) =>
+        entries.map(({ queue: { name }, qos }) => ({ deviceId: name.deviceId, clientId: name.clientId, qos })),
+      ),
+      outcomes,
+      commit(notQueued) {
+        let first = 0;
+        return reserved.map(({ entries, commit }, index) => {
+          const offset = first;
+          first += entries.length;
+          const outcome = commit((each) => !notQueued.includes(offset + each));
+          return outcome.kind === 'sent' ? (outcomes[index] as Outcome) : outcome;
+        });
+      },
+      cancel() {
+        for (const each of reserved) each.cancel();
+      },
+    };
+  }
+
+  /** The outcome of a message that is durable in a queue of the device. */
+  function published(deviceId: string): Outcome {
+    return { kind: connectedOnce.has(deviceId) ? 'sent' : 'queued' };
+  }
+
   async function publish(message: MqttMessage): Promise<Outcome> {
     const { notification, topic } = message;
     if (notification === null || topic !== deviceTopic(topicPrefix, notification.ownerId, notification.deviceId)) {
@@ -222,8 +260,7 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
     if (closing !== null) return unavailable;
     try {
       const outcome = await router.route(message, notification);
-      if (outcome.kind !== 'sent' || connectedOnce.has(notification.deviceId)) return outcome;
-      return { kind: 'queued' };
+      return outcome.kind === 'sent' ? published(notification.deviceId) : outcome;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) onFailed(error);
       return {
@@ -254,6 +291,7 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
       const address = options.addressOf?.(request) ?? request.socket.remoteAddress ?? '';
       webSockets.handleUpgrade(request, socket, head, { address, onSignedIn });
     },
+    reserve,
     publish: (message, signal) => untilAborted(publish(message), signal),
     check: async () => (closing === null ? null : 'The embedded MQTT broker is shutting down.'),
     purge: (at) => sessions.purge(at),

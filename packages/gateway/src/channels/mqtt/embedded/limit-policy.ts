@@ -35,6 +35,11 @@ export class LimitPolicy {
     this.#deps = deps;
   }
 
+  /** Whether a message for these queues neither has to wait nor drops another. */
+  hasSpace(entries: readonly QueueEntry[]): boolean {
+    return entries.every(({ queue }) => queue.length < this.#deps.limit.length);
+  }
+
   /** Reserves a place for one message in each queue that has space, and returns these; empty if all are full. */
   reserve(entries: readonly QueueEntry[]): readonly QueueEntry[] {
     const { length, whenFull } = this.#deps.limit;

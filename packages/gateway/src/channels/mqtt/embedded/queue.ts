@@ -30,6 +30,7 @@ export interface QueueEntry {
 
 export class Queue {
   readonly name: MqttQueueName;
+  readonly topic: string;
   /** Rows in the store, and reservations for those that are being written. */
   length: number;
   readonly #deps: QueueDeps;
@@ -44,6 +45,7 @@ export class Queue {
 
   constructor(name: MqttQueueName, topic: string, length: number, deps: QueueDeps) {
     this.name = name;
+    this.topic = topic;
     this.length = length;
     this.#deps = deps;
     const { rows, findPayload, now, onExpired } = deps;
@@ -105,6 +107,12 @@ export class Queue {
   rowsAdded(count: number): void {
     if (count === 0) return;
     this.length += count;
+    this.#reader.rowsAdded();
+    this.#schedule();
+  }
+
+  /** A row may have been added: only the store knows. */
+  mayHaveGrown(): void {
     this.#reader.rowsAdded();
     this.#schedule();
   }

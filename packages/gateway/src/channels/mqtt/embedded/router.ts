@@ -5,10 +5,11 @@
 // clients without a session get a copy.
 import type { Qos } from '@tocsin/contract';
 import type { Outcome } from '../../../core/outcome.ts';
-import type { MqttMessage } from '../publisher.ts';
+import type { MqttMessage, Publication } from '../publisher.ts';
 import { ClientSocket } from './client-socket.ts';
 import type { Connection, Connections } from './connections.ts';
-import type { Enqueue } from './enqueue.ts';
+import { type Enqueue, ReservedEntries } from './enqueue.ts';
+import type { LimitPolicy } from './limit-policy.ts';
 import type { QueueEntry } from './queue.ts';
 import type { Queues } from './queues.ts';
 import { type Session, type Sessions, sessionId } from './sessions.ts';
@@ -19,8 +20,17 @@ export interface RouterDeps {
   sessions: Sessions;
   queues: Queues;
   enqueue: Enqueue;
+  limitPolicy: LimitPolicy;
   drop(connection: Connection, reason: string): void;
   onFailed(error: unknown): void;
+}
+
+export interface Reserved extends Pick<ReservedEntries, 'entries' | 'release' | 'cancel'> {
+  commit(isStored: (index: number) => boolean): Outcome;
+}
+
+interface MessageToDevice extends Omit<Publication, 'deviceIds'> {
+  deviceId: string;
 }
 
 type Target = NonNullable<MqttMessage['notification']>;
@@ -33,32 +43,37 @@ export class Router {
     this.#deps = deps;
   }
 
+  /** Places in the queues of a device for a message that is stored with its notification; null if a queue is full. */
+  reserve(
+    { ownerId, notificationId, qos, payload }: Omit<Publication, 'deviceIds'>,
+    deviceId: string,
+  ): Reserved | null {
+    const entries = this.#entriesFor(ownerId, deviceId, qos);
+    const reserved = ReservedEntries.reserve(entries, this.#deps.limitPolicy);
+    if (reserved === null) return null;
+    return {
+      entries: reserved.entries,
+      commit: (isStored) => {
+        const outcome = reserved.commit(notificationId, payload, isStored);
+        if (outcome.kind === 'sent') this.#copyToOthers({ ownerId, deviceId, notificationId, qos, payload }, entries);
+        if (entries.at(-1)?.queue.isAttached === false) this.assignQueues(ownerId, deviceId);
+        return outcome;
+      },
+      release: () => reserved.release(),
+      cancel: () => reserved.cancel(),
+    };
+  }
+
   /** Resolves with `sent` once the message is durable or, if its notification could not be stored, written to a client. */
-  async route({ topic, payload, qos }: MqttMessage, { id, ownerId, deviceId, isStored }: Target): Promise<Outcome> {
-    const connected = this.#subscribersOf(ownerId, deviceId);
-    const ofDevice = this.#deps.queues.ofDevice(ownerId, deviceId);
-    // If the queue expects no acknowledgement, the message is delivered once any client of the device has it.
-    const onWritten = (): void => {
-      if (qos === 0 || ofDevice.clientQos === 0) ofDevice.acknowledgedElsewhere(id, 0);
-    };
-    const copyTo = (sockets: Iterable<ClientSocket>, atMost: Qos): void => {
-      for (const socket of sockets) {
-        socket.writeCopy({ topic, payload, qos: atMost, notificationId: id }, onWritten);
-      }
-    };
-    const all = connected.map((connection) => this.#socketOf(connection));
+  async route({ payload, qos }: MqttMessage, { id, ownerId, deviceId, isStored }: Target): Promise<Outcome> {
+    const message = { ownerId, deviceId, notificationId: id, qos, payload };
     if (isStored === false) {
-      copyTo(all, 0);
+      const all = this.#socketsOf(ownerId, deviceId);
+      this.#copyTo(all, { ...message, qos: 0 });
       return all.length > 0 ? { kind: 'sent' } : notStored;
     }
     const entries = this.#entriesFor(ownerId, deviceId, qos);
-    const isServed = (socket: ClientSocket): boolean => entries.some(({ queue }) => queue.isAttachedTo(socket));
-    // A client with a queue of its own gets the message from there, even if it is not attached to it yet.
-    const others = connected.filter((connection) => !this.#hasOwnQueue(connection)).map((each) => this.#socketOf(each));
-    copyTo(
-      others.filter((socket) => !isServed(socket)),
-      qos,
-    );
+    this.#copyToOthers(message, entries);
     try {
       const outcome = await this.#deps.enqueue(entries, id, payload);
       // The client of the queue of the device may have disconnected, or begun a session, during the write.
@@ -66,7 +81,8 @@ export class Router {
       return outcome;
     } catch (error) {
       // The store failed. Connected clients get the message now; it is retried all the same.
-      copyTo(all.filter(isServed), 0);
+      const attached = this.#socketsOf(ownerId, deviceId).filter((socket) => isServedBy(entries, socket));
+      this.#copyTo(attached, { ...message, qos: 0 });
       throw error;
     }
   }
@@ -122,6 +138,35 @@ export class Router {
     for (const queue of this.#attachedQueues(connection)) await queue.received(messageId);
   }
 
+  /** A client with a queue of its own gets the message from there, even if it is not attached to it yet. */
+  #copyToOthers(message: MessageToDevice, entries: readonly QueueEntry[]): void {
+    const sockets: ClientSocket[] = [];
+    for (const connection of this.#subscribersOf(message.ownerId, message.deviceId)) {
+      if (this.#hasOwnQueue(connection)) continue;
+      const socket = this.#socketOf(connection);
+      if (!isServedBy(entries, socket)) sockets.push(socket);
+    }
+    if (sockets.length > 0) this.#copyTo(sockets, message);
+  }
+
+  #copyTo(
+    sockets: readonly ClientSocket[],
+    { ownerId, deviceId, notificationId, qos, payload }: MessageToDevice,
+  ): void {
+    const ofDevice = this.#deps.queues.ofDevice(ownerId, deviceId);
+    // If the queue expects no acknowledgement, the message is delivered once any client of the device has it.
+    const onWritten = (): void => {
+      if (qos === 0 || ofDevice.clientQos === 0) ofDevice.acknowledgedElsewhere(notificationId, 0);
+    };
+    for (const socket of sockets) {
+      socket.writeCopy({ topic: ofDevice.topic, payload, qos, notificationId }, onWritten);
+    }
+  }
+
+  #socketsOf(ownerId: string, deviceId: string): ClientSocket[] {
+    return this.#subscribersOf(ownerId, deviceId).map((connection) => this.#socketOf(connection));
+  }
+
   #attachedQueues(connection: Connection) {
     const { identity } = connection;
     const socket = this.#sockets.get(connection);
@@ -173,6 +218,10 @@ const notStored: Outcome = {
   reason: 'deferred',
   error: 'No client of the device is connected, and nothing can be queued',
 };
+
+function isServedBy(entries: readonly QueueEntry[], socket: ClientSocket): boolean {
+  return entries.some(({ queue }) => queue.isAttachedTo(socket));
+}
 
 function subscribedQos({ filters, identity }: Connection): Qos | null {
   if (identity === null) return null;
