@@ -58,6 +58,7 @@ export function createFirstAttempts(deps: FirstAttemptDeps): CreateFirstAttempt 
   }
 
   return (notification, request, plan) => {
+    if (plan.every(({ targets }) => targets.length === 0)) return nothingToDeliver;
     const dispatch = dispatchOf(request, plan);
     const reservations = dispatch === null ? noReservations : reserve(notification, request, plan);
     const isAllReserved = plan.every(({ channel, targets }) => targets.length === 0 || reservations.has(channel.name));
@@ -76,7 +77,6 @@ export function createFirstAttempts(deps: FirstAttemptDeps): CreateFirstAttempt 
         cancelReservations();
       },
       async run(notQueued) {
-        if (plan.every(({ targets }) => targets.length === 0)) return nothingToSend;
         const sending = { notification, request, plan, dispatch, isStored: true };
         if (dispatch === null) return send({ ...sending, queued: null, known: nothingKnown });
         const known = commit(reservations, notQueued);
@@ -91,7 +91,6 @@ export function createFirstAttempts(deps: FirstAttemptDeps): CreateFirstAttempt 
       },
       async runUnstored() {
         cancelReservations();
-        if (plan.every(({ targets }) => targets.length === 0)) return nothingToSend;
         // A store that fails keeps no queues, so nothing waits.
         const unstored = { notification, request, plan, dispatch: null, isStored: false };
         const attempted = await send({ ...unstored, queued: null, known: nothingKnown });
@@ -212,7 +211,13 @@ function commit(reservations: Reservations, notQueued: readonly number[]): Deliv
   return result;
 }
 
-const nothingToSend: Attempted = { result: {}, isRetryScheduled: false };
+const nothingAttempted = Promise.resolve<Attempted>({ result: {}, isRetryScheduled: false });
+const nothingToDeliver: FirstAttempt = {
+  toSave: { dispatch: null },
+  run: () => nothingAttempted,
+  runUnstored: () => nothingAttempted,
+  cancel: () => undefined,
+};
 const none: ReadonlySet<string> = new Set();
 const stillSending: Outcome = retry('deferred', 'The provider has not responded yet; the attempt continues');
 

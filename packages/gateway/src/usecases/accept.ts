@@ -73,7 +73,10 @@ export function createProcess(deps: ProcessDeps): Process {
     const notification: Notification = { id: deps.newId(), ownerId, createdAt: now, content: request.content };
     const attempt = createFirstAttempt(notification, request, planned);
     const options = { ...attempt.toSave, idempotency, leaseUntil: now + leaseMs };
-    const saved = await save(deps, requestId, notification, options);
+    const saved = await save(deps, requestId, notification, options).catch((error: unknown) => {
+      attempt.cancel();
+      throw error;
+    });
     if (saved === 'duplicate') {
       attempt.cancel();
       return saved;

@@ -1,8 +1,12 @@
 // acknowledged → removed: deletes the rows of one queue, and stores the receipts of the acknowledged ones in the same
-// transaction. Acknowledgements that come during a write are written together by the next.
+// transaction. They wait for each other a moment, so that many share a commit that no request waits for; a message whose
+// acknowledgement is lost in a crash meanwhile is sent again.
 import type { Qos } from '@tocsin/contract';
 import type { MqttQueueName, MqttQueueRepository, MqttReceipt } from '../../../usecases/ports/index.ts';
 import type { MessageStates } from './message-states.ts';
+
+const writeAfterMs = 20;
+const writeAt = 256;
 
 export interface QueueRemoverDeps {
   name: MqttQueueName;
@@ -22,6 +26,7 @@ export class QueueRemover {
   #acknowledged: MqttReceipt[] = [];
   #expired: string[] = [];
   #running: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #isDisposed = false;
 
   constructor(deps: QueueRemoverDeps) {
@@ -31,7 +36,7 @@ export class QueueRemover {
   acknowledge({ notificationId, qos }: { notificationId: string; qos: Qos }): void {
     if (this.#isDisposed) return;
     this.#acknowledged.push({ notificationId, qos, deliveredAt: this.#deps.now() });
-    this.#running ??= this.#run();
+    this.#schedule();
   }
 
   /** The notification was deleted, so there is nothing to send. */
@@ -39,23 +44,37 @@ export class QueueRemover {
     if (this.#isDisposed) return;
     this.#deps.messages.expire(notificationId);
     this.#expired.push(notificationId);
-    this.#running ??= this.#run();
+    this.#schedule();
   }
 
   /** After a failure. */
   resume(): void {
-    if (this.#acknowledged.length + this.#expired.length > 0) this.#running ??= this.#run();
+    if (this.#pending > 0) void this.flush();
   }
 
   /** Resolves when every acknowledgement so far is stored, or could not be. */
-  async flush(): Promise<void> {
-    await this.#running;
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running ??= this.#run();
+    return this.#running;
   }
 
   dispose(): void {
     this.#isDisposed = true;
+    clearTimeout(this.#timer);
     this.#acknowledged = [];
     this.#expired = [];
+  }
+
+  get #pending(): number {
+    return this.#acknowledged.length + this.#expired.length;
+  }
+
+  #schedule(): void {
+    if (this.#running !== null) return;
+    if (this.#pending >= writeAt) void this.flush();
+    else this.#timer ??= setTimeout(() => void this.flush(), writeAfterMs);
   }
 
   async #run(): Promise<void> {
@@ -63,7 +82,7 @@ export class QueueRemover {
     let acknowledged: MqttReceipt[] = [];
     let expired: string[] = [];
     try {
-      while (this.#acknowledged.length + this.#expired.length > 0) {
+      while (this.#pending > 0) {
         [acknowledged, expired] = [this.#acknowledged, this.#expired];
         [this.#acknowledged, this.#expired] = [[], []];
         onRemoved(await rows.confirm(name, acknowledged));
