@@ -49,6 +49,26 @@ test('The owner sees a message queued, then delivered, and the response reports 
   assert.match(later.stdout, /delivered/);
 });
 
+test('A notification and its messages to devices are one commit', async (t) => {
+  const { installation, gateway } = await start(t);
+  const owner = gateway.line.firstRun?.owner as string;
+  await installation.json('device', 'create', '--owner', owner, '--name', 'Second');
+  await eventually(
+    'the gateway knows the second device',
+    10_000,
+    async () => (await notify(gateway, { title: 'Probe' })).body.mqttPublishedCount,
+    (count) => count === 2,
+  );
+  const commits = async () => (await scrape(gateway)).sum('tocsin_store_batch_size_count') as number;
+  const before = await commits();
+  for (let count = 0; count < 30; count += 1) {
+    const { body } = await notify(gateway, { title: `n${count}` });
+    assert.equal(body.mqttPublishedCount, 2);
+  }
+  const made = (await commits()) - before;
+  assert.ok(made >= 30 && made < 40, `${made} commits for 30 notifications, apart from maintenance`);
+});
+
 test('Messages dropped by drop_oldest are counted, dead, and can be sent again', async (t) => {
   const { installation, gateway, device } = await start(t, {
     TOCSIN_MQTT_QUEUE_LIMIT: '100',

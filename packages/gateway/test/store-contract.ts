@@ -437,6 +437,76 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
     const enqueue = (queue: MqttQueueName, ...ids: string[]): Promise<readonly boolean[]> =>
       store.mqttQueues.enqueue(ids.map((notificationId) => ({ queue, notificationId, qos: 1 })));
 
+    const dispatchTo = (...mqtt: string[]) => ({ qos: 1 as const, isStrict: false, push: [], email: false, mqtt });
+
+    test('stores the messages of a notification with it, and settles its dispatch', async () => {
+      const session = await keepMqttSession('own_ann');
+      const { ownerId, deviceId, clientId } = session;
+      const ofDevice = { ownerId, deviceId, clientId: '' };
+      const stored = notification(ownerId, 'x');
+      const dispatch = dispatchTo(deviceId);
+      const saved = await store.notifications.save(stored, {
+        ...{ dispatch, idempotency: null, leaseUntil: time + 1000 },
+        messages: [
+          { deviceId, clientId, qos: 1 },
+          { deviceId, clientId: '', qos: 2 },
+        ],
+        resultsIfQueued: { push: [], email: [], mqtt: ['sent'] },
+      });
+      assert.equal(saved, 'saved');
+      const [waiting] = await store.mqttQueues.list(session, { limit: 10 });
+      assert.deepEqual(waiting, { notificationId: stored.id, qos: 1, messageId: null, state: 'publish' });
+      assert.deepEqual((await store.mqttQueues.list(ofDevice, { limit: 10 }))[0]?.qos, 2);
+      assert.deepEqual((await store.dispatches.find(ownerId, stored.id))?.results, {
+        push: [],
+        email: [],
+        mqtt: ['sent'],
+      });
+      assert.deepEqual(await store.dispatches.claim(time + 5000, time + 9000, 10), [], 'nothing is left to do');
+    });
+
+    test('reports messages whose session or device was deleted, and leaves their dispatch to be resumed', async () => {
+      const session = await keepMqttSession('own_ann');
+      const { ownerId, deviceId, clientId } = session;
+      const stored = notification(ownerId, 'x');
+      const dispatch = dispatchTo(deviceId, 'dev_deleted');
+      const saved = await store.notifications.save(stored, {
+        ...{ dispatch, idempotency: null, leaseUntil: time + 1000 },
+        messages: [
+          { deviceId, clientId: 'ended', qos: 1 },
+          { deviceId, clientId, qos: 1 },
+          { deviceId: 'dev_deleted', clientId: '', qos: 1 },
+        ],
+        resultsIfQueued: { push: [], email: [], mqtt: ['sent', 'sent'] },
+      });
+      assert.deepEqual(saved, { notQueued: [0, 2] });
+      assert.deepEqual(await waitingIds(session), [stored.id]);
+      assert.equal((await store.dispatches.find(ownerId, stored.id))?.results, null);
+      const [claimed] = await store.dispatches.claim(time + 5000, time + 9000, 10);
+      assert.equal(claimed?.notificationId, stored.id);
+    });
+
+    test('queues nothing for a duplicate, and settles no dispatch that has other targets', async () => {
+      const session = await keepMqttSession('own_ann');
+      const { ownerId, deviceId, clientId } = session;
+      const idempotency = { keyDigest: 'once', fingerprint: 'f', expiresAt: time + 60_000 };
+      const options = {
+        ...{ dispatch: { ...dispatchTo(deviceId), email: true }, idempotency, leaseUntil: time + 1000 },
+        messages: [{ deviceId, clientId, qos: 1 as const }],
+        resultsIfQueued: null,
+      };
+      const first = notification(ownerId, 'x');
+      assert.deepEqual(
+        await Promise.all([
+          store.notifications.save(first, options),
+          store.notifications.save(notification(ownerId, 'x'), options),
+        ]),
+        ['saved', 'duplicate'],
+      );
+      assert.deepEqual(await waitingIds(session), [first.id]);
+      assert.equal((await store.dispatches.find(ownerId, first.id))?.results, null, 'the email is still to be sent');
+    });
+
     test('keeps MQTT sessions with their latest subscriptions, also after a restart', async () => {
       const session = await keepMqttSession('own_ann');
       const other = await keepMqttSession('own_ann', 'other');
