@@ -77,7 +77,7 @@ export class ReservedEntries {
   /** The transaction failed, or it is not known whether it was committed. */
   cancel(): void {
     this.release();
-    for (const { queue } of this.entries) queue.mayHaveGrown();
+    for (const { queue } of this.entries) queue.rowsMayBeAdded();
   }
 }
 

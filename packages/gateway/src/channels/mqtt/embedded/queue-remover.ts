@@ -13,7 +13,7 @@ export interface QueueRemoverDeps {
   rows: Pick<MqttQueueRepository, 'confirm' | 'remove'>;
   messages: MessageStates;
   now(): number;
-  /** Rows of this queue were deleted. */
+  /** The queue is shorter by this number of messages; negative if it has them after all. */
   onRemoved(count: number): void;
   /** Messages were removed because their notification was deleted. */
   onExpired(count: number): void;
@@ -25,6 +25,7 @@ export class QueueRemover {
   readonly #deps: QueueRemoverDeps;
   #acknowledged: MqttReceipt[] = [];
   #expired: string[] = [];
+  #unremoved = 0;
   #running: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isDisposed = false;
@@ -33,9 +34,17 @@ export class QueueRemover {
     this.#deps = deps;
   }
 
+  /** Acknowledged messages whose rows are still in the store. */
+  get unremovedCount(): number {
+    return this.#unremoved;
+  }
+
   acknowledge({ notificationId, qos }: { notificationId: string; qos: Qos }): void {
     if (this.#isDisposed) return;
     this.#acknowledged.push({ notificationId, qos, deliveredAt: this.#deps.now() });
+    this.#unremoved += 1;
+    // Places in the queue are free at once: a client that keeps up never fills it.
+    this.#deps.onRemoved(1);
     this.#schedule();
   }
 
@@ -85,7 +94,9 @@ export class QueueRemover {
       while (this.#pending > 0) {
         [acknowledged, expired] = [this.#acknowledged, this.#expired];
         [this.#acknowledged, this.#expired] = [[], []];
-        onRemoved(await rows.confirm(name, acknowledged));
+        // A client may acknowledge what another has acknowledged before.
+        onRemoved((await rows.confirm(name, acknowledged)) - acknowledged.length);
+        this.#unremoved -= acknowledged.length;
         for (const { notificationId } of acknowledged) messages.remove(notificationId);
         acknowledged = [];
         onRemoved(await rows.remove(name, expired));

@@ -77,7 +77,7 @@ test('A message that is acknowledged and removed while the store reads is not se
   await turns();
   assert.equal(hooks.listed, 2, 'the store is being read again');
   queue.completed(sent[0]?.messageId as number);
-  await turns();
+  await queue.flush();
   assert.deepEqual(rows, []);
   gate.resolve();
   await turns();
@@ -95,6 +95,7 @@ test('A message that arrives while the store reads is found by the next read', a
   gate.resolve();
   await turns();
   assert.deepEqual(sent, [], 'its notification was deleted');
+  await queue.flush();
   assert.deepEqual(rows, [], 'it was found and removed');
 });
 

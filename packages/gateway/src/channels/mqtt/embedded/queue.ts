@@ -31,7 +31,7 @@ export interface QueueEntry {
 export class Queue {
   readonly name: MqttQueueName;
   readonly topic: string;
-  /** Rows in the store, and reservations for those that are being written. */
+  /** Unacknowledged messages in the store, and reservations for those that are being written. */
   length: number;
   readonly #deps: QueueDeps;
   readonly #messages = new MessageStates();
@@ -112,12 +112,17 @@ export class Queue {
   }
 
   /** A row may have been added: only the store knows. */
-  mayHaveGrown(): void {
+  rowsMayBeAdded(): void {
     this.#reader.rowsAdded();
     this.#schedule();
   }
 
-  /** Rows of this queue were deleted. */
+  /** The number of its rows in the store is known. */
+  countRows(count: number): void {
+    this.length = Math.max(0, count - this.#remover.unremovedCount);
+  }
+
+  /** Rows of this queue were deleted, or are about to be. */
   rowsRemoved(count: number): void {
     if (count === 0) return;
     this.length = Math.max(0, this.length - count);

@@ -35,8 +35,8 @@ export class Queues {
   async load(): Promise<void> {
     const rows = await this.#deps.rows.lengths();
     const lengths = new Map(rows.map(({ length, ...name }) => [idOf(name), length]));
-    for (const [id, queue] of this.#byId) queue.length = lengths.get(id) ?? 0;
-    for (const { length, ...name } of rows) this.of(name).length = length;
+    for (const { length: _, ...name } of rows) this.of(name);
+    for (const [id, queue] of this.#byId) queue.countRows(lengths.get(id) ?? 0);
   }
 
   of(name: MqttQueueName): Queue {
