@@ -1,5 +1,5 @@
 // How the app presents the channels it knows. Others are shown with the label that the service gives them.
-import type { ServiceInfo } from '@tocsin/contract/console';
+import type { ServiceInfo, SessionInfo } from '@tocsin/contract/console';
 
 type IconName = 'device' | 'email' | 'mqtt' | 'send';
 
@@ -17,6 +17,14 @@ const known: Readonly<Record<string, ChannelPresentation>> = {
   email: { ...text.channels.email, icon: 'email' },
   mqtt: { ...text.channels.mqtt, icon: 'mqtt' },
 };
+
+const knownChannels = Object.entries(known).map(([name, { label }]) => ({ name, label }));
+
+/** Adds the list of channels, which nodes of the previous version omit, to a session. */
+export function withChannels(session: SessionInfo): SessionInfo {
+  const { service } = session;
+  return { ...session, service: { ...service, channels: service.channels ?? knownChannels } };
+}
 
 export function presentChannel(name: string, channels: ServiceInfo['channels'] = []): ChannelPresentation {
   const label = channels.find((channel) => channel.name === name)?.label ?? name;

@@ -4,6 +4,7 @@ import type { SessionInfo } from '@tocsin/contract/console';
 import { signInRoutes } from '@tocsin/contract/console/routes';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiError, call, onSignedOut } from './api/client.ts';
+import { withChannels } from './channels.ts';
 import { deleteValue, loadValue, saveValue, sessionKey } from './offline/key-value-store.ts';
 import { clearLastItems } from './offline/last-items.ts';
 import { pushState, unsubscribe } from './push/push-subscription.ts';
@@ -23,12 +24,12 @@ export function useSessionLoader(): SessionLoader {
     try {
       const session = await call(signInRoutes.getSession);
       await storeSession(session);
-      setLoaded({ state: 'signed-in', session });
+      setLoaded(signedIn(session));
     } catch (error) {
       // The listener below handles it.
       if (error instanceof ApiError && error.code === 'signed_out') return;
       const session = await loadValue<SessionInfo>(sessionKey).catch(() => undefined);
-      setLoaded(session === undefined ? { state: 'unreachable' } : { state: 'signed-in', session });
+      setLoaded(session === undefined ? { state: 'unreachable' } : signedIn(session));
     }
   }, []);
   const signOut = useCallback(async () => {
@@ -45,6 +46,10 @@ export function useSessionLoader(): SessionLoader {
     void reload();
   }, [reload]);
   return { ...loaded, reload, signOut };
+}
+
+function signedIn(session: SessionInfo): Loaded {
+  return { state: 'signed-in', session: withChannels(session) };
 }
 
 async function storeSession(session: SessionInfo): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite } from 'node:test';
+import type { SessionInfo } from '@tocsin/contract/console';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Page } from 'playwright-core';
 import { openInbox, phone } from './support/browser.ts';
@@ -46,6 +47,20 @@ suite('The settings', () => {
     assert.equal(await page.getByRole('group', { name: 'Push' }).getByRole('switch').isChecked(), false);
     const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
     assert.equal(await page.getByLabel('Time zone').inputValue(), zone);
+  });
+
+  inbox.test('offer quiet hours for every channel if a node of the previous version omits the channels', async (t) => {
+    const page = await inbox.newPage(t, { signedIn: true });
+    await page.route('**/api/session', async (route) => {
+      const response = await route.fetch();
+      const { service, ...session } = (await response.json()) as SessionInfo;
+      const { channels: _, ...released } = service;
+      await route.fulfill({ response, json: { ...session, service: released } });
+    });
+    await settings(page);
+    for (const channel of ['Push', 'Email', 'MQTT'])
+      await page.getByRole('group', { name: channel }).getByRole('switch').waitFor();
+    assert.equal(await page.locator('.settings-channel').count(), 3);
   });
 
   inbox.test(
