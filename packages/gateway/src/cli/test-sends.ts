@@ -6,7 +6,15 @@ import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { type ChannelSet, openChannels } from '../channels/registry.ts';
 import type { Config } from '../config/server.ts';
 import type { ChannelTarget } from '../core/channel.ts';
-import { isAccepted, type Outcome, rejected } from '../core/outcome.ts';
+import {
+  isAccepted,
+  isUnreachable,
+  kindOf,
+  type NotSent,
+  type Outcome,
+  rejected,
+  wasAttempted,
+} from '../core/outcome.ts';
 import { Problem } from '../core/problem.ts';
 import { testContent } from '../core/test-content.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
@@ -38,8 +46,21 @@ export function sendTest(
 }
 
 function toOutput(outcome: Outcome, success: string): Output {
-  if (isAccepted(outcome)) return { json: outcome, text: success };
-  return { json: outcome, text: `Not sent: ${outcome.error}`, exitCode: 1 };
+  if (isAccepted(outcome)) return { json: { kind: kindOf(outcome) }, text: success };
+  return { json: failureJson(outcome), text: `Not sent: ${outcome.error}`, exitCode: 1 };
+}
+
+/** Scripts read these fields, so that they stay the same when `Outcome` changes. */
+function failureJson(outcome: NotSent) {
+  const { kind, error } = outcome;
+  return {
+    kind,
+    ...(kind !== 'gone' && { reason: outcome.reason }),
+    error,
+    ...(kind === 'retry' && outcome.retryAfterMs !== undefined && { retryAfterMs: outcome.retryAfterMs }),
+    ...(isUnreachable(outcome) && { isUnreachable: true }),
+    ...(!wasAttempted(outcome) && { wasAsked: false }),
+  };
 }
 
 /** The channels of this configuration, without the embedded broker, which is part of the server. */
