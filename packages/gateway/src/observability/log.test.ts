@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** The log of a process that runs this body with `log` and `StoreUnavailable` in scope. */
-async function logOf(body: string): Promise<{ level: number; msg: string; cause?: string; channel?: string }[]> {
+async function logOf(
+  body: string,
+): Promise<{ level: number; msg: string; cause?: string; channel?: string; count?: number }[]> {
   const script = `
     const { createLog } = await import(${JSON.stringify(new URL('./log.ts', import.meta.url).href)});
     const { StoreUnavailable } = await import(${JSON.stringify(new URL('../usecases/ports/index.ts', import.meta.url).href)});
@@ -72,6 +74,22 @@ test('A store that fails all saves is one line, and a count of notifications tha
       ['notification not stored', 'disk full', undefined],
       ['notification not stored', 'no key', undefined],
       ['notifications not stored', 'disk full', 499],
+    ],
+  );
+});
+
+test('Repeated internal errors and failures of shared quotas are one line each, and a count of the others', async () => {
+  const lines = await logOf(`
+    const error = new Error('a fault');
+    for (let count = 0; count < 5; count += 1) log.failed({ requestId: 'r', error });
+    for (let count = 0; count < 2; count += 1) log.quotaNotCounted(new Error('disk full'));`);
+  assert.deepEqual(
+    lines.map(({ msg, count }) => [msg, count]),
+    [
+      ['internal error', undefined],
+      ['quotas fell back to per-process counting', undefined],
+      ['internal error occurred 4 more times', 4],
+      ['quotas fell back to per-process counting 1 more time', 1],
     ],
   );
 });

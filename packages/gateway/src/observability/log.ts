@@ -110,7 +110,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     },
     quotaNotCounted: (error) => {
       const cause = (error as Error).message;
-      const again = (count: number): void => logger.warn({ cause, count }, 'quotas not shared, more often');
+      const again = (count: number): void =>
+        logger.warn({ cause, count }, `quotas fell back to per-process counting ${timesMore(count)}`);
       if (repeated.isDue('quota', '', again)) logger.warn({ cause }, 'quotas fell back to per-process counting');
     },
     descriptorsExhausted: () => {
@@ -120,7 +121,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
     },
     failed: ({ requestId, error }) => {
       const stack = stackOf(error);
-      const again = (count: number): void => logger.error({ stack, count }, 'internal error, more often');
+      const again = (count: number): void =>
+        logger.error({ stack, count }, `internal error occurred ${timesMore(count)}`);
       if (repeated.isDue(`failed ${stack}`, '', again)) logger.error({ requestId, stack }, 'internal error');
     },
     // On a terminal the welcome text on stdout replaces this line.
@@ -269,6 +271,10 @@ function asText(sink: LogSink) {
 
 function asJson(sink: LogSink) {
   return { write: (line: string): void => sink.write(printableJson(line)) };
+}
+
+function timesMore(count: number): string {
+  return `${count} more ${count === 1 ? 'time' : 'times'}`;
 }
 
 function stackOf(error: unknown): string {
