@@ -254,6 +254,9 @@ suite('The inbox', () => {
     const retry = (wanted: object) => ann.post<{ count: number }>(`/api/notifications/${id}/retry`, wanted);
     assert.equal((await retry({ channel: 'push' })).body.count, 0, 'nothing was pushed');
     assert.equal((await retry({ channel: 'email', target: device.id })).body.count, 0);
+    const unknown = await ann.post<ConsoleError>(`/api/notifications/${id}/retry`, { channel: 'sms' });
+    assert.equal(unknown.status, 400);
+    assert.deepEqual(unknown.body.details, [{ field: 'channel', problem: 'must be one of push, email, mqtt' }]);
     assert.equal((await retry({ channel: 'email' })).body.count, 1);
     const sent = await eventually('the email is sent', 3000, look, ({ email: { state } }) => state === 'sent');
     assert.deepEqual([sent.email.retries, sent.email.nextAt], [1, null]);

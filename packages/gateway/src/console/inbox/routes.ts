@@ -48,20 +48,31 @@ export function addInboxRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void
     return { notification, deliveries: await describeDeliveries(definitions, store, owner, notification.id) };
   });
 
-  addRoute(app, inboxRoutes.retryDeliveries, async (request) => {
-    const { id: ownerId } = ownerOf(request);
-    const { id: notificationId } = await find(ownerId, request.params.id);
-    const { channel, target } = request.body;
-    const deliveries = await store.deliveries.list({ ownerId, notificationId, limit: everyDelivery });
-    const selected = deliveries.filter(
-      (delivery) =>
-        delivery.state !== 'sent' &&
-        (channel === undefined || delivery.channel === channel) &&
-        (target === undefined || delivery.target === target),
-    );
-    // Makes their target queues due, which are polled every second.
-    return { count: selected.length === 0 ? 0 : await store.deliveries.retry(selected, now()) };
-  });
+  addRoute(
+    app,
+    inboxRoutes.retryDeliveries,
+    async (request) => {
+      const { id: ownerId } = ownerOf(request);
+      const { id: notificationId } = await find(ownerId, request.params.id);
+      const { channel, target } = request.body;
+      const deliveries = await store.deliveries.list({ ownerId, notificationId, limit: everyDelivery });
+      const selected = deliveries.filter(
+        (delivery) =>
+          delivery.state !== 'sent' &&
+          (channel === undefined || delivery.channel === channel) &&
+          (target === undefined || delivery.target === target),
+      );
+      // Makes their target queues due, which are polled every second.
+      return { count: selected.length === 0 ? 0 : await store.deliveries.retry(selected, now()) };
+    },
+    {
+      refine({ channel }) {
+        const names = definitions.map(({ name }) => name);
+        if (channel === undefined || names.includes(channel as string)) return [];
+        return [{ field: 'channel', problem: `must be one of ${names.join(', ')}` }];
+      },
+    },
+  );
 
   addRoute(app, inboxRoutes.markRead, async (request) => {
     await store.inbox.markRead(ownerOf(request).id, request.body.ids, request.body.isRead);
