@@ -25,7 +25,7 @@ export const consoleErrorStatus = {
 export type ConsoleErrorCode = keyof typeof consoleErrorStatus;
 
 export interface FieldProblem {
-  /** Path of the field, such as `allowedDomains[0]` or `quietHours.push`; empty for the whole body. */
+  /** Path of the field, such as `quietHours.push`, `ids.0` or `allowedDomains[0]`; empty for the whole body. */
   field: string;
   problem: string;
 }

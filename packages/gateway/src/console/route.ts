@@ -85,6 +85,6 @@ function uncheckedBody<Route extends ConsoleRoute>({ body }: FastifyRequest): Un
 
 function checkBody({ validationError }: FastifyRequest, further: FieldProblem[]): void {
   if (validationError !== undefined && validationError.validationContext !== 'body') throw validationError;
-  const problems = [...fieldProblems(validationError?.validation ?? []), ...further];
+  const problems = fieldProblems(validationError?.validation ?? [], further);
   if (problems.length > 0) throw invalidBody(problems);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { inboxOperations } from '@tocsin/contract/console/inbox';
 import { keyOperations } from '@tocsin/contract/console/keys';
 import {
   flag,
@@ -87,8 +88,35 @@ suite('Validation by the schemas of the console', () => {
       { field: 'isOn', problem: 'must be true or false' },
       { field: 'kind', problem: 'must be one of a, b' },
       { field: 'at', problem: 'must be in the future' },
-      { field: 'inner.list[1]', problem: 'must be text' },
+      { field: 'inner.list.1', problem: 'must be text' },
     ]);
     assert.deepEqual(problemsOf(schema, []), [{ field: '', problem: 'must be a JSON object' }]);
+  });
+
+  test('reports the most specific problem of a field, and a container instead of its members', () => {
+    const key = { type: 5, requireSignature: false, rateLimit: 'x'.repeat(30), expiresAt: 1.5 };
+    assert.deepEqual(problemsOf(keyOperations.createKey.body, key), [
+      { field: 'type', problem: 'must be one of public_client, internal_service' },
+      { field: 'rateLimit', problem: 'must be text of 1 to 20 characters' },
+      { field: 'expiresAt', problem: 'must be a whole number or null' },
+    ]);
+    const quietHours = { timeZone: 'UTC', push: { from: 5 }, email: { from: '07:00', to: '07:00' } };
+    assert.deepEqual(
+      problemsOf(settingsOperations.updatePreferences.body, { name: 'Ann', emailAlerts: false, quietHours }),
+      [
+        { field: 'quietHours.push', problem: 'must have from and to as HH:MM, such as 22:00 and 07:00' },
+        { field: 'quietHours.email', problem: 'must not end when it begins' },
+      ],
+    );
+  });
+
+  test('names the members of a list in the released form: with brackets in allowedDomains, else with a dot', () => {
+    const ids = (body: unknown) => problemsOf(inboxOperations.deleteNotifications.body, body).map(({ field }) => field);
+    assert.deepEqual(ids({ ids: ['no id'] }), ['ids.0']);
+    const key = { type: 'public_client', requireSignature: false, allowedDomains: ['example.com', 'no domain', 7] };
+    assert.deepEqual(
+      problemsOf(keyOperations.createKey.body, key).map(({ field }) => field),
+      ['allowedDomains[1]', 'allowedDomains[2]'],
+    );
   });
 });

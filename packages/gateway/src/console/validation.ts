@@ -78,7 +78,7 @@ function createChecks(now: () => number): Checks {
   return {
     allowedDomain: ofText(keyFieldProblem.allowedDomain),
     rateLimit: ofText(keyFieldProblem.rateLimit),
-    expiry: (value) => (typeof value === 'number' ? keyFieldProblem.expiresAt(value, now()) : null),
+    expiry: (value) => (Number.isInteger(value) ? keyFieldProblem.expiresAt(value as number, now()) : null),
     emailAddress: ofText((text) =>
       isOneAddress(text.trim()) ? null : 'must be one plain address, such as ann@example.com',
     ),
@@ -101,17 +101,32 @@ function isTimeOfDay(text: unknown): boolean {
 /** Limits the response to a request with a long list of wrong values. */
 const maxProblems = 50;
 
-export function fieldProblems(errors: readonly Partial<ErrorObject>[]): FieldProblem[] {
-  return errors.slice(0, maxProblems).map((error) => ({ field: fieldOf(error), problem: problemOf(error) }));
+/**
+ * One problem for each field: the last, because Ajv checks the type before the more specific rules. A field that has a
+ * problem of its own hides those of its members. `further` are problems that no schema can find.
+ */
+export function fieldProblems(
+  errors: readonly Partial<ErrorObject>[],
+  further: readonly FieldProblem[] = [],
+): FieldProblem[] {
+  const found = errors.map((error) => ({ field: fieldOf(error), problem: problemOf(error) }));
+  const byField = new Map([...found, ...further].map((problem) => [problem.field, problem]));
+  const problems = [...byField.values()].filter(({ field }) => !containersOf(field).some((each) => byField.has(each)));
+  return problems.slice(0, maxProblems);
 }
 
-/** `/allowedDomains/0` → `allowedDomains[0]` */
+/** `quietHours.push.from` → `quietHours`, `quietHours.push` */
+function containersOf(field: string): string[] {
+  return [...field.matchAll(/[.[]/g)].map(({ index }) => field.slice(0, index));
+}
+
+/** Members of lists have their released names: `allowedDomains[0]`, but `ids.0`. */
 function fieldOf({ instancePath = '', params = {} }: Partial<ErrorObject>): string {
   const path = [...instancePath.split('/').slice(1), params.missingProperty, params.additionalProperty];
   return path
     .filter((part) => part !== undefined)
     .join('.')
-    .replace(/\.(\d+)(?=\.|$)/g, '[$1]');
+    .replace(/^allowedDomains\.(\d+)$/, 'allowedDomains[$1]');
 }
 
 const typeNames: Readonly<Record<string, string>> = {
