@@ -205,7 +205,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       const lane = await claimOne(now);
       const dead = await store.targetQueues.postponeDue(lane, now, {
         delaysMs: [1, 1],
-        minTurns: 5,
+        minAttempts: 5,
         notBefore: now,
       });
       assert.deepEqual(
@@ -436,7 +436,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
       await fail({ attempts: 3, expiresAt: time + 10_000 });
       const lane = { ownerId, channel: 'mqtt', target: 'dev_1' } as const;
       const delaysMs = [30_000, 120_000, 600_000];
-      const dead = await store.targetQueues.postponeDue(lane, now, { delaysMs, minTurns: 5, notBefore: now });
+      const dead = await store.targetQueues.postponeDue(lane, now, { delaysMs, minAttempts: 5, notBefore: now });
       assert.deepEqual(dead, [{ ...over, state: 'dead', attempts: 5, nextAt: null, endedAt: now }]);
       const all = await store.deliveries.list({ ownerId, limit: 10 });
       assert.deepEqual(
@@ -452,7 +452,7 @@ export function runDeliveryContract(name: string, createFixture: () => Promise<S
           ['waiting', 4, 610_000],
         ],
       );
-      await store.targetQueues.postponeDue(lane, now, { delaysMs: [1, 1], minTurns: 5, notBefore: time + 300_000 });
+      await store.targetQueues.postponeDue(lane, now, { delaysMs: [1, 1], minAttempts: 5, notBefore: time + 300_000 });
       const turns = (await store.deliveries.listWaiting(lane, { now: time + dayMs, limit: 10 })).map(
         ({ nextAt }) => (nextAt as number) - time,
       );

@@ -8,10 +8,10 @@ const delaysMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, hour
 export const keepTryingMs = dayMs;
 
 /** The number of attempts in an hour and a quarter, so that a clock jump alone does not make a delivery dead. */
-export const minTurns = 5;
+export const minAttempts = 5;
 
 /** No attempt is scheduled further ahead than this, unless by a clock that was ahead. */
-export const latestTurnMs = keepTryingMs;
+export const latestAttemptMs = keepTryingMs;
 
 /**
  * Whether retries are exhausted; `attempts` includes the one that has just failed. A delivery that expires when it is
@@ -21,7 +21,7 @@ export function isTooOld(
   { attempts, createdAt, expiresAt }: { attempts: number; createdAt: number; expiresAt: number },
   now: number,
 ): boolean {
-  return now >= expiresAt && (attempts >= minTurns || expiresAt <= createdAt);
+  return now >= expiresAt && (attempts >= minAttempts || expiresAt <= createdAt);
 }
 
 /** Adds jitter of ±20 %, so that deliveries that failed together are not retried together. */
@@ -36,15 +36,15 @@ export function laterDelays(random: () => number): number[] {
 
 /**
  * Time of the next attempt after `attempts` retries: not before the provider allows it, and not after the expiry. A
- * delivery that is past its expiry but has not had `minTurns` attempts follows the schedule.
+ * delivery that is past its expiry but has not had `minAttempts` attempts follows the schedule.
  */
-export function nextTurn(
+export function nextAttemptAt(
   { attempts, expiresAt }: { attempts: number; expiresAt: number },
   now: number,
   random: () => number,
   retryAfterMs = 0,
 ): number {
   const delay = delaysMs[Math.min(attempts, delaysMs.length - 1)] as number;
-  const turn = now + Math.max(spread(delay, random), retryAfterMs);
-  return expiresAt > now ? Math.min(turn, expiresAt) : turn;
+  const attemptAt = now + Math.max(spread(delay, random), retryAfterMs);
+  return expiresAt > now ? Math.min(attemptAt, expiresAt) : attemptAt;
 }

@@ -1,5 +1,5 @@
 // What follows from the outcomes of a first attempt: deliveries that wait for a retry, and dead ones.
-import { keepTryingMs, nextTurn } from '../core/backoff.ts';
+import { keepTryingMs, nextAttemptAt } from '../core/backoff.ts';
 import type { ChannelDefinitions } from '../core/channel.ts';
 import { channelsOf, type Dispatch, targetIdsOf } from '../core/dispatch.ts';
 import { leaseMs } from '../core/lease.ts';
@@ -114,7 +114,7 @@ export function afterLateSend(
   if (isAccepted(outcome)) return { ...delivery, state: 'sent', nextAt: null, endedAt: time };
   const failed = { ...delivery, error: outcome.error };
   if (outcome.kind !== 'retry') return toDead(failed, time);
-  const nextAt = nextTurn(delivery, time, random, outcome.retryAfterMs);
+  const nextAt = nextAttemptAt(delivery, time, random, outcome.retryAfterMs);
   return { ...failed, nextAt, notBefore: notBefore(outcome, nextAt, time) };
 }
 
@@ -149,7 +149,7 @@ function failedDelivery(
   if (outcome.kind === 'rejected' && outcome.reason !== 'refused') return null;
   const createdAt = now();
   const expiresAt = createdAt + keepTryingMs;
-  const nextAt = nextTurn({ attempts: 0, expiresAt }, createdAt, random, retryAfterOf(outcome));
+  const nextAt = nextAttemptAt({ attempts: 0, expiresAt }, createdAt, random, retryAfterOf(outcome));
   const delivery: Delivery = {
     ownerId,
     notificationId: id,
@@ -168,7 +168,7 @@ function failedDelivery(
   return outcome.kind === 'retry' ? delivery : toDead(delivery, createdAt);
 }
 
-/** A message that was deferred is not sent before its next turn, even if the channel recovers earlier. */
+/** A message that was deferred is not sent before its scheduled time, even if the channel recovers earlier. */
 export function notBefore(outcome: NotSent, nextAt: number, now: number): number {
   return holdsQueue(outcome) ? now + (outcome.retryAfterMs ?? 0) : nextAt;
 }

@@ -17,7 +17,7 @@
 //
 // A lease that expires makes a held queue due again: its process died.
 import { setTimeout as delay } from 'node:timers/promises';
-import { isTooOld, laterDelays, minTurns, nextTurn, spread } from '../core/backoff.ts';
+import { isTooOld, laterDelays, minAttempts, nextAttemptAt, spread } from '../core/backoff.ts';
 import type { ChannelDefinitions, DrainOptions } from '../core/channel.ts';
 import { leaseMs, leaseReserveMs } from '../core/lease.ts';
 import { holdsQueue, isAccepted, type Outcome, type Retry, rejected, retry } from '../core/outcome.ts';
@@ -174,7 +174,7 @@ export function createDrainQueue(deps: DrainDeps, closing: AbortSignal): DrainQu
     if (isUncounted) return { releaseAt: time + spread(notAttemptedMs, deps.random) };
     const delaysMs = laterDelays(deps.random);
     const notBefore = time + (outcome.retryAfterMs ?? 0);
-    const dead = await store.targetQueues.postponeDue(queue, time, { delaysMs, minTurns, notBefore });
+    const dead = await store.targetQueues.postponeDue(queue, time, { delaysMs, minAttempts, notBefore });
     for (const delivery of dead) deps.onDead(delivery);
     return {};
   }
@@ -208,7 +208,7 @@ export function createDrainQueue(deps: DrainDeps, closing: AbortSignal): DrainQu
     if (outcome.kind !== 'retry' || isExpired) return toDead({ ...failed, attempts }, time);
     if (outcome.reason === 'not_attempted') return failed;
     if (!isDue) return { ...failed, notBefore: notBefore(outcome, delivery.nextAt ?? time, time) };
-    const nextAt = nextTurn({ ...delivery, attempts }, time, deps.random, outcome.retryAfterMs);
+    const nextAt = nextAttemptAt({ ...delivery, attempts }, time, deps.random, outcome.retryAfterMs);
     return { ...failed, attempts, nextAt, notBefore: notBefore(outcome, nextAt, time) };
   }
 

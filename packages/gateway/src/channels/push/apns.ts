@@ -48,9 +48,9 @@ export function createApns(config: ApnsConfig, { timeoutMs, retentionDays, now, 
         };
         const providerToken = tokens.current();
         const response = await post(providerToken);
-        if (reasonOf(response) !== 'ExpiredProviderToken') return judge(response, now());
+        if (reasonOf(response) !== 'ExpiredProviderToken') return outcomeOfResponse(response, now());
         tokens.discard(providerToken);
-        return judge(await post(tokens.current()), now());
+        return outcomeOfResponse(await post(tokens.current()), now());
       };
     },
     check: (signal) => client.open(signal),
@@ -90,7 +90,7 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /** https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns */
-function judge(response: Http2Response, now: number): Outcome {
+function outcomeOfResponse(response: Http2Response, now: number): Outcome {
   const { status, headers } = response;
   if (status === 200) return { kind: 'sent' };
   const reason = reasonOf(response);

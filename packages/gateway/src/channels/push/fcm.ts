@@ -40,9 +40,9 @@ export function createFcm(config: FcmConfig, { timeoutMs, retentionDays, now, ca
         const body = JSON.stringify({ message: { token, ...message } });
         const accessToken = await accessTokens.obtain(signal);
         const response = await post(body, accessToken, signal);
-        if (!isAccessTokenRefused(response)) return judge(response, now());
+        if (!isAccessTokenRefused(response)) return outcomeOfResponse(response, now());
         accessTokens.discard(accessToken);
-        return judge(await post(body, await accessTokens.obtain(signal), signal), now());
+        return outcomeOfResponse(await post(body, await accessTokens.obtain(signal), signal), now());
       };
     },
     async check(signal) {
@@ -61,7 +61,7 @@ function isAccessTokenRefused({ status, body }: Http2Response): boolean {
 }
 
 /** https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
-function judge({ status, headers, body }: Http2Response, now: number): Outcome {
+function outcomeOfResponse({ status, headers, body }: Http2Response, now: number): Outcome {
   if (status === 200) return { kind: 'sent' };
   const { errorCode, state } = readError(body);
   const rejected = (error: string): NotSent => ({ kind: 'rejected', reason: 'refused', error });

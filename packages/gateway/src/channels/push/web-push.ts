@@ -46,7 +46,7 @@ export function createWebPush({ vapid, subject, dial, hosts, retentionDays, now 
         const response = await dial(endpoint, request, signal).catch((error) => {
           throw signal.aborted ? error : notReached(endpoint.host, error);
         });
-        return judge(endpoint.host, response.status, parseRetryAfter(response.headers['retry-after'], now()));
+        return outcomeOfStatus(endpoint.host, response.status, parseRetryAfter(response.headers['retry-after'], now()));
       };
     },
     check: async () => undefined,
@@ -70,7 +70,7 @@ function notReached(host: string, error: unknown): Failure {
 }
 
 /** RFC 8030 sections 5, 7.2 and 7.3, RFC 8292 section 4.2. */
-function judge(host: string, status: number, retryAfterMs: number | undefined): Outcome {
+function outcomeOfStatus(host: string, status: number, retryAfterMs: number | undefined): Outcome {
   const service = `The push service ${host}`;
   switch (status) {
     case 200:

@@ -1,7 +1,7 @@
 // Queues of waiting deliveries, one per target, in the table `delivery_lanes`. One process at a time holds a queue, so that
 // the deliveries to a target are sent in order and once, regardless of the number of processes.
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
-import { latestTurnMs } from '../../core/backoff.ts';
+import { latestAttemptMs } from '../../core/backoff.ts';
 import { clockSkewMs, latestLeaseEnd } from '../../core/lease.ts';
 import type {
   ChannelName,
@@ -142,18 +142,18 @@ export function createTargetQueueRepository(
       }
     },
 
-    async postponeDue(queue, now, { delaysMs, minTurns, notBefore }) {
+    async postponeDue(queue, now, { delaysMs, minAttempts, notBefore }) {
       const waiting = build.updateTable('deliveries').where(isOfQueue(queue)).where('next_at', 'is not', null);
       const due = waiting.where('next_at', '<=', now);
-      const isExpired = sql<boolean>`expires_at <= ${now} and (attempts + 1 >= ${minTurns} or expires_at <= created_at)`;
+      const isExpired = sql<boolean>`expires_at <= ${now} and (attempts + 1 >= ${minAttempts} or expires_at <= created_at)`;
       // The last delay is used for all further attempts.
       const delay = sql<number>`case ${sql.join(
         delaysMs.slice(0, -1).map((ms, attempts) => sql`when attempts = ${sql.lit(attempts)} then ${sql.lit(ms)}`),
         sql` `,
       )} else ${sql.lit(delaysMs.at(-1) ?? 0)} end`;
       // Expired deliveries without the minimum number of attempts follow the schedule.
-      const beforeEnd = (turn: RawBuilder<number>) =>
-        sql<number>`case when expires_at > ${now} and expires_at < ${turn} then expires_at else ${turn} end`;
+      const beforeEnd = (attemptAt: RawBuilder<number>) =>
+        sql<number>`case when expires_at > ${now} and expires_at < ${attemptAt} then expires_at else ${attemptAt} end`;
       const [dead] = await database.write([
         due
           .where(isExpired)
@@ -218,7 +218,7 @@ export function createTargetQueueRepository(
     },
 
     async resetTimesAhead(now, { wasSetBack = false } = {}) {
-      const latest = now + latestTurnMs + clockSkewMs;
+      const latest = now + latestAttemptMs + clockSkewMs;
       const wasCreatedAhead = sql<boolean>`created_at > ${now + clockSkewMs}`;
       // A delivery that its provider delayed has both times equal. Any other is hidden until the clock reaches `not_before`.
       const isHidden = sql<boolean>`not_before > ${now + clockSkewMs} and not_before < next_at`;

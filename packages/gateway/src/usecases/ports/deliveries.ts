@@ -105,12 +105,12 @@ export interface TargetQueueRepository {
   release(queue: TargetQueue, options?: { at?: number; ifNothingSince?: number }): Promise<boolean>;
   /**
    * Counts an attempt for every due delivery of the queue and postpones it, at least to `notBefore`. Expired deliveries
-   * with at least `minTurns` attempts become dead and are returned.
+   * with at least `minAttempts` attempts become dead and are returned.
    */
   postponeDue(
     queue: TargetQueueName,
     now: number,
-    turn: { delaysMs: readonly number[]; minTurns: number; notBefore: number },
+    schedule: { delaysMs: readonly number[]; minAttempts: number; notBefore: number },
   ): Promise<Delivery[]>;
   /** Ends the leases of queues and idempotency keys and makes the queues due, for a caller that knows that no other process is running. */
   expireLeases(now: number): Promise<void>;
