@@ -1,7 +1,7 @@
 // Checks that channels are values: no source file outside the registry, the contract's flat fields and the folders of the
 // channels names two channels. A file names a channel where the name is a string, a property, a parameter or a variable in
 // its syntax tree, or where it imports from the folder of the channel. The method `push` of arrays does not count; `email`
-// counts only as a string, since it is also the address of an owner.
+// counts only as a string, since it is also the address of an owner. The folder of a channel has the name of the channel.
 import { globSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +31,7 @@ function namesIn(file) {
   const visit = (node, parent, grandparent) => {
     if (node.type === 'Literal' && typeof node.value === 'string') {
       add(node.value, node);
-      if (/^(Import|Export)/.test(parent.type)) add(/channels\/([a-z]+)\//.exec(node.value)?.[1], node);
+      if (/^(Import|Export)/.test(parent.type)) add(/channels\/([^/]+)\//.exec(node.value)?.[1], node);
     } else if (node.type === 'TemplateElement') add(node.value.cooked, node);
     else if (node.type === 'Identifier' && node.name !== 'email') {
       const isMethodCall =
@@ -51,15 +51,25 @@ const files = globSync('packages/{contract,gateway,inbox}/src/**/*.{ts,tsx}', { 
   (file) =>
     !/\.test\.tsx?$/.test(file) && !(file in allowed) && !names.some((name) => file.startsWith(`${folder}/${name}/`)),
 );
-const problems = files.flatMap((file) => {
+const severalNames = files.flatMap((file) => {
   const found = [...namesIn(file)];
   return found.length < 2 ? [] : [`${file}: ${found.map(([name, line]) => `${name} (line ${line})`).join(', ')}`];
 });
-if (names.length < 2) throw new Error(`No channels found below ${join(root, folder)}`);
-if (problems.length > 0) {
-  console.error(
-    'These files name several channels. Iterate over the registry, or move the code into a channel folder:',
-  );
+const otherNames = names
+  .map((name) => ({ name, file: `${folder}/${name}/index.ts` }))
+  .filter(({ name, file }) => !readFileSync(join(root, file), 'utf8').includes(`name: '${name}'`))
+  .map(({ name, file }) => `${file}: expected the name '${name}', that of the folder`);
+
+function report(heading, problems) {
+  if (problems.length === 0) return;
+  console.error(heading);
   for (const problem of problems) console.error(`  ${problem}`);
-  process.exit(1);
+  process.exitCode = 1;
 }
+
+if (names.length < 2) throw new Error(`No channels found below ${join(root, folder)}`);
+report(
+  'These files name several channels. Iterate over the registry, or move the code into a channel folder:',
+  severalNames,
+);
+report('These channels have another name than their folder. Rename one of the two:', otherNames);
