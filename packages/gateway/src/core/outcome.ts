@@ -31,7 +31,10 @@ export interface Retry {
  */
 export type RetryReason = 'unreachable' | 'circuit_open' | 'not_attempted' | 'target_full' | 'deferred';
 
-/** The target no longer exists at the provider. */
+/**
+ * The target no longer exists at the provider: all its waiting deliveries become dead. Not for credentials of the operator
+ * that the provider does not accept, which are a `retry`.
+ */
 export interface Gone {
   kind: 'gone';
   error: string;
