@@ -394,7 +394,7 @@ suite('The first run', () => {
       assert.deepEqual(await (await fetch(new URL('/healthz', gateway.line.console))).json(), { ok: true });
       const ready = await fetch(new URL('/readyz', gateway.line.console));
       assert.equal(ready.status, 200);
-      assert.deepEqual(await ready.json(), { ok: true, store: 'ok', mqtt: 'ok', email: 'not configured', push: 'ok' });
+      assert.partialDeepStrictEqual(await ready.json(), { ok: true, store: 'ok', mqtt: 'ok' });
     } finally {
       await installation.remove();
     }

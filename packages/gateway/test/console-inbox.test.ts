@@ -19,6 +19,7 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { serverText, startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
+import { channels } from '../src/channels/registry.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { makeLink } from '../src/usecases/one-time-links.ts';
 import { createKey, systemEnvironment } from '../src/usecases/registration.ts';
@@ -256,7 +257,8 @@ suite('The inbox', () => {
     assert.equal((await retry({ channel: 'email', target: device.id })).body.count, 0);
     const unknown = await ann.post<ConsoleError>(`/api/notifications/${id}/retry`, { channel: 'sms' });
     assert.equal(unknown.status, 400);
-    assert.deepEqual(unknown.body.details, [{ field: 'channel', problem: 'must be one of push, email, mqtt' }]);
+    const names = channels.map(({ name }) => name).join(', ');
+    assert.deepEqual(unknown.body.details, [{ field: 'channel', problem: `must be one of ${names}` }]);
     assert.equal((await retry({ channel: 'email' })).body.count, 1);
     const sent = await eventually('the email is sent', 3000, look, ({ email: { state } }) => state === 'sent');
     assert.deepEqual([sent.email.retries, sent.email.nextAt], [1, null]);

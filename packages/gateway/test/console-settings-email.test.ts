@@ -19,8 +19,11 @@ import { notify } from '@tocsin/test-support/requests.ts';
 import { parseMessage } from '@tocsin/test-support/smtp-message.ts';
 import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import Fastify from 'fastify';
+import { channels } from '../src/channels/registry.ts';
 import type { ConsoleApiDeps } from '../src/console/deps.ts';
 import { addApi } from '../src/console/routes.ts';
+
+const noQuietHours = Object.fromEntries(channels.map(({ name }) => [name, null]));
 
 const plainKey = { type: 'public_client', allowedDomains: [], requireSignature: false };
 /** Valid values for the body of any route. */
@@ -94,7 +97,7 @@ suite('With an SMTP server', () => {
     const wanted: Preferences = {
       name: markup,
       emailAlerts: false,
-      quietHours: { timeZone: 'Asia/Tokyo', push: null, email: null, mqtt: { from: hour(-1), to: hour(1) } },
+      quietHours: { timeZone: 'Asia/Tokyo', ...noQuietHours, mqtt: { from: hour(-1), to: hour(1) } },
       retentionDays: 30,
     };
     const { status, body } = await ann.put<Preferences>('/api/preferences', wanted);
