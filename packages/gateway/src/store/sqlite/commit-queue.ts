@@ -3,6 +3,7 @@ import { EncryptionKeyMissing, StoreUnavailable } from '../../usecases/ports/ind
 import { busyTimeoutMs } from '../files/sqlite-result-codes.ts';
 import type { Appended, EncryptionKey, OnBatch, PlainNotification, QueryResult } from '../schema/database.ts';
 import { type CommitReply, isFailure, type Request, type RowToAppend, type Statement } from './protocol.ts';
+import { SentKeys } from './sent-keys.ts';
 import { type ThreadClient, toError } from './thread-client.ts';
 
 const maxBatch = 1024;
@@ -40,6 +41,7 @@ export class CommitQueue {
   #waiting: Job[] = [];
   #waitingCharacters = 0;
   readonly #committing = new Set<Job>();
+  readonly #sentKeys = new SentKeys(() => performance.now());
   #inFlight = 0;
   #isScheduled = false;
   #watchdog: NodeJS.Timeout | undefined;
@@ -97,7 +99,7 @@ export class CommitQueue {
     const since = performance.now();
     let settle: () => void;
     try {
-      const reply = await this.#thread.ask(toRequest(batch));
+      const reply = await this.#thread.ask(this.#toRequest(batch));
       settle = () => settleAll(batch, reply);
     } catch (error) {
       settle = () => rejectAll(batch, error as Error);
@@ -109,6 +111,22 @@ export class CommitQueue {
     else if (this.#inFlight === 0) this.#stopWatchdog();
     settle();
     this.#onBatch?.(batch.length, performance.now() - since);
+  }
+
+  #toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
+    const rows: RowToAppend[] = [];
+    const keys = new Map<string, EncryptionKey>();
+    const jobs: Statement[][] = [];
+    for (const job of batch) {
+      if (job.row === null) {
+        jobs.push(job.statements);
+      } else {
+        rows.push(job.row);
+        keys.set(job.row.keyName, job.key);
+      }
+    }
+    const toSend = this.#sentKeys.toSend(this.#thread.start(), keys);
+    return { kind: 'commit', waitMs: waitFor(batch), rows, jobs, ...toSend };
   }
 
   #stopWatchdog(): void {
@@ -166,21 +184,6 @@ function settleRow({ resolve, reject }: RowToCommit & Pick<Job, 'reject'>, index
 
 function rejectAll(jobs: readonly Job[], error: Error): void {
   for (const job of jobs) job.reject(error);
-}
-
-function toRequest(batch: readonly Job[]): Request & { kind: 'commit' } {
-  const rows: RowToAppend[] = [];
-  const keys: (Request & { kind: 'commit' })['keys'] = new Map();
-  const jobs: Statement[][] = [];
-  for (const job of batch) {
-    if (job.row === null) {
-      jobs.push(job.statements);
-    } else {
-      rows.push(job.row);
-      if (!keys.has(job.row.keyName)) keys.set(job.row.keyName, job.key);
-    }
-  }
-  return { kind: 'commit', waitMs: waitFor(batch), rows, keys, jobs };
 }
 
 /** A batch that has already waited for a locked database waits only for the rest of the time. */

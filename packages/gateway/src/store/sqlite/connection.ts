@@ -7,6 +7,7 @@ import type { Failure, Statement, ThreadOptions } from './protocol.ts';
 export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  #busyTimeoutMs = busyTimeoutMs;
 
   constructor({ file, role }: ThreadOptions) {
     this.#db = new DatabaseSync(file, { readOnly: role === 'reader', timeout: busyTimeoutMs });
@@ -39,6 +40,12 @@ export class Connection {
 
   get isInTransaction(): boolean {
     return this.#db.isTransaction;
+  }
+
+  setBusyTimeout(ms: number): void {
+    if (ms === this.#busyTimeoutMs) return;
+    this.#db.exec(`PRAGMA busy_timeout = ${ms}`);
+    this.#busyTimeoutMs = ms;
   }
 
   exec(sql: string): void {

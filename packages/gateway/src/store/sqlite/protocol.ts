@@ -12,9 +12,15 @@ export interface ThreadOptions {
   role: 'reader' | 'writer';
 }
 
-/** A row to encrypt and insert; `keyName` refers to one of the keys of the batch. */
+/** A row to encrypt and insert; `keyName` refers to a key that this batch or an earlier one brought. */
 export interface RowToAppend extends PlainNotification {
   keyName: string;
+}
+
+export interface NamedKey {
+  name: string;
+  version: number;
+  key: KeyObject;
 }
 
 export type Request =
@@ -24,7 +30,10 @@ export type Request =
       /** How long to wait for the lock of another process. */
       waitMs: number;
       rows: RowToAppend[];
-      keys: Map<string, { version: number; key: KeyObject }>;
+      /** Keys that the thread does not have yet: handing one over costs more than encrypting a row. */
+      keys: readonly NamedKey[];
+      /** The thread forgets all other keys. */
+      isNewKeySet: boolean;
       jobs: Statement[][];
     }
   | { kind: 'migrate'; migrations: { name: string; statements: Statement[] }[] }

@@ -23,6 +23,7 @@ export class ThreadClient {
   readonly #options: ThreadOptions;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
+  #workers = 0;
   #nextId = 1;
   #isClosed = false;
 
@@ -55,6 +56,12 @@ export class ThreadClient {
     });
   }
 
+  /** Starts the thread if it is not running; returns its number, which a replacement does not have. */
+  start(): number {
+    if (!this.#isClosed) this.#running();
+    return this.#workers;
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker !== null && !this.#isClosed) {
@@ -74,6 +81,7 @@ export class ThreadClient {
     worker.on('error', (error) => this.#lose(worker, error as Error));
     worker.on('exit', () => this.#lose(worker, new Error('it exited')));
     this.#worker = worker;
+    this.#workers += 1;
     return worker;
   }
 

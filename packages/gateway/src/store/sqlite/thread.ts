@@ -10,6 +10,7 @@ import type {
   CommitReply,
   Envelope,
   Failure,
+  NamedKey,
   Reply,
   Request,
   RowToAppend,
@@ -23,6 +24,7 @@ const options = workerData as ThreadOptions;
 
 let connection: Connection | null = null;
 let waitMs = busyTimeoutMs;
+const keys = new Map<string, NamedKey>();
 /** Never notified, so that Atomics.wait on it is a synchronous sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
@@ -89,7 +91,9 @@ type Commit = Request & { kind: 'commit' };
 
 function commit(request: Commit): CommitReply {
   waitMs = request.waitMs;
-  return inTransaction(() => ({ ...append(request.rows, request.keys), jobs: request.jobs.map(runJob) }));
+  if (request.isNewKeySet) keys.clear();
+  for (const each of request.keys) keys.set(each.name, each);
+  return inTransaction(() => ({ ...append(request.rows), jobs: request.jobs.map(runJob) }));
 }
 
 const insertNotification = `INSERT INTO notifications (owner_id, id, created_at, sealed)
@@ -113,7 +117,7 @@ const claimIdempotencyKey = `INSERT INTO idempotency
 const freeIdempotencyKey = 'DELETE FROM idempotency WHERE owner_id = ? AND key_digest = ?';
 
 /** Inserts the rows, except those whose owner was deleted or whose idempotency key is in use. */
-function append(rows: RowToAppend[], keys: Commit['keys']): Omit<CommitReply, 'jobs'> {
+function append(rows: RowToAppend[]): Omit<CommitReply, 'jobs'> {
   const db = open();
   const refusedRows: number[] = [];
   const duplicateRows: number[] = [];
@@ -128,7 +132,7 @@ function append(rows: RowToAppend[], keys: Commit['keys']): Omit<CommitReply, 'j
         continue;
       }
     }
-    const sealed = encryptRow(row, keys);
+    const sealed = encryptRow(row);
     if (db.prepare(insertNotification).run(ownerId, id, createdAt, sealed).changes !== 1) {
       refusedRows.push(index);
       if (idempotency !== null) db.prepare(freeIdempotencyKey).run(ownerId, idempotency.keyDigest);
@@ -157,9 +161,9 @@ function queueMessages(db: Connection, { ownerId, id, messages }: RowToAppend): 
   return notQueued;
 }
 
-function encryptRow({ ownerId, id, content, keyName }: RowToAppend, keys: Commit['keys']): Buffer {
+function encryptRow({ ownerId, id, content, keyName }: RowToAppend): Buffer {
   const key = keys.get(keyName);
-  if (key === undefined) throw new Error(`The batch does not contain the key ${keyName}.`);
+  if (key === undefined) throw new Error(`The database thread does not have the key ${keyName}.`);
   return encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content);
 }
 
@@ -183,7 +187,7 @@ function runJob(statements: Statement[]): QueryResult<unknown>[] | Failure {
 function truncateLog(): boolean {
   const db = open();
   // Short, since requests wait meanwhile.
-  db.exec('PRAGMA busy_timeout = 100');
+  db.setBusyTimeout(100);
   // Most of the work is done while other processes write; only the rest blocks them.
   db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
   return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
@@ -199,7 +203,7 @@ function inTransaction<T>(work: () => T): T {
   begin(db);
   try {
     const result = work();
-    db.exec('COMMIT');
+    db.prepare('COMMIT').run();
     return result;
   } catch (error) {
     // After some errors, such as a full disk, SQLite has rolled back already.
@@ -214,10 +218,10 @@ function inTransaction<T>(work: () => T): T {
  */
 function begin(db: Connection): void {
   const until = performance.now() + waitMs;
-  db.exec('PRAGMA busy_timeout = 0');
+  db.setBusyTimeout(0);
   for (;;) {
     try {
-      db.exec('BEGIN IMMEDIATE');
+      db.prepare('BEGIN IMMEDIATE').run();
       return;
     } catch (error) {
       if (!isContention(error) || performance.now() >= until) throw error;
