@@ -11,7 +11,7 @@ import { type Measurement, measure } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Report, Round, StoreWork } from './report.ts';
 import { notificationBody } from './request.ts';
-import { rotated } from './rounds.ts';
+import { orderOf } from './rounds.ts';
 import { startServers } from './servers.ts';
 
 export async function measureAcceptPath(options: Options, say: (line: string) => void): Promise<Report> {
@@ -27,7 +27,7 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
     for (const callers of connections) {
       // The order changes from round to round, because later servers find a warmer, or a throttled, machine.
       const measured = new Map<string, Measurement>();
-      for (const server of rotated(servers, index)) {
+      for (const server of orderOf(servers, index)) {
         measured.set(server.name, await measure(load, server, callers, seconds));
       }
       rounds.push({

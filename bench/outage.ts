@@ -11,7 +11,7 @@ import { startChild } from './helpers.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Options } from './options.ts';
 import { notificationRequest, quietBody } from './request.ts';
-import { rotated } from './rounds.ts';
+import { orderOf } from './rounds.ts';
 
 export type Phase = 'calm' | 'broker killed' | 'broker hangs' | 'SMTP server stalls';
 
@@ -103,7 +103,7 @@ export async function measureOutages(options: Options, say: (line: string) => vo
   say('warming up …');
   await measure('calm');
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const phase of rotated(Object.keys(breakProvider) as Phase[], round)) {
+    for (const phase of orderOf(Object.keys(breakProvider) as Phase[], round)) {
       const { p50Ms, p99Ms, requestsPerSecond } = await measure(phase);
       phases[phase].p50Ms.push(p50Ms);
       phases[phase].p99Ms.push(p99Ms);
