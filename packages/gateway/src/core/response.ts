@@ -50,22 +50,20 @@ export function report(
   }
   if (isRetryScheduled) warnings.push('redelivery_scheduled');
   if (isMuted) warnings.push('quiet_hours');
-  return orderReport({
-    ...flat,
-    stored: storeReason === null,
-    ...(storeReason !== null && { storeReason }),
-    payloadPreview: {
-      type: kind,
-      title: request.content.title,
-      body: request.content.body,
-      source: request.content.source,
-      category: request.content.category,
-      severity: request.content.severity,
-      dataKeys: Object.keys(request.content.data),
-    },
-    warnings: orderWarnings(warnings),
-    ...(others !== null && { channels: others }),
-  });
+  flat.stored = storeReason === null;
+  if (storeReason !== null) flat.storeReason = storeReason;
+  flat.payloadPreview = {
+    type: kind,
+    title: request.content.title,
+    body: request.content.body,
+    source: request.content.source,
+    category: request.content.category,
+    severity: request.content.severity,
+    dataKeys: Object.keys(request.content.data),
+  };
+  flat.warnings = orderWarnings(warnings);
+  if (others !== null) flat.channels = others;
+  return orderReport(flat);
 }
 
 function targetReport(channel: string, target: string, outcome: Outcome): TargetReport {

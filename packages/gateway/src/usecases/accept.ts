@@ -4,7 +4,7 @@ import type { ChannelDefinitions } from '../core/channel.ts';
 import { leaseMs } from '../core/lease.ts';
 import { type IsConfigured, type Plan, plan, takesPart } from '../core/plan.ts';
 import { type DeliveryResult, report } from '../core/response.ts';
-import { createFirstAttempts, type FirstAttemptDeps } from '../delivery/first-attempt.ts';
+import { createFirstAttempts, type FirstAttempt, type FirstAttemptDeps } from '../delivery/first-attempt.ts';
 import type { Directory } from './directory.ts';
 import {
   EncryptionKeyMissing,
@@ -73,10 +73,7 @@ export function createProcess(deps: ProcessDeps): Process {
     const notification: Notification = { id: deps.newId(), ownerId, createdAt: now, content: request.content };
     const attempt = createFirstAttempt(notification, request, planned);
     const options = { ...attempt.toSave, idempotency, leaseUntil: now + leaseMs };
-    const saved = await save(deps, requestId, notification, options).catch((error: unknown) => {
-      attempt.cancel();
-      throw error;
-    });
+    const saved = await save(deps, requestId, notification, options, attempt);
     if (saved === 'duplicate') {
       attempt.cancel();
       return saved;
@@ -94,6 +91,7 @@ async function save(
   requestId: string,
   notification: Notification,
   options: SaveOptions,
+  attempt: Pick<FirstAttempt, 'cancel'>,
 ): Promise<Saved | StoreReason> {
   try {
     return await notifications.save(notification, options);
@@ -103,6 +101,7 @@ async function save(
       onStoreFailure({ reason, error, requestId });
       return reason;
     }
+    attempt.cancel();
     throw error;
   }
 }

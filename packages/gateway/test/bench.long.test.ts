@@ -1,0 +1,48 @@
+// The bench as a developer runs it, for a second each: every server is measured, and every message arrived.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import '@tocsin/test-support/build.ts';
+import type { Report } from '../../../bench/report.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+async function bench(...options: string[]): Promise<Report> {
+  const args = ['bench/run.ts', '--json', '--rounds', '1', '--seconds', '1', '--connections', '4', ...options];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.equal(errors, '');
+  return JSON.parse(output) as Report;
+}
+
+function assertMeasured({ rounds }: Report, names: string[], withListener: string[]): void {
+  const [round] = rounds;
+  assert.deepEqual(Object.keys(round?.measurements ?? {}), names);
+  for (const [name, { requests, errors, processorUs, delivery }] of Object.entries(round?.measurements ?? {})) {
+    assert.ok(requests > 0 && errors === 0, name);
+    assert.ok(processorUs === null || processorUs > 0, name);
+    assert.equal(delivery !== null, withListener.includes(name), name);
+    // The response to a request may come after the end of the measured time.
+    if (delivery !== null) assert.ok(delivery.arrived >= requests, `${name}: ${delivery.arrived} of ${requests}`);
+  }
+}
+
+test('The bench measures the gateway with a device beside the sketch, the echo server and another checkout', async () => {
+  const report = await bench('--mqtt', 'embedded', '--against', root);
+  assertMeasured(report, ['gateway', 'other', 'sketch', 'echo'], ['gateway', 'other']);
+  assert.equal(report.rounds[0]?.measurements.gateway?.delivery?.outOfOrder, 0);
+});
+
+test('The bench measures ntfy and Gotify under the same load', async (t) => {
+  const peers = Object.entries({ ntfy: process.env.NTFY, gotify: process.env.GOTIFY }).flatMap(([name, binary]) =>
+    binary ? [name] : [],
+  );
+  if (peers.length === 0) {
+    t.skip('SKIPPED: name the binaries of the peers with NTFY and GOTIFY; docs/sizing.md describes how to build them');
+    return;
+  }
+  const report = await bench('--mqtt', 'embedded', '--peers');
+  assertMeasured(report, ['gateway', ...peers, 'sketch', 'echo'], ['gateway', ...peers]);
+});
