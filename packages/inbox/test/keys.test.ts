@@ -88,6 +88,8 @@ suite('The keys page', () => {
     // Browsers close a dialog on the second Escape in a row, even if the event is cancelled.
     for (let press = 0; press < 6; press += 1) await page.keyboard.press('Escape');
     assert.equal(await shownKey(page), key);
+    // The page may not show yet what the last of them did: each opens the question or closes it.
+    await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))));
     if ((await ask.count()) === 0) await page.keyboard.press('Escape');
     await ask.getByRole('button', { name: 'Close', exact: true }).last().click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
