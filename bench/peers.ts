@@ -2,10 +2,10 @@
 // binaries named by NTFY and GOTIFY.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@tocsin/test-support/eventually.ts';
+import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
 import { adopt } from './clean-up.ts';
 import { startListener } from './helpers.ts';
 import type { Server } from './measure.ts';
@@ -102,10 +102,7 @@ async function startGotify(binary: string, hasListener: boolean): Promise<Server
 
 async function place(): Promise<{ folder: string; port: number; api: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'peer-'));
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await findFreePort();
   return { folder, port, api: `http://127.0.0.1:${port}` };
 }
 

@@ -19,7 +19,13 @@ import { channels } from '../src/channels/registry.ts';
 import { breakersOf } from '../src/core/channel.ts';
 import type { PushTarget } from '../src/core/recipients.ts';
 import { createEgress } from '../src/egress/index.ts';
-import { type ChannelFixture, type ProviderState, runChannelContract, testedChannels } from './channel-contract.ts';
+import {
+  type ChannelFixture,
+  type ProviderState,
+  runChannelContract,
+  testedChannels,
+  usualOutcomes,
+} from './channel-contract.ts';
 
 const clock = { now: sampleNotification.createdAt };
 
@@ -57,14 +63,7 @@ runChannelContract<PushTarget>(
   'Web Push',
   {
     channel: 'push',
-    outcomes: {
-      healthy: 'sent',
-      busy: 'retry',
-      gone: 'gone',
-      refusing: 'rejected',
-      hanging: 'retry',
-      unreachable: 'retry',
-    },
+    outcomes: usualOutcomes,
   },
   async () => {
     const push = createTestPush();
@@ -92,14 +91,7 @@ runChannelContract<PushTarget>(
   'FCM',
   {
     channel: 'push',
-    outcomes: {
-      healthy: 'sent',
-      busy: 'retry',
-      gone: 'gone',
-      refusing: 'rejected',
-      hanging: 'retry',
-      unreachable: 'retry',
-    },
+    outcomes: usualOutcomes,
   },
   async (t) => {
     const fcm = await FcmStandIn.start(clock);
@@ -130,14 +122,7 @@ runChannelContract<PushTarget>(
   'APNs',
   {
     channel: 'push',
-    outcomes: {
-      healthy: 'sent',
-      busy: 'retry',
-      gone: 'gone',
-      refusing: 'rejected',
-      hanging: 'retry',
-      unreachable: 'retry',
-    },
+    outcomes: usualOutcomes,
   },
   async (t) => {
     const apns = await ApnsStandIn.start(clock);

@@ -38,6 +38,16 @@ export interface ChannelTraits {
   outcomes: Partial<Record<ProviderState, Outcome['kind']>>;
 }
 
+/** Of a provider that reports every state. */
+export const usualOutcomes: ChannelTraits['outcomes'] = {
+  healthy: 'sent',
+  busy: 'retry',
+  gone: 'gone',
+  refusing: 'rejected',
+  hanging: 'retry',
+  unreachable: 'retry',
+};
+
 const settleMs = 1000;
 
 export function runChannelContract<Target extends ChannelTarget>(

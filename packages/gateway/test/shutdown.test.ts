@@ -10,6 +10,7 @@ import { Connections } from '@tocsin/test-support/connections.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { install, installWithSmtp, serveWithEmail } from '@tocsin/test-support/install.ts';
+import { isListening } from '@tocsin/test-support/is-listening.ts';
 import { KeepAliveClient } from '@tocsin/test-support/keep-alive-client.ts';
 import { Mosquitto, mosquittoObstacle } from '@tocsin/test-support/mosquitto.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
@@ -107,12 +108,7 @@ suite('After SIGTERM', () => {
     });
     await smtp.stalls(3);
     const stopped = timedStop(t, gateway);
-    await eventually(
-      'no new connections are accepted',
-      2000,
-      () => isTaken(gateway.api),
-      (taken) => !taken,
-    );
+    await refusesConnections(gateway);
     socket.write(request.repeat(2));
     await smtp.stalls(5);
     smtp.resume();
@@ -157,12 +153,7 @@ suite('After SIGTERM', () => {
     const stalled = await open(t, gateway.api, `${head}{"title":`);
     const closed = once(stalled, 'close');
     const stopped = timedStop(t, gateway);
-    await eventually(
-      'no new connections are accepted',
-      2000,
-      () => isTaken(gateway.api),
-      (taken) => !taken,
-    );
+    await refusesConnections(gateway);
     assert.equal((await fetch(new URL('/readyz', gateway.line.console))).status, 503);
     assert.equal((await fetch(new URL('/healthz', gateway.line.console))).status, 200);
     assert.equal(stalled.destroyed, false, 'it still has time');
@@ -179,12 +170,7 @@ suite('After SIGTERM', () => {
     const head = `POST / HTTP/1.1\r\nHost: x\r\nX-API-Key: ${gateway.key}\r\nContent-Length: ${body.length}\r\n\r\n`;
     const socket = await open(t, gateway.api, head + body.slice(0, 5));
     const stopped = timedStop(t, gateway);
-    await eventually(
-      'no new connections are accepted',
-      2000,
-      () => isTaken(gateway.api),
-      (taken) => !taken,
-    );
+    await refusesConnections(gateway);
     const answer = once(socket, 'data');
     socket.write(body.slice(5));
     assert.match(String((await answer)[0]), /^HTTP\/1\.1 200 OK\r\n(.+\r\n)*connection: close/i);
@@ -279,12 +265,7 @@ suite('After SIGTERM', () => {
     const gateway = await (await install(t)).serve();
     await open(t, gateway.api, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
     gateway.child.kill('SIGTERM');
-    await eventually(
-      'no new connections are accepted',
-      2000,
-      () => isTaken(gateway.api),
-      (taken) => !taken,
-    );
+    await refusesConnections(gateway);
     const { code, ms } = await timedStop(t, gateway);
     assert.equal(code, 1);
     assert.ok(ms < 1000, `${ms} ms`);
@@ -320,17 +301,15 @@ suite('SIGTERM during the start lets it finish, shows the first key, and then sh
   }
 });
 
-async function isTaken(api: string): Promise<boolean> {
-  const { hostname, port } = new URL(api);
-  const socket = connect(Number(port), hostname);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+/** From here on the service is stopping. */
+async function refusesConnections(gateway: GatewayProcess): Promise<void> {
+  const { hostname, port } = new URL(gateway.api);
+  await eventually(
+    'no new connections are accepted',
+    2000,
+    () => isListening(Number(port), hostname),
+    (listens) => !listens,
+  );
 }
 
 /** A gateway whose first owner gets email, over a server that stalls from now on. */

@@ -14,7 +14,7 @@ import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
 import { notify, send } from '@tocsin/test-support/requests.ts';
 import { scrape } from '@tocsin/test-support/scrape.ts';
-import { type ProviderState, runChannelContract } from './channel-contract.ts';
+import { type ProviderState, runChannelContract, usualOutcomes } from './channel-contract.ts';
 import { createPagerSender } from './fixtures/throwaway-channel/sender.ts';
 import { pagers } from './fixtures/throwaway-channel/target.ts';
 
@@ -72,14 +72,7 @@ runChannelContract(
   'of this test',
   {
     channel: 'pager',
-    outcomes: {
-      healthy: 'sent',
-      busy: 'retry',
-      gone: 'gone',
-      refusing: 'rejected',
-      hanging: 'retry',
-      unreachable: 'retry',
-    },
+    outcomes: usualOutcomes,
   },
   async (t) => {
     const service = await PagerService.start(t);

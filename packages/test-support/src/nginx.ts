@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
+import { isListening } from './is-listening.ts';
 import { findFreePort } from './mosquitto.ts';
 import { type Obstacle, obstacleIn } from './requires.ts';
 
@@ -87,17 +87,5 @@ export class Nginx {
       await exited;
     }
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
-
-async function isListening(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }

@@ -14,34 +14,31 @@ export type Enqueue = (entries: readonly QueueEntry[], notificationId: string, p
 
 export function createEnqueue({ rows, limitPolicy }: EnqueueDeps): Enqueue {
   return async (entries, notificationId, payload) => {
-    const reserved = limitPolicy.reserve(entries);
-    if (reserved.length === 0) return limitPolicy.refuse(entries);
+    const reserved = ReservedEntries.reserve(entries, limitPolicy);
+    if (reserved === null) return limitPolicy.refuse(entries);
     const added = await store(reserved, notificationId);
-    for (const [index, { queue, qos }] of reserved.entries()) {
-      if (added[index]) queue.arrived(notificationId, qos, payload);
-      else limitPolicy.release(queue);
-    }
-    await limitPolicy.enforce(reserved);
-    return added.includes(true) || (await isStored(reserved, notificationId)) ? sent : notStoredIn(reserved);
+    const outcome = reserved.commit(notificationId, payload, (index) => added[index] === true);
+    await limitPolicy.enforce(reserved.entries);
+    return outcome.kind === 'sent' || (await isKnown(reserved.entries, notificationId)) ? sent : outcome;
   };
 
-  async function store(reserved: readonly QueueEntry[], notificationId: string): Promise<readonly boolean[]> {
+  async function store(reserved: ReservedEntries, notificationId: string): Promise<readonly boolean[]> {
     try {
-      return await rows.enqueue(reserved.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
+      return await rows.enqueue(reserved.entries.map(({ queue, qos }) => ({ queue: queue.name, notificationId, qos })));
     } catch (error) {
-      for (const { queue } of reserved) limitPolicy.release(queue);
+      reserved.release();
       throw error;
     }
   }
 
   /** A message may be queued already, as after a timeout, or delivered; otherwise its session or device was deleted. */
-  async function isStored([first]: readonly QueueEntry[], notificationId: string): Promise<boolean> {
+  async function isKnown([first]: readonly QueueEntry[], notificationId: string): Promise<boolean> {
     const { ownerId, deviceId } = (first as QueueEntry).queue.name;
     return (await rows.findProgress(ownerId, notificationId, [deviceId])).has(deviceId);
   }
 }
 
-/** The reserved places of one message in the queues of a device, to be stored with its notification. */
+/** Reserved places of one message in queues of its device. */
 export class ReservedEntries {
   readonly entries: readonly QueueEntry[];
   readonly #limitPolicy: LimitPolicy;
@@ -51,22 +48,22 @@ export class ReservedEntries {
     this.#limitPolicy = limitPolicy;
   }
 
-  /** null if a queue is full. */
+  /** In the queues that have space; null if all are full. */
   static reserve(entries: readonly QueueEntry[], limitPolicy: LimitPolicy): ReservedEntries | null {
-    if (!limitPolicy.hasSpace(entries)) return null;
-    return new ReservedEntries(limitPolicy.reserve(entries), limitPolicy);
+    const reserved = limitPolicy.reserve(entries);
+    return reserved.length === 0 ? null : new ReservedEntries(reserved, limitPolicy);
   }
 
   /** The transaction was committed; `isStored` is false for entries that it left out. */
   commit(notificationId: string, payload: Buffer, isStored: (index: number) => boolean): Outcome {
-    let isAnyStored = false;
+    let outcome = notStoredIn(this.entries);
     for (const [index, { queue, qos }] of this.entries.entries()) {
       if (isStored(index)) {
         queue.arrived(notificationId, qos, payload);
-        isAnyStored = true;
+        outcome = sent;
       } else this.#limitPolicy.release(queue);
     }
-    return isAnyStored ? sent : notStoredIn(this.entries);
+    return outcome;
   }
 
   /** Nothing was stored. */

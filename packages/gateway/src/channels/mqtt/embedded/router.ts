@@ -49,7 +49,8 @@ export class Router {
     deviceId: string,
   ): Reserved | null {
     const entries = this.#entriesFor(ownerId, deviceId, qos);
-    const reserved = ReservedEntries.reserve(entries, this.#deps.limitPolicy);
+    const { limitPolicy } = this.#deps;
+    const reserved = limitPolicy.hasSpace(entries) ? ReservedEntries.reserve(entries, limitPolicy) : null;
     if (reserved === null) return null;
     return {
       entries: reserved.entries,
