@@ -91,7 +91,7 @@ class Load {
     clearTimeout(timer);
     const cpu = process.cpuUsage(cpuBefore);
     const busy = performance.eventLoopUtilization(busyBefore);
-    const milliseconds = this.#unsent === 0 ? this.#lastAt - startedAt : seconds * 1000;
+    const milliseconds = (this.#unsent === 0 ? this.#lastAt : this.#endsAt) - startedAt;
     const sorted = Float64Array.from(this.#latencies).sort();
     return {
       requests: sorted.length,
@@ -105,6 +105,11 @@ class Load {
       generatorBusy: busy.utilization,
       responses: this.#responses,
     };
+  }
+
+  /** Ends the measured time now. */
+  stop(): void {
+    this.#endsAt = performance.now();
   }
 
   /** Resolves with the function that sends the first request, so that all connections start together. */
@@ -220,5 +225,10 @@ function isIdEnd(byte: number): boolean {
   return byte === 0x22 || byte === 0x2c || byte === 0x7d;
 }
 
-process.on('message', async (job: LoadJob) => process.send?.(await new Load(job).run()));
+let running: Load | undefined;
+process.on('message', async (job: LoadJob | 'stop') => {
+  if (job === 'stop') return running?.stop();
+  running = new Load(job);
+  process.send?.(await running.run());
+});
 process.on('disconnect', () => process.exit());

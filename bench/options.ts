@@ -13,6 +13,8 @@ export interface Options {
   workers: number;
   /** Gateways on one database. */
   nodes: number;
+  /** Number of connected devices or open inboxes, depending on the mode; 0 in other modes. */
+  clients: number;
   /** Number of notifications in a grown store, or of deliveries that wait for retry, depending on the mode. */
   rows: number;
   /** The folder of another checkout, built, that is measured in the same run. */
@@ -28,10 +30,10 @@ export type MqttWay = (typeof mqttWays)[number];
 export const storeKinds = ['sqlite', 'postgres'] as const;
 export type StoreKind = (typeof storeKinds)[number];
 /** What is measured instead of the accept path and the echo server. */
-const otherModes = ['outage', 'growth', 'redelivery'] as const;
+const otherModes = ['outage', 'growth', 'redelivery', 'devices', 'inboxes'] as const;
 export type Mode = 'accept' | (typeof otherModes)[number];
 
-const defaultRows: Record<Mode, number> = { accept: 0, outage: 0, growth: 1_000_000, redelivery: 10_000 };
+const defaultRows: Partial<Record<Mode, number>> = { growth: 1_000_000, redelivery: 10_000 };
 
 export const usage = `Usage: npm run bench -- [options]
 
@@ -51,6 +53,8 @@ Instead of the accept path and the echo server:
   --outage          what an outage of one channel does to requests that do not use it
   --growth          accepting, and a page of the inbox, in a store of ${defaultRows.growth} rows and when it had a hundredth of them
   --redelivery      how fast ${defaultRows.redelivery} deliveries queued for a broker drain after it has restarted
+  --devices N       N MQTT devices that connect to the embedded broker at once, and a notification to 100 of one owner
+  --inboxes N       N open inboxes, and a notification to 20 of one owner
   --rows N          another number of rows (5000 or more), or of deliveries (100 or more)
   --help            print this
 `;
@@ -72,7 +76,8 @@ export function readOptions(args: string[]): Options {
     store: readWord('store', values.store ?? (nodes > 1 ? 'postgres' : 'sqlite'), storeKinds),
     workers: readNumber('workers', values.workers, 1, 64, Number.isInteger),
     nodes,
-    rows: readNumber('rows', values.rows ?? String(defaultRows[mode]), 0, 100_000_000, Number.isInteger),
+    clients: readNumber('clients', values.devices ?? values.inboxes ?? '0', 0, 10_000, Number.isInteger),
+    rows: readNumber('rows', values.rows ?? String(defaultRows[mode] ?? 0), 0, 100_000_000, Number.isInteger),
     against: values.against ?? null,
     hasPeers: values.peers,
     json: values.json,
@@ -81,9 +86,12 @@ export function readOptions(args: string[]): Options {
   return options;
 }
 
-function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows, against, hasPeers }: Options, hasRows: boolean): void {
+function refuseWhatDoesNotFit(
+  { mode, nodes, store, mqtt, clients, rows, against, hasPeers }: Options,
+  hasRows: boolean,
+): void {
   if (nodes > 1 && store !== 'postgres') throw new UsageError('--nodes needs --store postgres.');
-  if (nodes > 1 && (mode === 'outage' || mode === 'growth')) throw new UsageError(`--${mode} is for one node.`);
+  if (nodes > 1 && mode !== 'accept' && mode !== 'redelivery') throw new UsageError(`--${mode} is for one node.`);
   if (nodes > 1 && mqtt === 'embedded') {
     throw new UsageError('--nodes needs a broker that all of them share: --mqtt mosquitto.');
   }
@@ -94,7 +102,8 @@ function refuseWhatDoesNotFit({ mode, nodes, store, mqtt, rows, against, hasPeer
     throw new UsageError(`--${mode} measures this checkout alone; omit --against and --peers.`);
   }
   if (hasPeers && store !== 'sqlite') throw new UsageError('--peers is for the embedded store.');
-  if (hasRows && defaultRows[mode] === 0) throw new UsageError('--rows is for --growth and --redelivery.');
+  if ((mode === 'devices' || mode === 'inboxes') && clients < 1) throw new UsageError(`--${mode} needs at least 1.`);
+  if (hasRows && defaultRows[mode] === undefined) throw new UsageError('--rows is for --growth and --redelivery.');
   if (mode === 'growth' && rows < 5000) throw new UsageError('--growth needs --rows of 5000 or more.');
   if (mode === 'redelivery' && rows < 100) throw new UsageError('--redelivery needs --rows of 100 or more.');
 }
@@ -116,6 +125,8 @@ function parse(args: string[]) {
         outage: { type: 'boolean', default: false },
         growth: { type: 'boolean', default: false },
         redelivery: { type: 'boolean', default: false },
+        devices: { type: 'string' },
+        inboxes: { type: 'string' },
         rows: { type: 'string' },
         against: { type: 'string' },
         peers: { type: 'boolean', default: false },
@@ -127,8 +138,8 @@ function parse(args: string[]) {
   }
 }
 
-function readMode(values: Record<(typeof otherModes)[number], boolean>): Mode {
-  const wanted = otherModes.filter((mode) => values[mode]);
+function readMode(values: Partial<Record<Mode, boolean | string>>): Mode {
+  const wanted = otherModes.filter((mode) => values[mode] !== undefined && values[mode] !== false);
   if (wanted.length > 1)
     throw new UsageError(`Only one of ${wanted.map((mode) => `--${mode}`).join(' and ')} at a time.`);
   return wanted[0] ?? 'accept';

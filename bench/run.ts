@@ -2,13 +2,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { measureAcceptPath } from './accept-path.ts';
 import { cleanUp, useOwnFolder } from './clean-up.ts';
+import { type CrowdReport, describeCrowd, measureCrowd } from './crowd.ts';
 import { describeGrowth, type GrowthReport, measureGrowth } from './growth.ts';
 import { type Options, readOptions, UsageError, usage } from './options.ts';
 import { describeOutages, measureOutages, type OutageReport } from './outage.ts';
 import { describeRedelivery, measureRedelivery, type RedeliveryReport } from './redelivery.ts';
 import { describe, type Report } from './report.ts';
 
-type AnyReport = Report | OutageReport | GrowthReport | RedeliveryReport;
+type AnyReport = Report | OutageReport | GrowthReport | RedeliveryReport | CrowdReport;
 
 const resultsFolder = new URL('./results/', import.meta.url);
 let isInterrupted = false;
@@ -61,6 +62,9 @@ function measure(options: Options, say: (line: string) => void): Promise<AnyRepo
       return measureGrowth(options, say);
     case 'redelivery':
       return measureRedelivery(options, say);
+    case 'devices':
+    case 'inboxes':
+      return measureCrowd(options, say);
   }
 }
 
@@ -74,5 +78,7 @@ function describeAny(report: AnyReport): string {
       return describeGrowth(report);
     case 'redelivery':
       return describeRedelivery(report);
+    case 'crowd':
+      return describeCrowd(report);
   }
 }

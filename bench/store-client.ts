@@ -1,10 +1,18 @@
 // A client of the same store beside the gateway, in a separate process, that uses the service's own code.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { NotificationContent } from '@tocsin/contract';
+import { digestOf } from '../packages/gateway/src/core/key-format.ts';
 import { createUuidV7Source } from '../packages/gateway/src/core/uuid-v7.ts';
 import { openStore } from '../packages/gateway/src/store/open-store.ts';
 import type { Store } from '../packages/gateway/src/usecases/ports/index.ts';
-import { createDevice, systemEnvironment } from '../packages/gateway/src/usecases/registration.ts';
+import {
+  type CreatedDevice,
+  createDevice,
+  createKey,
+  createOwner,
+  newId as newRowId,
+  systemEnvironment,
+} from '../packages/gateway/src/usecases/registration.ts';
 import { percentile } from './figures.ts';
 import { notification } from './request.ts';
 
@@ -41,11 +49,27 @@ export interface DevicesJob {
   count: number;
 }
 
+/** Creates owners, each with a key, devices and browsers that are signed in. */
+export interface OwnersJob {
+  kind: 'owners';
+  count: number;
+  devicesEach: number;
+  sessionsEach: number;
+}
+
+export interface CreatedOwner {
+  id: string;
+  key: string;
+  devices: CreatedDevice['mqtt'][];
+  /** The values of session cookies. */
+  sessions: string[];
+}
+
 export interface WaitingJob {
   kind: 'waiting';
 }
 
-export type StoreJob = FillJob | PagesJob | WalkJob | DevicesJob | WaitingJob;
+export type StoreJob = FillJob | PagesJob | WalkJob | DevicesJob | OwnersJob | WaitingJob;
 
 export interface WalkResult {
   rows: number;
@@ -87,9 +111,40 @@ async function run(job: OpenJob | StoreJob): Promise<unknown> {
         await createDevice(store, systemEnvironment, wanted);
       }
       return job.count;
+    case 'owners':
+      return createOwners(store, job);
     case 'waiting':
       return (await store.deliveries.totals()).waiting;
   }
+}
+
+/** One owner after the other, each with all of its rows at once, so that they share commits. */
+async function createOwners(store: Store, { count, devicesEach, sessionsEach }: OwnersJob): Promise<CreatedOwner[]> {
+  const created: CreatedOwner[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const profile = { name: `Owner ${number}`, email: null, emailAlerts: false };
+    const { id: ownerId } = await createOwner(store, systemEnvironment, profile);
+    const { value: key } = await createKey(store, systemEnvironment, { ownerId, type: 'internal_service' });
+    const devices = await Promise.all(
+      Array.from({ length: devicesEach }, (_, device) =>
+        createDevice(store, systemEnvironment, { ownerId, name: `Device ${device}`, topicPrefix: 'tocsin', urls: [] }),
+      ),
+    );
+    const sessions: string[] = [];
+    for (let session = 0; session < sessionsEach; session += 1) sessions.push(await createSession(store, ownerId));
+    created.push({ id: ownerId, key, devices: devices.map(({ mqtt }) => mqtt), sessions });
+  }
+  return created;
+}
+
+async function createSession(store: Store, ownerId: string): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const now = Date.now();
+  await store.sessions.create({
+    ...{ id: newRowId('ses', systemEnvironment), ownerId, tokenDigest: digestOf(token), method: 'link' },
+    ...{ userAgent: 'bench', address: '127.0.0.1', createdAt: now, seenAt: now, expiresAt: now + 3_600_000 },
+  });
+  return token;
 }
 
 async function fill({ notifications }: Store, { ownerId, count }: FillJob): Promise<number> {

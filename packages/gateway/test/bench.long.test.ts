@@ -5,16 +5,17 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import '@tocsin/test-support/build.ts';
+import type { CrowdReport } from '../../../bench/crowd.ts';
 import type { Report } from '../../../bench/report.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-async function bench(...options: string[]): Promise<Report> {
+async function bench<Measured = Report>(...options: string[]): Promise<Measured> {
   const args = ['bench/run.ts', '--json', '--rounds', '1', '--seconds', '1', '--connections', '4', ...options];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   assert.equal(errors, '');
-  return JSON.parse(output) as Report;
+  return JSON.parse(output) as Measured;
 }
 
 function assertMeasured({ rounds }: Report, names: string[], withListener: string[]): void {
@@ -46,3 +47,15 @@ test('The bench measures ntfy and Gotify under the same load', async (t) => {
   const report = await bench('--mqtt', 'embedded', '--peers');
   assertMeasured(report, ['gateway', ...peers, 'sketch', 'echo'], ['gateway', ...peers]);
 });
+
+for (const crowd of ['devices', 'inboxes'] as const) {
+  test(`The bench connects many ${crowd}, and each notification reaches all of one owner in order`, async () => {
+    const { clients, notify, others } = await bench<CrowdReport>(`--${crowd}`, '30');
+    assert.equal(clients, 30);
+    assert.ok(notify.notifications > 0);
+    assert.equal(notify.receivers, crowd === 'devices' ? 30 : 20);
+    assert.equal(notify.arrived, notify.notifications * notify.receivers);
+    assert.equal(notify.outOfOrder, 0);
+    for (const [phase, { requests }] of Object.entries(others)) assert.ok(requests > 0, phase);
+  });
+}

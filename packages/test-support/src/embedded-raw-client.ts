@@ -83,8 +83,7 @@ export class RawClient {
 
   /** Returns the return codes of SUBACK, or 'closed'. */
   async subscribe(filters: string[], qos: 0 | 1 | 2): Promise<number[] | 'closed'> {
-    const wanted = filters.map((filter) => Buffer.concat([text(filter), Buffer.of(qos)]));
-    this.send(packet(packetType.subscribe, 2, Buffer.concat([Buffer.of(0, 1), ...wanted])));
+    this.send(subscribePacket(filters, qos));
     const answer = await Promise.race([this.next('suback'), this.#closed.then(() => null)]);
     return answer === null ? 'closed' : [...answer.body.subarray(2)];
   }
@@ -106,12 +105,12 @@ export class RawClient {
 
   /** PUBACK, PUBREC or PUBCOMP. */
   confirm(type: 'puback' | 'pubrec' | 'pubcomp', messageId: number): void {
-    this.send(packet(packetType[type], 0, Buffer.of(messageId >> 8, messageId & 0xff)));
+    this.send(confirmation(type, messageId));
   }
 
   /** Resolves when the broker has processed all packets that were sent before. */
   async ping(): Promise<void> {
-    this.send(packet(packetType.pingreq, 0, Buffer.alloc(0)));
+    this.send(pingPacket);
     await this.next('pingresp');
   }
 
@@ -206,6 +205,17 @@ export function connectPacket({ clientId = 'raw', username, password, clean = tr
   return packet(packetType.connect, 0, Buffer.concat(parts));
 }
 
+export function subscribePacket(filters: readonly string[], qos: 0 | 1 | 2): Buffer {
+  const wanted = filters.map((filter) => Buffer.concat([text(filter), Buffer.of(qos)]));
+  return packet(packetType.subscribe, 2, Buffer.concat([Buffer.of(0, 1), ...wanted]));
+}
+
+export function confirmation(type: 'puback' | 'pubrec' | 'pubcomp', messageId: number): Buffer {
+  return packet(packetType[type], 0, Buffer.of(messageId >> 8, messageId & 0xff));
+}
+
+export const pingPacket = packet(packetType.pingreq, 0, Buffer.alloc(0));
+
 /** The first bytes of a packet that declares this length. */
 export function fixedHeader(type: number, flags: number, length: number): Buffer {
   const bytes = [(type << 4) | flags];
@@ -229,13 +239,18 @@ function text(value: string): Buffer {
 
 /** The complete packets in a chunk of a stream. */
 export function packetsOf(bytes: Buffer): RawPacket[] {
+  return splitPackets(bytes).packets;
+}
+
+/** The complete packets at the beginning of `bytes`, and the bytes of an incomplete one after them. */
+export function splitPackets(bytes: Buffer): { packets: RawPacket[]; rest: Buffer } {
   let rest = bytes;
   const packets: RawPacket[] = [];
   for (let taken = parse(rest); taken !== null; taken = parse(rest)) {
     packets.push(taken.packet);
     rest = rest.subarray(taken.length);
   }
-  return packets;
+  return { packets, rest };
 }
 
 function parse(buffer: Buffer): { packet: RawPacket; length: number } | null {
