@@ -3,8 +3,6 @@
 // ratios are comparable between machines.
 import { availableParallelism } from 'node:os';
 import { scrape } from '@tocsin/test-support/scrape.ts';
-import type { StoreUnderTest } from './environment.ts';
-import type { GatewayUnderTest } from './gateway.ts';
 import { startChild } from './helpers.ts';
 import { measureHostile } from './hostile.ts';
 import { type Measurement, measure } from './measure.ts';
@@ -12,16 +10,16 @@ import type { Options } from './options.ts';
 import type { Report, Round, StoreWork } from './report.ts';
 import { notificationBody } from './request.ts';
 import { orderOf } from './rounds.ts';
-import { startServers } from './servers.ts';
+import { type StartedGateway, startServers } from './servers.ts';
 
 export async function measureAcceptPath(options: Options, say: (line: string) => void): Promise<Report> {
   const { rounds: count, seconds, connections, mqtt, store: kind, workers, nodes } = options;
-  const { servers, gateway, environment } = await startServers(options);
+  const { servers, gateway, gateways } = await startServers(options);
   const load = await startChild('./load.ts');
   say('warming up …');
   const warmUp = Math.max(...connections);
   for (const server of servers) await measure(load, server, warmUp, seconds / 2);
-  const countWork = await watchStore(gateway, environment.store);
+  const counts = await Promise.all(gateways.map(watchStore));
   const rounds: Round[] = [];
   for (let index = 0; index < count; index += 1) {
     for (const callers of connections) {
@@ -37,12 +35,12 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
     }
     say(`round ${index + 1} of ${count}`);
   }
-  const ofOwnGateway = new Set([servers[0].name, 'one node']);
-  const work = await countWork(
-    rounds
-      .flatMap(({ measurements }) => Object.entries(measurements))
-      .reduce((sum, [name, { requests }]) => sum + (ofOwnGateway.has(name) ? requests : 0), 0),
-  );
+  const work: Record<string, StoreWork> = {};
+  for (const [index, { names }] of gateways.entries()) {
+    const measured = rounds.flatMap(({ measurements }) => names.flatMap((name) => measurements[name] ?? []));
+    const notifications = measured.reduce((sum, { requests }) => sum + requests, 0);
+    work[names[0] as string] = (await counts[index]?.(notifications)) as StoreWork;
+  }
   say('hostile bodies …');
   const [{ port }] = gateway.nodes;
   return {
@@ -60,7 +58,7 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
 }
 
 /** Counts commits and writes of the store from now on, per notification. */
-async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
+async function watchStore({ gateway: { nodes }, environment: { store } }: StartedGateway) {
   const readCounters = async () => {
     const scrapes = await Promise.all(nodes.map((node) => scrape(node.process)));
     const sum = (name: string): number => scrapes.reduce((total, each) => total + (each.sum(name) ?? 0), 0);
@@ -68,16 +66,21 @@ async function watchStore({ nodes }: GatewayUnderTest, store: StoreUnderTest) {
       writes: sum('tocsin_store_batch_size_sum'),
       commits: sum('tocsin_store_batch_size_count'),
       walBytes: await store.walBytes(),
+      transactions: await store.transactions(),
     };
   };
   const before = await readCounters();
   return async (notifications: number): Promise<StoreWork> => {
     const after = await readCounters();
+    const perNotification = (counter: 'walBytes' | 'transactions'): number | null => {
+      const [start, end] = [before[counter], after[counter]];
+      return start === null || end === null ? null : (end - start) / notifications;
+    };
     return {
       writesPerCommit: (after.writes - before.writes) / (after.commits - before.commits),
       commitsPerNotification: (after.commits - before.commits) / notifications,
-      walBytesPerNotification:
-        after.walBytes === null || before.walBytes === null ? null : (after.walBytes - before.walBytes) / notifications,
+      walBytesPerNotification: perNotification('walBytes'),
+      transactionsPerNotification: perNotification('transactions'),
     };
   };
 }

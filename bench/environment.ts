@@ -15,7 +15,12 @@ const serverDefaults = ['shared_buffers = 128MB'];
 export interface BenchEnvironment {
   installation: Installation;
   store: StoreUnderTest;
+  /** Servers beside the gateway: database and broker. */
+  services: Services;
 }
+
+/** Process ids by the name of the program. */
+export type Services = Record<string, number>;
 
 export interface StoreUnderTest {
   databaseUrl: string | null;
@@ -23,6 +28,8 @@ export interface StoreUnderTest {
   bytes(): Promise<number>;
   /** Bytes written to the write-ahead log so far; null if unknown. */
   walBytes(): Promise<number | null>;
+  /** Transactions committed so far, reads included; null if unknown. */
+  transactions(): Promise<number | null>;
   /** Runs the maintenance that a large fill would otherwise cause later, during the requests. */
   maintain(): Promise<void>;
 }
@@ -51,6 +58,7 @@ export async function createEnvironment(
   );
   return {
     installation,
+    services: server === null ? {} : { PostgreSQL: server.pid },
     store: server === null || databaseUrl === null ? sqliteIn(installation.dataDir) : postgresAt(server, databaseUrl),
   };
 }
@@ -77,6 +85,7 @@ function sqliteIn(dataDir: string): StoreUnderTest {
     databaseUrl: null,
     bytes: async () => (await stat(file)).size,
     walBytes: async () => null,
+    transactions: async () => null,
     maintain: async () => {
       using database = new DatabaseSync(file);
       database.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -93,6 +102,7 @@ function postgresAt(server: Postgres, url: string): StoreUnderTest {
     databaseUrl: url,
     bytes: () => ask('pg_database_size(current_database())'),
     walBytes: () => ask("pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
+    transactions: () => ask('SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()'),
     maintain: async () => {
       await server.query(url, 'VACUUM ANALYZE notifications');
       await server.query(url, 'CHECKPOINT');

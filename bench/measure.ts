@@ -1,6 +1,7 @@
 // One server under load for some seconds. With a listener, a rate counts only if every notification arrived there.
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { Child } from './child.ts';
+import type { Services } from './environment.ts';
 import { percentile } from './figures.ts';
 import type { Arrivals } from './listener.ts';
 import type { LoadResult, LoadTarget, Responses } from './load.ts';
@@ -14,11 +15,15 @@ export interface Server {
   mustContain: string;
   /** Receives every notification; null if the server has no receiver. */
   listener: Child | null;
+  /** Programs that work for this server alone. */
+  services: Services;
 }
 
 export interface Measurement extends Omit<LoadResult, 'responses'> {
   /** Processor time of the server per notification, its delivery included, in microseconds. */
   processorUs: number | null;
+  /** The same for each of its services. */
+  servicesUs: Record<string, number | null>;
   rssMegabytes: number | null;
   delivery: Delivery | null;
 }
@@ -41,9 +46,10 @@ export interface Delivery {
 const drainTimeoutMs = 120_000;
 
 export async function measure(load: Child, server: Server, connections: number, seconds: number): Promise<Measurement> {
-  const { name, pids, targets, mustContain, listener } = server;
+  const { name, pids, targets, mustContain, listener, services } = server;
   await listener?.ask<Arrivals>('take');
-  const before = await processorSeconds(pids);
+  const times = () => Promise.all([pids, ...Object.values(services).map((pid) => [pid])].map(processorSeconds));
+  const before = await times();
   const { responses, ...result } = await load.ask<LoadResult>({
     ...{ targets, mustContain, connections, seconds, hasIds: listener !== null },
   });
@@ -53,11 +59,16 @@ export async function measure(load: Child, server: Server, connections: number, 
     );
   }
   const delivery = listener && (await countDelivered(name, listener, responses, seconds));
-  const after = await processorSeconds(pids);
+  const after = await times();
   const served = delivery?.arrived ?? result.requests;
+  const [own = null, ...ofServices] = after.map((end, index) => {
+    const start = before[index] ?? null;
+    return start === null || end === null ? null : ((end - start) / served) * 1e6;
+  });
   return {
     ...result,
-    processorUs: before === null || after === null ? null : ((after - before) / served) * 1e6,
+    processorUs: own,
+    servicesUs: Object.fromEntries(Object.keys(services).map((service, index) => [service, ofServices[index] ?? null])),
     rssMegabytes: await residentMegabytes(pids),
     delivery,
   };

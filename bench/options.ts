@@ -40,7 +40,8 @@ export const usage = `Usage: npm run bench -- [options]
   --rounds N        rounds, each with all servers in turn (default 5)
   --seconds S       how long each server is loaded in a round (default 4)
   --connections C   numbers of callers: keep-alive connections with one request at a time (default 1,8,64)
-  --mqtt WAY        none, embedded or mosquitto: one device that gets every notification (default none)
+  --mqtt WAY        none, embedded or mosquitto: one device that gets every notification (default none);
+                    mosquitto is compared with the embedded broker, unless there are several nodes
   --store KIND      sqlite, or postgres: a server of its own with its default settings (default sqlite)
   --workers N       processes that serve the public API of one gateway (default 1)
   --nodes N         gateways on one PostgreSQL, the load spread over them; compared with one of them (default 1)

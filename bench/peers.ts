@@ -55,6 +55,7 @@ async function startNtfy(binary: string, hasListener: boolean): Promise<Server> 
         ),
       },
     ],
+    services: {},
     mustContain: '"event":"message"',
     listener: hasListener ? await startListener({ kind: 'lines', url: `${api}/bench/json` }) : null,
   };
@@ -90,6 +91,7 @@ async function startGotify(binary: string, hasListener: boolean): Promise<Server
     name: 'gotify',
     pids: [pid as number],
     targets: [{ port, request: httpRequest(port, '/message', headers, message) }],
+    services: {},
     mustContain: '"appid":',
     listener: hasListener
       ? await startListener({

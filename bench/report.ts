@@ -24,6 +24,8 @@ export interface StoreWork {
   commitsPerNotification: number;
   /** PostgreSQL only. */
   walBytesPerNotification: number | null;
+  /** PostgreSQL only; reads and settled dispatches included. */
+  transactionsPerNotification: number | null;
 }
 
 export interface Report {
@@ -35,7 +37,8 @@ export interface Report {
   requestBytes: number;
   options: Pick<Options, 'rounds' | 'seconds' | 'connections' | 'mqtt' | 'store' | 'workers' | 'nodes'>;
   rounds: Round[];
-  work: StoreWork;
+  /** By gateway. */
+  work: Record<string, StoreWork>;
   hostile: HostileResult[];
 }
 
@@ -53,7 +56,7 @@ export function describe(report: Report): string {
     ...connections.flatMap((callers) => describeLoad(report.rounds.filter((round) => round.callers === callers))),
     '',
     ...describeGenerator(report.rounds),
-    describeWork(report.work),
+    ...Object.entries(report.work).map(describeWork),
     '',
     ...describeHostile(report.hostile),
     '',
@@ -67,18 +70,21 @@ function describeLoad(rounds: Round[]): string[] {
   const [own] = names as [string];
   const of = (name: string) => rounds.map(({ measurements }) => measurements[name] as Measurement);
   const hasDelivery = names.some((name) => of(name)[0]?.delivery);
+  const services = [...new Set(names.flatMap((name) => Object.keys(of(name)[0]?.servicesUs ?? {})))];
   return [
     '',
     `${round.callers} ${round.callers === 1 ? 'caller' : 'callers'}`,
     ...table(
       [
         ...['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'RSS MB', 'rate ×', 'CPU ×'],
+        ...services.map((service) => `${service} µs`),
         ...(hasDelivery ? ['arrived/s', 'after p50', 'p99 ms', 'out of order', 'drain ms'] : []),
       ],
       names.map((name) => [
         name,
         ...columns(of(name)),
         ...(name === own ? ['', ''] : comparison(of(own), of(name))),
+        ...services.map((service) => serviceColumn(of(name), service)),
         ...(hasDelivery ? deliveryColumns(of(name)) : []),
       ]),
     ),
@@ -103,6 +109,15 @@ function columns(of: Measurement[]): string[] {
     at(({ processorUs }) => processorUs, 0),
     at(({ rssMegabytes }) => rssMegabytes, 0),
   ];
+}
+
+function serviceColumn(of: Measurement[], service: string): string {
+  return of[0]?.servicesUs[service] === undefined
+    ? ''
+    : figureOf(
+        of.map(({ servicesUs }) => servicesUs[service] ?? null),
+        0,
+      );
 }
 
 function deliveryColumns(of: Measurement[]): string[] {
@@ -149,10 +164,17 @@ function describeGenerator(rounds: Round[]): string[] {
     );
 }
 
-function describeWork({ writesPerCommit, commitsPerNotification, walBytesPerNotification }: StoreWork): string {
-  const written = walBytesPerNotification === null ? '' : `, ${walBytesPerNotification.toFixed(0)} bytes of WAL`;
-  return `Per notification: ${commitsPerNotification.toFixed(3)} commits (${writesPerCommit.toFixed(1)} writes in each)${written}`;
+function describeWork([name, work]: [string, StoreWork]): string {
+  const { writesPerCommit, commitsPerNotification, walBytesPerNotification, transactionsPerNotification } = work;
+  return [
+    `Per notification, ${name}: ${commitsPerNotification.toFixed(3)} commits (${writesPerCommit.toFixed(1)} writes in each)`,
+    ...(walBytesPerNotification === null ? [] : [`${walBytesPerNotification.toFixed(0)} bytes of WAL`]),
+    ...(transactionsPerNotification === null
+      ? []
+      : [`${transactionsPerNotification.toFixed(3)} transactions of PostgreSQL in all`]),
+  ].join(', ');
 }
+
 function describeHostile(results: HostileResult[]): string[] {
   const [slowest] = results;
   if (slowest === undefined) return [];

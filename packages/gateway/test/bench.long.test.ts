@@ -36,6 +36,16 @@ test('The bench measures the gateway with a device beside the sketch, the echo s
   assert.equal(report.rounds[0]?.measurements.gateway?.delivery?.outOfOrder, 0);
 });
 
+test('The bench compares Mosquitto with the embedded broker, and counts the work of database and broker', async () => {
+  const report = await bench('--store', 'postgres', '--mqtt', 'mosquitto');
+  assertMeasured(report, ['gateway', 'embedded', 'sketch', 'echo'], ['gateway', 'embedded']);
+  const { gateway, embedded } = report.rounds[0]?.measurements ?? {};
+  assert.deepEqual(Object.keys(gateway?.servicesUs ?? {}), ['PostgreSQL', 'Mosquitto']);
+  assert.deepEqual(Object.keys(embedded?.servicesUs ?? {}), ['PostgreSQL']);
+  assert.ok((gateway?.servicesUs.PostgreSQL ?? 0) > 0);
+  assert.ok((report.work.gateway?.transactionsPerNotification ?? 0) > 0);
+});
+
 test('The bench measures ntfy and Gotify under the same load', async (t) => {
   const peers = Object.entries({ ntfy: process.env.NTFY, gotify: process.env.GOTIFY }).flatMap(([name, binary]) =>
     binary ? [name] : [],

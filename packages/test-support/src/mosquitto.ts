@@ -43,7 +43,9 @@ export class Mosquitto {
   static async start(options: MosquittoOptions = {}): Promise<Mosquitto> {
     const port = await findFreePort();
     const folder = mkdtempSync(join(tmpdir(), 'tocsin-mosquitto-'));
-    const lines = [`listener ${port} 127.0.0.1`, 'log_dest stderr', 'log_type all', 'user root'];
+    // Without `debug`, which writes several lines for each message.
+    const log = ['log_dest stderr', ...['error', 'warning', 'notice', 'information'].map((type) => `log_type ${type}`)];
+    const lines = [`listener ${port} 127.0.0.1`, ...log, 'user root'];
     lines.push(`allow_anonymous ${options.users === undefined}`);
     if (options.users !== undefined) {
       const file = join(folder, 'passwords');
@@ -62,6 +64,10 @@ export class Mosquitto {
     const broker = new Mosquitto(port, folder);
     await broker.run();
     return broker;
+  }
+
+  get pid(): number {
+    return this.#process?.pid as number;
   }
 
   /** Starts it, also again after kill(). */

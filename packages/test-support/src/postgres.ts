@@ -77,6 +77,11 @@ export class Postgres {
     writeFileSync(join(this.#data, 'postgresql.auto.conf'), `${lines.join('\n')}\n`);
   }
 
+  /** Of the process that starts all others of this server. */
+  get pid(): number {
+    return this.#process?.pid as number;
+  }
+
   get #data(): string {
     return join(this.#folder, 'data');
   }
