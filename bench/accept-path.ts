@@ -4,7 +4,6 @@
 import { availableParallelism } from 'node:os';
 import { scrape } from '@tocsin/test-support/scrape.ts';
 import { startChild } from './helpers.ts';
-import { measureHostile } from './hostile.ts';
 import { type Measurement, measure } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Report, Round, StoreWork } from './report.ts';
@@ -41,8 +40,6 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
     const notifications = measured.reduce((sum, { requests }) => sum + requests, 0);
     work[names[0] as string] = (await counts[index]?.(notifications)) as StoreWork;
   }
-  say('hostile bodies …');
-  const [{ port }] = gateway.nodes;
   return {
     kind: 'accept',
     measuredAt: new Date().toISOString(),
@@ -53,7 +50,6 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
     options: { rounds: count, seconds, connections, mqtt, store: kind, workers, nodes },
     rounds,
     work,
-    hostile: await measureHostile({ port, key: gateway.key }),
   };
 }
 

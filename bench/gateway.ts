@@ -71,6 +71,7 @@ interface GatewayResponse {
   mqttPublishedCount?: number;
   mqttFailedCount?: number;
   emailSent?: boolean;
+  pushSent?: boolean;
   warnings?: string[];
 }
 

@@ -30,7 +30,7 @@ export type MqttWay = (typeof mqttWays)[number];
 export const storeKinds = ['sqlite', 'postgres'] as const;
 export type StoreKind = (typeof storeKinds)[number];
 /** What is measured instead of the accept path and the echo server. */
-const otherModes = ['outage', 'growth', 'redelivery', 'devices', 'inboxes'] as const;
+const otherModes = ['outage', 'growth', 'redelivery', 'devices', 'inboxes', 'bodies'] as const;
 export type Mode = 'accept' | (typeof otherModes)[number];
 
 const defaultRows: Partial<Record<Mode, number>> = { growth: 1_000_000, redelivery: 10_000 };
@@ -56,6 +56,7 @@ Instead of the accept path and the echo server:
   --redelivery      how fast ${defaultRows.redelivery} deliveries queued for a broker drain after it has restarted
   --devices N       N MQTT devices that connect to the embedded broker at once, and a notification to 100 of one owner
   --inboxes N       N open inboxes, and a notification to 20 of one owner
+  --bodies          the longest turn of the event loop that one hostile body causes, as often as there are rounds
   --rows N          another number of rows (5000 or more), or of deliveries (100 or more)
   --help            print this
 `;
@@ -88,7 +89,7 @@ export function readOptions(args: string[]): Options {
 }
 
 function refuseWhatDoesNotFit(
-  { mode, nodes, store, mqtt, clients, rows, against, hasPeers }: Options,
+  { mode, nodes, workers, store, mqtt, clients, rows, against, hasPeers }: Options,
   hasRows: boolean,
 ): void {
   if (nodes > 1 && store !== 'postgres') throw new UsageError('--nodes needs --store postgres.');
@@ -104,6 +105,7 @@ function refuseWhatDoesNotFit(
   }
   if (hasPeers && store !== 'sqlite') throw new UsageError('--peers is for the embedded store.');
   if ((mode === 'devices' || mode === 'inboxes') && clients < 1) throw new UsageError(`--${mode} needs at least 1.`);
+  if (mode === 'bodies' && workers > 1) throw new UsageError('--bodies is for one process.');
   if (hasRows && defaultRows[mode] === undefined) throw new UsageError('--rows is for --growth and --redelivery.');
   if (mode === 'growth' && rows < 5000) throw new UsageError('--growth needs --rows of 5000 or more.');
   if (mode === 'redelivery' && rows < 100) throw new UsageError('--redelivery needs --rows of 100 or more.');
@@ -126,6 +128,7 @@ function parse(args: string[]) {
         outage: { type: 'boolean', default: false },
         growth: { type: 'boolean', default: false },
         redelivery: { type: 'boolean', default: false },
+        bodies: { type: 'boolean', default: false },
         devices: { type: 'string' },
         inboxes: { type: 'string' },
         rows: { type: 'string' },

@@ -1,12 +1,7 @@
 // The measurements as tables for people.
 import { median, table } from './figures.ts';
-import type { HostileResult } from './hostile.ts';
 import type { Measurement } from './measure.ts';
 import type { Options } from './options.ts';
-
-/** The longest that a single request may block the others. */
-const hostileGoalMs = 50;
-const hostileShown = 10;
 
 /** Above this share of busy time the load generator slows down what it measures. */
 const busyGenerator = 0.9;
@@ -39,7 +34,6 @@ export interface Report {
   rounds: Round[];
   /** By gateway. */
   work: Record<string, StoreWork>;
-  hostile: HostileResult[];
 }
 
 export function describe(report: Report): string {
@@ -57,8 +51,6 @@ export function describe(report: Report): string {
     '',
     ...describeGenerator(report.rounds),
     ...Object.entries(report.work).map(describeWork),
-    '',
-    ...describeHostile(report.hostile),
     '',
   ].join('\n');
 }
@@ -173,28 +165,4 @@ function describeWork([name, work]: [string, StoreWork]): string {
       ? []
       : [`${transactionsPerNotification.toFixed(3)} transactions of PostgreSQL in all`]),
   ].join(', ');
-}
-
-function describeHostile(results: HostileResult[]): string[] {
-  const [slowest] = results;
-  if (slowest === undefined) return [];
-  const verdict = slowest.maxMs < hostileGoalMs ? 'within' : 'BEYOND';
-  return [
-    `Slowest hostile body of ${results.length}: ${slowest.name}, ${slowest.maxMs.toFixed(1)} ms, status ` +
-      `${slowest.status} (${verdict} the goal of ${hostileGoalMs} ms)`,
-    '',
-    ...table(
-      ['hostile body', 'bytes', 'status', 'response bytes', 'median ms', 'max ms'],
-      results
-        .slice(0, hostileShown)
-        .map(({ name, bytes, status, responseBytes, medianMs, maxMs }) => [
-          name,
-          String(bytes),
-          String(status),
-          String(responseBytes),
-          medianMs.toFixed(1),
-          maxMs.toFixed(1),
-        ]),
-    ),
-  ];
 }

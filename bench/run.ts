@@ -1,6 +1,7 @@
 // npm run bench: runs the chosen measurement, prints it, and deletes everything but results/latest.json.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { measureAcceptPath } from './accept-path.ts';
+import { type BodiesReport, describeBodies, measureBodies } from './bodies.ts';
 import { cleanUp, useOwnFolder } from './clean-up.ts';
 import { type CrowdReport, describeCrowd, measureCrowd } from './crowd.ts';
 import { describeGrowth, type GrowthReport, measureGrowth } from './growth.ts';
@@ -9,7 +10,7 @@ import { describeOutages, measureOutages, type OutageReport } from './outage.ts'
 import { describeRedelivery, measureRedelivery, type RedeliveryReport } from './redelivery.ts';
 import { describe, type Report } from './report.ts';
 
-type AnyReport = Report | OutageReport | GrowthReport | RedeliveryReport | CrowdReport;
+type AnyReport = Report | OutageReport | GrowthReport | RedeliveryReport | CrowdReport | BodiesReport;
 
 const resultsFolder = new URL('./results/', import.meta.url);
 let isInterrupted = false;
@@ -65,6 +66,8 @@ function measure(options: Options, say: (line: string) => void): Promise<AnyRepo
     case 'devices':
     case 'inboxes':
       return measureCrowd(options, say);
+    case 'bodies':
+      return measureBodies(options, say);
   }
 }
 
@@ -80,5 +83,7 @@ function describeAny(report: AnyReport): string {
       return describeRedelivery(report);
     case 'crowd':
       return describeCrowd(report);
+    case 'bodies':
+      return describeBodies(report);
   }
 }

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import '@tocsin/test-support/build.ts';
+import type { BodiesReport } from '../../../bench/bodies.ts';
 import type { CrowdReport } from '../../../bench/crowd.ts';
 import type { Report } from '../../../bench/report.ts';
 
@@ -69,3 +70,14 @@ for (const crowd of ['devices', 'inboxes'] as const) {
     for (const [phase, { requests }] of Object.entries(others)) assert.ok(requests > 0, phase);
   });
 }
+
+test('The bench measures how long hostile bodies occupy the event loop', async () => {
+  const { bodies } = await bench<BodiesReport>('--bodies');
+  assert.ok(bodies.length >= 40);
+  for (const { name, status, turns } of bodies) {
+    const measured = status === 200 ? ['stored', 'MQTT', 'email', 'push', 'inbox'] : ['stored'];
+    assert.deepEqual(Object.keys(turns), measured, name);
+    for (const times of Object.values(turns)) assert.ok(times.length === 1 && (times[0] ?? 0) > 0, name);
+  }
+  assert.deepEqual([...new Set(bodies.map(({ status }) => status))].sort(), [200, 400]);
+});
