@@ -257,6 +257,10 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       await store.devices.create(phone, 'digest');
       assert.equal(await store.devices.changeSecret('dev_1', 'another digest'), true);
       assert.deepEqual(await store.devices.find('dev_1'), { device: phone, secretDigest: 'another digest' });
+      const { id, ownerId, state, paused } = phone;
+      assert.deepEqual(await store.devices.listCredentials(['dev_1', 'dev_unknown']), [
+        { id, ownerId, state, paused, secretDigest: 'another digest' },
+      ]);
       assert.equal(await store.devices.changeSecret('dev_none', 'digest'), false);
     });
 

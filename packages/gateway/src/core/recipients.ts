@@ -21,6 +21,6 @@ export interface PushTarget {
   token: string;
 }
 
-export function isPublishable(device: Device): boolean {
-  return device.state === 'active' && !device.paused;
+export function isPublishable({ state, paused }: Pick<Device, 'state' | 'paused'>): boolean {
+  return state === 'active' && !paused;
 }

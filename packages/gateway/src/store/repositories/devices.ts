@@ -56,6 +56,24 @@ export function createDeviceRepository(database: Database, keyring: Keyring): De
       return row === undefined ? null : { device: await decrypt(row), secretDigest: row.secret_digest };
     },
 
+    async listCredentials(ids) {
+      const columns = ['id', 'owner_id', 'state', 'paused', 'secret_digest'] as const;
+      const query = build
+        .selectFrom('devices')
+        .select(columns)
+        .where(isOneOf(dialect, 'id', ids));
+      const rows = await database.read(query.compile());
+      return rows.map(({ id, owner_id, state, paused, secret_digest }) => ({
+        ...{
+          id,
+          ownerId: owner_id,
+          state: state as Device['state'],
+          paused: paused === 1,
+          secretDigest: secret_digest,
+        },
+      }));
+    },
+
     async list(ownerId, onDamaged) {
       const query = build.selectFrom('devices').selectAll().where('owner_id', '=', ownerId);
       const rows = await database.read(query.orderBy('created_at').orderBy('id').compile());

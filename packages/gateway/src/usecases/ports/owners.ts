@@ -101,6 +101,13 @@ export interface DeviceRepository {
   delete(id: string): Promise<boolean>;
   /** The device with the digest of its password. */
   find(id: string): Promise<{ device: StoredDevice; secretDigest: string } | null>;
+  /** Of the devices with these ids that exist, in any order. Reads nothing that is encrypted. */
+  listCredentials(ids: readonly string[]): Promise<DeviceCredentials[]>;
+}
+
+/** What decides whether a device may connect. */
+export interface DeviceCredentials extends Pick<StoredDevice, 'id' | 'ownerId' | 'state' | 'paused'> {
+  secretDigest: string;
 }
 
 export interface PushTargetRepository {

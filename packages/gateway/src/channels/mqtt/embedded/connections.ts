@@ -15,6 +15,8 @@ export interface Identity extends MqttSessionName {
 export class Connection {
   readonly stream: Duplex;
   readonly address: string;
+  /** The key that rate limits have for its address. */
+  readonly addressKey: string;
   readonly client: Client;
   readonly inspector: PacketInspector;
   readonly onSignedIn: () => void;
@@ -41,6 +43,7 @@ export class Connection {
   ) {
     this.stream = stream;
     this.address = address;
+    this.addressKey = rateLimitKey(address);
     this.client = client;
     this.inspector = inspector;
     this.onSignedIn = onSignedIn;
@@ -59,7 +62,7 @@ export class Connections {
   readonly #all = new Set<Connection>();
   readonly #byClient = new WeakMap<Client, Connection>();
   readonly #byDevice = new Map<string, Set<Connection>>();
-  /** Connections that have not signed in, by the key that rate limits have for their address. */
+  /** Connections that have not signed in, by the key of their address. */
   readonly #unauthenticated = new Map<string, Unauthenticated>();
   /** All connections that have not sent CONNECT, oldest first. */
   readonly #idle = new Set<Connection>();
@@ -90,9 +93,8 @@ export class Connections {
   add(connection: Connection): void {
     this.#all.add(connection);
     this.#byClient.set(connection.client, connection);
-    const unit = rateLimitKey(connection.address);
-    const ofAddress = this.#unauthenticated.get(unit) ?? { total: 0, idle: new Set() };
-    this.#unauthenticated.set(unit, ofAddress);
+    const ofAddress = this.#unauthenticated.get(connection.addressKey) ?? { total: 0, idle: new Set() };
+    this.#unauthenticated.set(connection.addressKey, ofAddress);
     ofAddress.total += 1;
     ofAddress.idle.add(connection);
     this.#idle.add(connection);
@@ -101,7 +103,7 @@ export class Connections {
   /** The peer has sent CONNECT, and its credentials will be checked. */
   beginSignIn(connection: Connection): void {
     this.#idle.delete(connection);
-    this.#unauthenticated.get(rateLimitKey(connection.address))?.idle.delete(connection);
+    this.#unauthenticated.get(connection.addressKey)?.idle.delete(connection);
   }
 
   identify(connection: Connection, identity: Identity): void {
@@ -137,11 +139,10 @@ export class Connections {
 
   #removeUnauthenticated(connection: Connection): void {
     this.beginSignIn(connection);
-    const unit = rateLimitKey(connection.address);
-    const ofAddress = this.#unauthenticated.get(unit);
+    const ofAddress = this.#unauthenticated.get(connection.addressKey);
     if (ofAddress === undefined) return;
     ofAddress.total -= 1;
-    if (ofAddress.total === 0) this.#unauthenticated.delete(unit);
+    if (ofAddress.total === 0) this.#unauthenticated.delete(connection.addressKey);
   }
 }
 

@@ -1,11 +1,11 @@
 // Limits on failed sign-ins. Device passwords are random and cannot be guessed, so the limits protect against load: an
 // attempt costs one SHA-256 of at most one packet and one indexed read of the store.
 import { BoundedMap } from '../../../core/bounded-map.ts';
-import { rateLimitKey } from '../../../core/rate-limit-key.ts';
 import { limits } from './limits.ts';
 
 export interface SignInAttempt {
-  address: string;
+  /** The key that rate limits have for the address. */
+  addressKey: string;
   username: string;
   passwordDigest: string;
 }
@@ -23,14 +23,14 @@ export class FailedSignIns {
   isAllowed(attempt: SignInAttempt): boolean {
     if (this.#wasAccepted(attempt)) return true;
     return (
-      this.#byAddress.count(rateLimitKey(attempt.address)) < limits.failuresPerAddressAndSecond &&
+      this.#byAddress.count(attempt.addressKey) < limits.failuresPerAddressAndSecond &&
       this.#byDevice.count(deviceKey(attempt)) < limits.failuresPerDeviceAndMinute
     );
   }
 
   countFailure(attempt: SignInAttempt): void {
     if (this.#wasAccepted(attempt)) this.#accepted.delete(attempt.username);
-    this.#byAddress.add(rateLimitKey(attempt.address));
+    this.#byAddress.add(attempt.addressKey);
     this.#byDevice.add(deviceKey(attempt));
   }
 
@@ -43,8 +43,8 @@ export class FailedSignIns {
   }
 }
 
-function deviceKey({ address, username }: SignInAttempt): string {
-  return `${rateLimitKey(address)} ${username}`;
+function deviceKey({ addressKey, username }: SignInAttempt): string {
+  return `${addressKey} ${username}`;
 }
 
 /** Counts per key in windows of fixed length. The number of keys is limited; the oldest are evicted first. */

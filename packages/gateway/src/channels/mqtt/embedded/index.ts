@@ -13,6 +13,7 @@ import { defaultQueueLimit, type QueueLimit } from '../config.ts';
 import type { MqttMessage, MqttPublisher, Publication } from '../publisher.ts';
 import { createAuthorizationHooks } from './authorization.ts';
 import { Connection, Connections } from './connections.ts';
+import { CredentialReader } from './credential-reader.ts';
 import { createEnqueue } from './enqueue.ts';
 import type { OnBrokerEvent } from './events.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
@@ -99,7 +100,7 @@ export async function createEmbeddedBroker(options: EmbeddedBrokerOptions): Prom
     // The limit of MQTT 3.1 does not apply: ids contain the id of the device, and authorization.ts checks their length.
     maxClientsIdLength: Number.MAX_SAFE_INTEGER,
     ...createAuthorizationHooks({
-      store,
+      credentials: new CredentialReader(store.devices),
       topicPrefix,
       connections,
       failedSignIns: new FailedSignIns(),

@@ -13,7 +13,12 @@ interface WantedSubscription {
 type SessionClient = Pick<Client, 'id'>;
 
 const nothing = async (): Promise<void> => undefined;
-const noStream = (): Readable => Readable.from([]);
+/** A stream that has ended: aedes reads one for each client that connects. */
+const noStream = (): Readable => {
+  const stream = new Readable();
+  stream.push(null);
+  return stream;
+};
 
 /** Receives the acknowledgements of clients for messages that the queues sent. */
 export interface Acknowledgements {

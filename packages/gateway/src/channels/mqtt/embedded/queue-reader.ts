@@ -1,5 +1,6 @@
 // stored → ready: brings the messages of one queue into memory, in order. While the client keeps up they come straight from
-// the publishers, without a read of the store; when it falls behind, and after every connect, they are read page by page.
+// the publishers, without a read of the store; when it falls behind, or connects while messages wait, they are read page by
+// page.
 import type { MqttQueueName, MqttQueueRepository } from '../../../usecases/ports/index.ts';
 import type { FindPayload } from './find-payload.ts';
 import type { MessageStates, ReadyMessage } from './message-states.ts';
@@ -20,8 +21,8 @@ export interface QueueReaderDeps {
 
 export class QueueReader {
   readonly #deps: QueueReaderDeps;
-  /** The store holds messages that were never in memory. */
-  #isBehind = true;
+  /** The store holds messages that are not in memory. */
+  #isBehind: boolean;
   /** The highest notification id that was in memory since the last restart: rows after it are new. */
   #cursor = '';
   /** How often reading was restarted from the first row. */
@@ -30,8 +31,9 @@ export class QueueReader {
   /** The lowest notification id that was left to the store since the last read began. */
   #lowestDeferred = afterAllIds;
 
-  constructor(deps: QueueReaderDeps) {
+  constructor(deps: QueueReaderDeps, hasRows: boolean) {
     this.#deps = deps;
+    this.#isBehind = hasRows;
   }
 
   get isBehind(): boolean {

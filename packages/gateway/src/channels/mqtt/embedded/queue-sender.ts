@@ -27,10 +27,11 @@ export class QueueSender {
   #socket: ClientSocket | null = null;
   #hasToResend = false;
   /** The messages that were in flight when the process started are in memory. */
-  #isRestored = false;
+  #isRestored: boolean;
 
-  constructor(deps: QueueSenderDeps) {
+  constructor(deps: QueueSenderDeps, hasRows: boolean) {
     this.#deps = deps;
+    this.#isRestored = !hasRows;
   }
 
   /** The connected client. */
@@ -52,9 +53,10 @@ export class QueueSender {
     const { messages, reader } = this.#deps;
     this.#socket?.close();
     this.#socket = null;
+    const hasRows = reader.isBehind || messages.size > 0;
     messages.clearReady();
     if (!this.#hasSession) messages.clearInFlight();
-    reader.restart();
+    if (hasRows) reader.restart();
   }
 
   /** Writes the oldest ready messages at once. The result is null unless the store has to know message ids before. */

@@ -88,8 +88,10 @@ test('A message that arrives while the store reads is found by the next read', a
   const { queue, socket, rows, sent, hooks } = createQueue([], 1);
   const gate = Promise.withResolvers<void>();
   hooks.beforeList = (count) => (count === 1 ? gate.promise : Promise.resolve());
+  queue.rowsMayBeAdded();
   queue.attach(socket);
   await turns();
+  assert.equal(hooks.listed, 1, 'the store is being read');
   rows.push({ notificationId: 'late', qos: 1, messageId: null, state: 'publish' });
   queue.arrived('late', 1, Buffer.from('late'));
   gate.resolve();
@@ -150,4 +152,44 @@ test('No two messages in flight have the same id, and none has the id of a copy'
   const ids = sent.map(({ messageId }) => messageId);
   assert.equal(new Set(ids).size, 3);
   assert.ok(ids.every((id) => id >= 1 && id <= 0x7fff));
+});
+
+test('A queue without messages is not read when its client connects; messages that arrive meanwhile are', async () => {
+  const { queue, socket, rows, sent, hooks } = createQueue([], 1);
+  queue.attach(socket);
+  await turns();
+  queue.detach(socket);
+  queue.attach(socket);
+  await turns();
+  assert.equal(hooks.listed, 0);
+
+  queue.arrived('n1', 1, Buffer.from('n1'));
+  await turns();
+  assert.deepEqual(
+    sent.map(({ notificationId }) => notificationId),
+    ['n1'],
+  );
+  queue.completed(sent[0]?.messageId as number);
+  await queue.flush();
+  queue.detach(socket);
+  queue.attach(socket);
+  await turns();
+  assert.equal(hooks.listed, 0, 'it is empty again');
+
+  queue.detach(socket);
+  rows.push({ notificationId: 'n2', qos: 1, messageId: null, state: 'publish' });
+  queue.arrived('n2', 1, Buffer.from('n2'));
+  queue.attach(socket);
+  await turns();
+  assert.equal(hooks.listed, 1);
+});
+
+test('Messages that a session left to the queue of its device are read when the rows are counted', async () => {
+  const { queue, socket, rows, hooks } = createQueue([], 1);
+  queue.attach(socket);
+  await turns();
+  rows.push({ notificationId: 'n1', qos: 1, messageId: null, state: 'publish' });
+  queue.countRows(1);
+  await turns();
+  assert.equal(hooks.listed, 1);
 });

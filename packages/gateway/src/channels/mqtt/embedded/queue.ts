@@ -55,11 +55,11 @@ export class Queue {
       onRemoved: (count) => this.rowsRemoved(count),
       onFailed: (error) => this.#retryLater(error),
     });
-    const reader = new QueueReader({ name, rows, findPayload, messages, remover });
-    this.#sender = new QueueSender({
-      ...{ name, topic, rows, findPayload, messages, reader, remover },
-      onDrain: () => this.#schedule(),
-    });
+    const reader = new QueueReader({ name, rows, findPayload, messages, remover }, length > 0);
+    this.#sender = new QueueSender(
+      { ...{ name, topic, rows, findPayload, messages, reader, remover }, onDrain: () => this.#schedule() },
+      length > 0,
+    );
     this.#reader = reader;
     this.#remover = remover;
   }
@@ -120,6 +120,8 @@ export class Queue {
   /** The number of its rows in the store is known. */
   countRows(count: number): void {
     this.length = Math.max(0, count - this.#remover.unremovedCount);
+    // Sessions that expired left their messages to the queue of the device.
+    if (count > this.#messages.size) this.rowsMayBeAdded();
   }
 
   /** Rows of this queue were deleted, or are about to be. */

@@ -35,16 +35,17 @@ export class Queues {
   async load(): Promise<void> {
     const rows = await this.#deps.rows.lengths();
     const lengths = new Map(rows.map(({ length, ...name }) => [idOf(name), length]));
-    for (const { length: _, ...name } of rows) this.of(name);
+    for (const { length, ...name } of rows) this.of(name, length);
     for (const [id, queue] of this.#byId) queue.countRows(lengths.get(id) ?? 0);
   }
 
-  of(name: MqttQueueName): Queue {
+  /** `length` is the number of its rows in the store, for a queue that is new here. */
+  of(name: MqttQueueName, length = 0): Queue {
     const id = idOf(name);
     const known = this.#byId.get(id);
     if (known !== undefined) return known;
     const topic = deviceTopic(this.#deps.topicPrefix, name.ownerId, name.deviceId);
-    const queue = new Queue(name, topic, 0, this.#queueDeps);
+    const queue = new Queue(name, topic, length, this.#queueDeps);
     this.#byId.set(id, queue);
     return queue;
   }

@@ -1,8 +1,9 @@
 // Disconnects devices that were deleted, paused or deactivated, or whose password was changed. Checks only while devices
 // are connected.
 import { isPublishable } from '../../../core/recipients.ts';
-import { type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
-import type { Connection, Connections } from './connections.ts';
+import { type DeviceCredentials, type Store, StoreUnavailable } from '../../../usecases/ports/index.ts';
+import type { Connection, Connections, Identity } from './connections.ts';
+import { listCredentials } from './credential-reader.ts';
 import { limits } from './limits.ts';
 
 export interface RevocationCheckDeps {
@@ -45,24 +46,26 @@ export class RevocationCheck {
     const { store, connections, onFailed } = this.#deps;
     try {
       const { generation } = await store.changes.read();
-      const isDue = ({ checkedGeneration }: Connection): boolean => checkedGeneration !== generation;
-      const due = connections.deviceIds().filter((id) => [...connections.ofDevice(id)].some(isDue));
-      await Promise.all(due.map((id) => this.#checkDevice(id, generation)));
+      // A connection that signs in during the read of the credentials may have newer ones.
+      const due = [...connections].filter(
+        ({ identity, checkedGeneration }) => identity !== null && checkedGeneration !== generation,
+      );
+      const found = await listCredentials(store.devices, [...new Set(due.map(deviceIdOf))]);
+      for (const connection of due) this.#check(connection, found.get(deviceIdOf(connection)), generation);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) onFailed(error);
     }
   }
 
-  async #checkDevice(deviceId: string, generation: number): Promise<void> {
-    const { store, connections, onRevoked, onDeleted } = this.#deps;
-    const present = [...connections.ofDevice(deviceId)];
-    const found = await store.devices.find(deviceId);
-    for (const connection of present) {
-      const isPasswordUnchanged = found !== null && found.secretDigest === connection.identity?.secretDigest;
-      if (isPasswordUnchanged && isPublishable(found.device)) connection.checkedGeneration = generation;
-      else onRevoked(connection);
-    }
-    const ownerId = present[0]?.identity?.ownerId;
-    if (found === null && ownerId !== undefined) onDeleted(ownerId, deviceId);
+  #check(connection: Connection, found: DeviceCredentials | undefined, generation: number): void {
+    const { onRevoked, onDeleted } = this.#deps;
+    const { ownerId, deviceId, secretDigest } = connection.identity as Identity;
+    if (found?.secretDigest === secretDigest && isPublishable(found)) connection.checkedGeneration = generation;
+    else onRevoked(connection);
+    if (found === undefined) onDeleted(ownerId, deviceId);
   }
+}
+
+function deviceIdOf({ identity }: Connection): string {
+  return (identity as Identity).deviceId;
 }

@@ -3,8 +3,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { digestOf } from '../../../core/key-format.ts';
 import { isPublishable } from '../../../core/recipients.ts';
-import type { Store } from '../../../usecases/ports/index.ts';
 import type { Connection, Connections } from './connections.ts';
+import type { CredentialReader } from './credential-reader.ts';
 import type { SignInRefusal } from './events.ts';
 import type { FailedSignIns } from './failed-sign-ins.ts';
 import { limits } from './limits.ts';
@@ -15,7 +15,7 @@ const deviceIdShape = /^[A-Za-z0-9_-]{1,64}$/;
 const placeholderDigest = digestOf('');
 
 export interface SignInDeps {
-  store: Pick<Store, 'devices'>;
+  credentials: CredentialReader;
   topicPrefix: string;
   failedSignIns: FailedSignIns;
   connections: Connections;
@@ -27,16 +27,16 @@ export function isDeviceId(text: string | undefined): text is string {
 
 /** null if the connection has signed in; it then has an identity. */
 export async function signIn(
-  { store, topicPrefix, failedSignIns, connections }: SignInDeps,
+  { credentials, topicPrefix, failedSignIns, connections }: SignInDeps,
   connection: Connection,
   username: string | undefined,
   password: Buffer | undefined,
 ): Promise<SignInRefusal | null> {
-  const { address, clientId } = connection;
+  const { addressKey, clientId } = connection;
   const passwordDigest = digestOf(password?.toString('utf8') ?? '');
-  const attempt = { address, username: isDeviceId(username) ? username : '', passwordDigest };
+  const attempt = { addressKey, username: isDeviceId(username) ? username : '', passwordDigest };
   if (!failedSignIns.isAllowed(attempt)) return 'too_many_failures';
-  const found = await findDevice(store, username);
+  const found = await findDevice(credentials, username);
   if (found === 'unavailable') return 'store';
   const isPasswordCorrect = isSameDigest(passwordDigest, found?.secretDigest ?? placeholderDigest);
   if (found === null || password === undefined || !isPasswordCorrect) {
@@ -44,11 +44,10 @@ export async function signIn(
     return 'credentials';
   }
   failedSignIns.recordAccepted(attempt);
-  const { device, secretDigest } = found;
-  if (!isPublishable(device)) return 'credentials';
+  if (!isPublishable(found)) return 'credentials';
   if (clientId === null) return 'client_id';
 
-  const { id: deviceId, ownerId } = device;
+  const { id: deviceId, ownerId, secretDigest } = found;
   await closePredecessors(connections, deviceId, clientId);
   if (connection.stream.destroyed) return 'credentials';
   if (connections.ofDevice(deviceId).size >= limits.connectionsPerDevice) return 'too_many_connections';
@@ -57,10 +56,10 @@ export async function signIn(
   return null;
 }
 
-async function findDevice(store: SignInDeps['store'], username: string | undefined) {
+async function findDevice(credentials: CredentialReader, username: string | undefined) {
   if (!isDeviceId(username)) return null;
   try {
-    return await store.devices.find(username);
+    return await credentials.find(username);
   } catch {
     return 'unavailable';
   }
