@@ -112,7 +112,7 @@ test('Peers that stay silent, or send CONNECT byte by byte, are disconnected', a
 test('One address has a limited number of unauthenticated connections: the oldest is closed', async (t) => {
   const fixture = await BrokerFixture.start(t);
   const strangers: RawClient[] = [];
-  for (let count = 0; count < limits.unauthenticatedPerAddress + 5; count += 1) {
+  for (let count = 0; count < limits.idlePerAddress + 5; count += 1) {
     strangers.push(await RawClient.open(fixture.port));
   }
   await Promise.all(strangers.slice(0, 5).map((stranger) => stranger.ended()));

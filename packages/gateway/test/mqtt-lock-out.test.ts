@@ -58,9 +58,7 @@ test('A paused device cannot sign in with the password that was accepted before'
 test('Silent connections are closed in favour of a device that signs in', async (t) => {
   const { fixture } = await startBroker(t);
   const device = await fixture.addDevice();
-  const silent = await Promise.all(
-    Array.from({ length: limits.unauthenticatedPerAddress }, () => RawClient.open(fixture.port)),
-  );
+  const silent = await Promise.all(Array.from({ length: limits.idlePerAddress }, () => RawClient.open(fixture.port)));
   const client = await RawClient.signIn(fixture.port, device);
   await client.ping();
   await eventually(

@@ -1,4 +1,4 @@
-// All connections: those of devices by device, those that have not signed in by address.
+// All connections: those of devices by device, those that have not sent CONNECT by address.
 import type { Duplex } from 'node:stream';
 import type { Client } from 'aedes';
 import { rateLimitKey } from '../../../core/rate-limit-key.ts';
@@ -51,21 +51,14 @@ export class Connection {
   }
 }
 
-/** Connections from one address that have not signed in. */
-interface Unauthenticated {
-  total: number;
-  /** Those that have not sent CONNECT, oldest first. */
-  idle: Set<Connection>;
-}
-
 export class Connections {
   readonly #all = new Set<Connection>();
   readonly #byClient = new WeakMap<Client, Connection>();
   readonly #byDevice = new Map<string, Set<Connection>>();
-  /** Connections that have not signed in, by the key of their address. */
-  readonly #unauthenticated = new Map<string, Unauthenticated>();
-  /** All connections that have not sent CONNECT, oldest first. */
+  /** Connections that have not sent CONNECT, oldest first. */
   readonly #idle = new Set<Connection>();
+  /** The same by the key of their address. */
+  readonly #idleByAddress = new Map<string, Set<Connection>>();
 
   get size(): number {
     return this.#all.size;
@@ -80,10 +73,10 @@ export class Connections {
    * CONNECT is closed for it, so that a peer that only holds connections open does not lock devices out.
    */
   makeRoom(address: string): boolean {
-    const { total, idle } = this.#unauthenticated.get(rateLimitKey(address)) ?? noUnauthenticated;
-    const isAddressFull = total >= limits.unauthenticatedPerAddress;
+    const ofAddress = this.#idleByAddress.get(rateLimitKey(address)) ?? none;
+    const isAddressFull = ofAddress.size >= limits.idlePerAddress;
     if (!isAddressFull && this.#all.size < limits.connections) return true;
-    const [oldest] = isAddressFull ? idle : this.#idle;
+    const [oldest] = isAddressFull ? ofAddress : this.#idle;
     if (oldest === undefined) return false;
     this.remove(oldest);
     oldest.stream.destroy();
@@ -93,21 +86,17 @@ export class Connections {
   add(connection: Connection): void {
     this.#all.add(connection);
     this.#byClient.set(connection.client, connection);
-    const ofAddress = this.#unauthenticated.get(connection.addressKey) ?? { total: 0, idle: new Set() };
-    this.#unauthenticated.set(connection.addressKey, ofAddress);
-    ofAddress.total += 1;
-    ofAddress.idle.add(connection);
     this.#idle.add(connection);
+    const ofAddress = this.#idleByAddress.get(connection.addressKey) ?? new Set();
+    this.#idleByAddress.set(connection.addressKey, ofAddress.add(connection));
   }
 
   /** The peer has sent CONNECT, and its credentials will be checked. */
   beginSignIn(connection: Connection): void {
-    this.#idle.delete(connection);
-    this.#unauthenticated.get(connection.addressKey)?.idle.delete(connection);
+    this.#removeIdle(connection);
   }
 
   identify(connection: Connection, identity: Identity): void {
-    this.#removeUnauthenticated(connection);
     connection.identity = identity;
     const ofDevice = this.#byDevice.get(identity.deviceId) ?? new Set();
     this.#byDevice.set(identity.deviceId, ofDevice.add(connection));
@@ -115,10 +104,8 @@ export class Connections {
 
   remove(connection: Connection): void {
     if (!this.#all.delete(connection)) return;
-    if (connection.identity === null) {
-      this.#removeUnauthenticated(connection);
-      return;
-    }
+    this.#removeIdle(connection);
+    if (connection.identity === null) return;
     const { deviceId } = connection.identity;
     const ofDevice = this.#byDevice.get(deviceId);
     ofDevice?.delete(connection);
@@ -137,14 +124,12 @@ export class Connections {
     return [...this.#byDevice.keys()];
   }
 
-  #removeUnauthenticated(connection: Connection): void {
-    this.beginSignIn(connection);
-    const ofAddress = this.#unauthenticated.get(connection.addressKey);
-    if (ofAddress === undefined) return;
-    ofAddress.total -= 1;
-    if (ofAddress.total === 0) this.#unauthenticated.delete(connection.addressKey);
+  #removeIdle(connection: Connection): void {
+    if (!this.#idle.delete(connection)) return;
+    const ofAddress = this.#idleByAddress.get(connection.addressKey);
+    ofAddress?.delete(connection);
+    if (ofAddress?.size === 0) this.#idleByAddress.delete(connection.addressKey);
   }
 }
 
 const none: ReadonlySet<Connection> = new Set();
-const noUnauthenticated: Unauthenticated = { total: 0, idle: new Set() };

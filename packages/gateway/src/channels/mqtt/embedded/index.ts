@@ -5,6 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
+// A dependency of aedes.
+import { writeToStream } from 'mqtt-packet';
 import { deviceTopic } from '../../../core/device-topics.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { Reservation } from '../../../core/reservation.ts';
@@ -30,6 +32,10 @@ import { type Reserved, Router } from './router.ts';
 import { Sessions, sessionId } from './sessions.ts';
 
 export type { BrokerEvent, OnBrokerEvent } from './events.ts';
+
+// A cache of all numbers that packets can contain, which would be built before the first packet: 16 MB, and 50 ms in which
+// nothing else runs.
+writeToStream.cacheNumbers = false;
 
 export interface EmbeddedBrokerOptions {
   store: Store;

@@ -19,8 +19,16 @@ export const limits = {
   unsentBytes: 4 * 1024 * 1024,
   connections: 10_000,
   connectionsPerDevice: 10,
-  /** Connections from one address that have not signed in; a further one replaces the oldest without CONNECT. */
-  unauthenticatedPerAddress: 1000,
+  /**
+   * Connections from one address that have not sent CONNECT; a further one replaces the oldest. Those that are signing in
+   * are not limited by address: thousands of devices behind one address reconnect at once after a restart.
+   */
+  idlePerAddress: 1000,
+  /**
+   * Connections that the system holds until they are accepted. It drops further ones, and devices wait for a second and
+   * more before they try again. Linux allows 4096 (net.core.somaxconn); the default of Node is 511.
+   */
+  backlog: 4096,
   /** Wrong passwords for one device from one address. */
   failuresPerDeviceAndMinute: 30,
   /** Failed sign-ins from one address, for any device. */

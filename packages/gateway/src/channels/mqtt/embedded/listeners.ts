@@ -23,7 +23,7 @@ export async function listenOnTcp(
 ): Promise<{ server: Server; url: string }> {
   const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs };
   const server = createServer(options, (socket) => accept(socket, socket.remoteAddress ?? '', () => undefined));
-  server.listen(port, host);
+  server.listen({ port, host, backlog: limits.backlog });
   await once(server, 'listening');
   // A connection that cannot be accepted, for example for lack of file descriptors, must not end the process.
   server.on('error', onFailed);
