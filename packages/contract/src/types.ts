@@ -1,8 +1,9 @@
+import type { EncodedData } from './encoded-data.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Category, kind, Qos, Severity } from './fields.ts';
+import type { JsonObject } from './json.ts';
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
-export type JsonObject = { [name: string]: JsonValue };
+export type { JsonObject, JsonValue } from './json.ts';
 
 /** The request of a caller. Any other top-level field is merged into the data. */
 export interface NotificationRequest {
@@ -45,9 +46,14 @@ export interface NotificationContent {
   data: JsonObject;
 }
 
+/** The content while the gateway processes it: large data may be encoded. */
+export interface AcceptedContent extends Omit<NotificationContent, 'data'> {
+  data: JsonObject | EncodedData;
+}
+
 /** The request after normalization: every field has its final value. */
 export interface NormalizedRequest {
-  content: NotificationContent;
+  content: AcceptedContent;
   sendPush: boolean;
   /** null: the preference of the owner applies. */
   sendEmail: boolean | null;

@@ -17,6 +17,7 @@ import { type AppParts, createApp } from '../../gateway/src/http/app.ts';
 import { guardConnections, type ServerMaker } from '../../gateway/src/http/connection-guard.ts';
 import { createLimits } from '../../gateway/src/http/rate-limits.ts';
 import { createApiServer, type ServerTimeouts } from '../../gateway/src/http/server.ts';
+import { Parser } from '../../gateway/src/parsing/parser.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
 import { createAccept } from '../../gateway/src/usecases/accept.ts';
 import { createDirectory } from '../../gateway/src/usecases/directory.ts';
@@ -138,7 +139,7 @@ function appParts(
     }),
     idempotency: createIdempotency({ definitions, isConfigured, store, now }),
     authenticator: { directory, signatures: store.signatures, limits, now },
-    addressPolicy: { allowed: [] },
+    parser: new Parser({ allowed: [] }),
     trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),
     maxBodyBytes: options.maxBodyBytes ?? 262_144,
     version: '0.0.0-test',

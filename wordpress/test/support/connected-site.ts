@@ -3,8 +3,7 @@ import { rmSync } from 'node:fs';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, Installation } from '@tocsin/test-support/gateway-process.ts';
 import { findFreePort } from '@tocsin/test-support/mosquitto.ts';
-import { readAll, withStore } from '@tocsin/test-support/stored-notifications.ts';
-import type { Notification } from '../../../packages/gateway/src/usecases/ports/index.ts';
+import { readAll, type StoredNotification, withStore } from '@tocsin/test-support/stored-notifications.ts';
 import { atExit } from './at-exit.ts';
 import { type SiteOptions, WordPressSite } from './wordpress-site.ts';
 
@@ -57,7 +56,7 @@ export class ConnectedSite {
   }
 
   /** Returns the stored notifications, oldest first. */
-  received(): Promise<Notification[]> {
+  received(): Promise<StoredNotification[]> {
     return withStore(this.installation.dataDir, async (store) => {
       const [owner] = await store.owners.list();
       return (await readAll(store, owner?.id ?? '')).notifications.reverse();

@@ -30,7 +30,7 @@ export async function openApi(runtime: Runtime, channels: Channels): Promise<str
 }
 
 function createApi(runtime: Runtime, channels: Channels, newId: () => string): Server {
-  const { config, log, opened, store, storeHealth, lifecycle, observability } = runtime;
+  const { config, log, opened, parser, store, storeHealth, lifecycle, observability } = runtime;
   const { requestLog, deliveryObserver, aroundRequests, onRefused } = observability;
   const directory = createDirectory(storeHealth.watchDirectory(store), () => performance.now());
   store.changes.listen(directory.changed);
@@ -63,7 +63,7 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
       limits: createLimits(config.rateLimit, sharedLimits),
       now: Date.now,
     },
-    addressPolicy: { allowed: config.customBrokerAllow },
+    parser,
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.maxBodyBytes,
     version: packageJson.version,

@@ -7,6 +7,7 @@ import { createDispatchLifecycle, type DispatchLifecycle } from '../delivery/dis
 import { guardConnections, type ServerMaker } from '../http/connection-guard.ts';
 import { createObservability, type Observability } from '../observability/index.ts';
 import type { Log } from '../observability/log.ts';
+import { Parser } from '../parsing/parser.ts';
 import type { ShutdownStack } from '../process/shutdown.ts';
 import { openTls, type Tls } from '../process/tls/index.ts';
 import { makeFolder } from '../store/files/data-directory.ts';
@@ -21,6 +22,7 @@ export interface Runtime {
   /** Closes in the reverse order of opening. */
   opened: ShutdownStack;
   observability: Observability;
+  parser: Parser;
   store: Store;
   storeHealth: StoreHealth;
   lifecycle: DispatchLifecycle;
@@ -45,6 +47,7 @@ export async function createRuntime(
 ): Promise<Runtime> {
   const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
   const { onBatch } = observability.metrics;
+  const parser = opened.adopt(new Parser({ allowed: config.customBrokerAllow }), (each) => each.close(), 'parser');
   const store = opened.adopt(
     await openStore(
       {
@@ -54,6 +57,7 @@ export async function createRuntime(
         onNewerSchema: log.schemaIsNewer,
         onRowRefused: log.rowRefused,
         onFull: log.diskFull,
+        parseContent: (plaintext) => parser.content(plaintext),
       },
       'create',
     ),
@@ -75,7 +79,7 @@ export async function createRuntime(
   });
   opened.adopt(lifecycle, (each) => each.close(), 'dispatches');
   const tls = await openCertificate(config, log, opened);
-  return { config, log, opened, observability, store, storeHealth, lifecycle, tls };
+  return { config, log, opened, observability, parser, store, storeHealth, lifecycle, tls };
 }
 
 async function openCertificate({ tls }: Config, log: Log, opened: ShutdownStack): Promise<Tls | null> {

@@ -1,5 +1,6 @@
 // The HTTP server of the console, on a listener of its own.
 import type { RequestListener, Server, ServerOptions } from 'node:http';
+import { stringify } from '@tocsin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { sendRefusal } from './errors.ts';
 import { addHealthRoutes } from './health-routes.ts';
@@ -47,6 +48,7 @@ export function createConsole({
       : { serverFactory: (handler) => createServer(serverOptions, handler) }),
   });
 
+  app.setReplySerializer(stringify);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(transportHeaders);
     // The health check reveals nothing and must not depend on a setting.

@@ -1,8 +1,8 @@
-import type { NotificationContent } from '@tocsin/contract';
+import type { AcceptedContent } from '@tocsin/contract';
 
 export interface Notification {
   id: string;
   ownerId: string;
   createdAt: number;
-  content: NotificationContent;
+  content: AcceptedContent;
 }

@@ -1,6 +1,8 @@
 // The response to an accepted request.
 import {
+  type AcceptedContent,
   type ChannelReport,
+  EncodedData,
   kind,
   type NormalizedRequest,
   orderReport,
@@ -59,11 +61,15 @@ export function report(
     source: request.content.source,
     category: request.content.category,
     severity: request.content.severity,
-    dataKeys: Object.keys(request.content.data),
+    dataKeys: keysOf(request.content.data),
   };
   flat.warnings = orderWarnings(warnings);
   if (others !== null) flat.channels = others;
   return orderReport(flat);
+}
+
+function keysOf(data: AcceptedContent['data']): string[] {
+  return data instanceof EncodedData ? [...data.keys] : Object.keys(data);
 }
 
 function targetReport(channel: string, target: string, outcome: Outcome): TargetReport {

@@ -1,9 +1,7 @@
 // The public API: one resource, /. It handles requests and does not listen; `main.ts` opens the listener.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type ErrorCode, openApiDocument } from '@tocsin/contract';
-import type { AddressPolicy } from '../core/address-policy.ts';
-import { normalize } from '../core/normalize.ts';
-import { bodyFormat, parseBody } from '../core/parse-body.ts';
+import { type ErrorCode, type NormalizedRequest, openApiDocument } from '@tocsin/contract';
+import { type BodyFormat, bodyFormat } from '../core/parse-body.ts';
 import { rateLimitKey } from '../core/rate-limit-key.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { Accepted, AcceptRequest } from '../usecases/accept.ts';
@@ -23,7 +21,7 @@ export interface AppParts extends IdempotencyDeps {
   authenticator: Authenticator;
   /** Absent: no limit. */
   quota?: OwnerQuota;
-  addressPolicy: AddressPolicy;
+  parser: RequestParser;
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
@@ -33,6 +31,11 @@ export interface AppParts extends IdempotencyDeps {
   transportHeaders?: Record<string, string>;
   newRequestId: () => string;
   log: RequestLog;
+}
+
+/** Returns a promise for a body that it parses outside of the main thread. */
+export interface RequestParser {
+  request(format: BodyFormat, body: Buffer): NormalizedRequest | Promise<NormalizedRequest>;
 }
 
 export interface RequestLog {
@@ -94,10 +97,11 @@ export function createApp(parts: AppParts): RequestListener {
     await checkSigned(parts.authenticator, credentials, identified, rawBody);
     context.headers = await parts.authenticator.limits.countRequest(key);
     const format = bodyFormat(headers);
+    const parsed = parts.parser.request(format, rawBody);
     const accepting: AcceptRequest = {
       ownerId: key.ownerId,
       requestId: context.requestId,
-      request: normalize(parseBody(format, rawBody), parts.addressPolicy),
+      request: parsed instanceof Promise ? await parsed : parsed,
       idempotency: readIdempotencyKey(headers, { format, raw: rawBody }, parts.now()),
     };
     const accept = parts.quota?.around(parts.accept, rawBody.length) ?? parts.accept;

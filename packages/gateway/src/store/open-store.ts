@@ -34,7 +34,7 @@ import type { Database, OnBatch } from './schema/database.ts';
 import { createLegacyCheck } from './schema/legacy-installation.ts';
 import { migrations } from './schema/migrations.ts';
 import { checkSchemaVersion } from './schema/schema-version.ts';
-import type { StoreOptions } from './schema/store-options.ts';
+import type { ParseContent, StoreOptions } from './schema/store-options.ts';
 import { SearchThread } from './search/thread-client.ts';
 import { createSqliteDatabase } from './sqlite/database.ts';
 import { createMasterKeyRepository } from './upkeep/rotation.ts';
@@ -57,6 +57,7 @@ export async function openStore(
     onRowRefused = () => undefined,
     onBatch,
     onFull,
+    parseContent = (plaintext) => JSON.parse(plaintext.toString('utf8')),
   }: StoreOptions,
   mode: 'create' | 'existing',
 ): Promise<Store> {
@@ -89,7 +90,7 @@ export async function openStore(
       () => prepareRowVersions(database, keyring, versions, mode),
       async () => typeof (await versions.readHead()) === 'object',
     );
-    const store = assemble(database, keyring, versions);
+    const store = assemble(database, keyring, versions, parseContent);
     // Finds a database that cannot be written now, not with the first notification.
     if (mode === 'create') await orWhileFull(database, onFull, store.check);
     return store;
@@ -145,7 +146,7 @@ function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile:
   return createSqliteDatabase(file, onBatch);
 }
 
-function assemble(database: Database, keyring: Keyring, versions: RowVersions): Store {
+function assemble(database: Database, keyring: Keyring, versions: RowVersions, parseContent: ParseContent): Store {
   const searchThread = new SearchThread();
   const pushTargets = createPushTargetRepository(database, keyring);
   const owners = createOwnerRepository(database, keyring, pushTargets, versions);
@@ -158,13 +159,13 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions): 
     devices: createDeviceRepository(database, keyring),
     pushTargets,
     changes: createChangeFeed(database),
-    notifications: createNotificationRepository(database, keyring),
+    notifications: createNotificationRepository(database, keyring, parseContent),
     idempotency: createIdempotencyRepository(database, keyring),
     signatures: createSignatureRepository(database),
     dispatches: createDispatchRepository(database, deliveryInserts),
     targetQueues: createTargetQueueRepository(database, deliveryRows),
     deliveries: createDeliveryRepository(database, deliveryRows, deliveryInserts),
-    inbox: createInboxRepository(database, keyring, searchThread),
+    inbox: createInboxRepository(database, keyring, searchThread, parseContent),
     mqttSessions: createMqttSessionRepository(database),
     mqttQueues: createMqttQueueRepository(database, deliveryInserts),
     sessions: createSessionRepository(database, keyring, versions),

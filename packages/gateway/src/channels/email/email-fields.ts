@@ -1,5 +1,5 @@
 // The parts of a notification that both forms of an email list.
-import type { JsonObject, JsonValue } from '@tocsin/contract';
+import { type AcceptedContent, type DataExcerpt, dataBesideBody, EncodedData, type JsonValue } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { cut, manyLines, oneLine } from './sanitize.ts';
 
@@ -22,17 +22,24 @@ const valueCharacters = 1000;
 /** Gmail truncates emails after 102 kB of HTML; with markup and escapes this limit stays well below. */
 const tableCharacters = 24_000;
 
-export function tableOf(data: JsonObject): DataTable {
-  const entries = Object.entries(data);
+/** The data beside the body. */
+export function tableOf(content: AcceptedContent): DataTable {
+  const { members, count } = excerptOf(content);
   const rows: Row[] = [];
   let left = tableCharacters;
-  for (const [key, value] of entries.slice(0, mostRows)) {
+  for (const [key, value] of Object.entries(members).slice(0, mostRows)) {
     const row = rowOf(key, value);
     left -= row.name.length + row.value.length;
     if (left < 0) break;
     rows.push(row);
   }
-  return { rows, more: entries.length - rows.length };
+  return { rows, more: count - rows.length };
+}
+
+function excerptOf({ body, data }: AcceptedContent): DataExcerpt {
+  if (data instanceof EncodedData) return data.excerpt;
+  const members = dataBesideBody({ body, data });
+  return { members, count: Object.keys(members).length };
 }
 
 function rowOf(key: string, value: JsonValue): Row {

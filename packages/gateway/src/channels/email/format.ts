@@ -1,5 +1,5 @@
 // A notification → the content of an email. Pure.
-import type { NotificationContent } from '@tocsin/contract';
+import type { AcceptedContent } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { renderHtml } from './html.ts';
 import { renderText } from './plain-text.ts';
@@ -33,13 +33,13 @@ export function format(notification: Notification, domain: string): EmailContent
   };
 }
 
-function subjectOf({ title, severity }: NotificationContent): string {
+function subjectOf({ title, severity }: AcceptedContent): string {
   const words = oneLine(title) || 'Notification';
   return cut(severity === null ? words : `[${severity.toUpperCase()}] ${words}`, subjectCharacters);
 }
 
 /** Without these headers an email has normal priority. Outlook reads Importance, others X-Priority. */
-function priorityOf({ severity }: NotificationContent): Record<string, string> {
+function priorityOf({ severity }: AcceptedContent): Record<string, string> {
   if (severity === 'critical') return { 'X-Priority': '1 (Highest)', Importance: 'high' };
   if (severity === 'error') return { 'X-Priority': '2 (High)', Importance: 'high' };
   return {};

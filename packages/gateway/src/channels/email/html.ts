@@ -1,6 +1,6 @@
 // The HTML form of an email. Styles are inline because many readers drop everything else; the style block only adds dark mode
 // and small screens where it is understood. Nothing is loaded from anywhere.
-import { dataBesideBody, type NotificationContent, type Severity } from '@tocsin/contract';
+import type { AcceptedContent, Severity } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { originOf, type Row, tableOf } from './email-fields.ts';
 import { manyLines, oneLine } from './sanitize.ts';
@@ -88,21 +88,21 @@ function badge(severity: Severity | null, colour: string): string {
   return `<span style="${style}">${severity.toUpperCase()}</span>`;
 }
 
-function headline({ title, severity }: NotificationContent): string {
+function headline({ title, severity }: AcceptedContent): string {
   const above = severity === null ? 0 : 10;
   const style = `margin:${above}px 0 0;font-size:20px;line-height:28px;font-weight:700;color:#111827;${wrap}`;
   return `<h1 class="strong" dir="auto" style="${style}">${escapeHtml(oneLine(title))}</h1>`;
 }
 
-function body({ body }: NotificationContent): string {
+function body({ body }: AcceptedContent): string {
   const text = manyLines(body);
   if (text === '') return '';
   const style = `margin:10px 0 0;font-size:15px;line-height:23px;color:#1f2937;${wrap}`;
   return `<p class="strong" dir="auto" style="${style}">${lines(text)}</p>`;
 }
 
-function table(content: NotificationContent): string {
-  const { rows, more } = tableOf(dataBesideBody(content));
+function table(content: AcceptedContent): string {
+  const { rows, more } = tableOf(content);
   if (rows.length + more === 0) return '';
   const style = 'margin:18px 0 0;border-collapse:collapse;table-layout:fixed';
   const rest = `<p class="soft" style="margin:8px 0 0;font-size:14px;line-height:20px;color:#5b6472">… and ${more} more</p>`;

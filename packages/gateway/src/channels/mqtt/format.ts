@@ -1,8 +1,8 @@
 // What goes over MQTT. Pure.
-import { kind } from '@tocsin/contract';
+import { kind, stringify } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 
 export function messageOf({ id, createdAt, content }: Notification): Buffer {
   const message = { id, type: kind, ...content, createdAt: new Date(createdAt).toISOString() };
-  return Buffer.from(JSON.stringify(message));
+  return Buffer.from(stringify(message));
 }

@@ -1,6 +1,6 @@
 // Notifications in the form each provider takes, cut to what it carries. Pure.
 import { createHash } from 'node:crypto';
-import { type JsonObject, kind, type NotificationContent } from '@tocsin/contract';
+import { type AcceptedContent, EncodedData, type JsonObject, kind, type NotificationContent } from '@tocsin/contract';
 import type { Notification } from '../../usecases/ports/index.ts';
 
 export type Urgency = 'high' | 'normal' | 'low';
@@ -110,18 +110,21 @@ interface Parts extends Omit<NotificationContent, 'data'> {
 }
 
 /** Leaves out the data, then shortens body, title and source, in this order, until the JSON of what comes out fits. */
-function cutToFit<T extends object>(content: NotificationContent, maxBytes: number, render: (parts: Parts) => T): T {
+function cutToFit<T extends object>(content: AcceptedContent, maxBytes: number, render: (parts: Parts) => T): T {
   const fits = (parts: Parts): boolean => Buffer.byteLength(JSON.stringify(render(parts))) <= maxBytes;
   // Half a surrogate pair is no text: it becomes the replacement character here rather than an error at the provider.
-  const whole: Parts = {
-    ...content,
+  const { data, ...others } = content;
+  const texts: Parts = {
+    ...others,
     title: content.title.toWellFormed(),
     body: content.body.toWellFormed(),
     source: content.source.toWellFormed(),
-    data: toWellFormedJson(content.data),
   };
-  if (fits(whole)) return render(whole);
-  const { data: _, ...texts } = whole;
+  // Encoded data is larger than any message.
+  if (!(data instanceof EncodedData)) {
+    const whole: Parts = { ...texts, data: toWellFormedJson(data) };
+    if (fits(whole)) return render(whole);
+  }
   let parts: Parts = { ...texts, truncated: true };
   for (const name of ['body', 'title', 'source'] as const) {
     if (fits(parts)) break;

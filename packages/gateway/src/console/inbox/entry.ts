@@ -1,4 +1,5 @@
 // Notifications in the form of the inbox API.
+import type { JsonObject } from '@tocsin/contract';
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
 import type { InboxItem, Store } from '../../usecases/ports/index.ts';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
@@ -7,7 +8,8 @@ import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/ind
 const atMost = 1000;
 
 export function toEntry({ id, createdAt, content, isRead }: InboxItem): InboxEntry {
-  return { id, createdAt, ...content, isRead };
+  // Encoded data is an object again in the JSON text of the response.
+  return { id, createdAt, ...content, data: content.data as JsonObject, isRead };
 }
 
 /** null: it does not exist, or was deleted. */

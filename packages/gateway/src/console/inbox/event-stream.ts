@@ -1,6 +1,7 @@
 // One response of text/event-stream. Data that the client does not read is buffered up to a limit; beyond it the connection is
 // closed, and the browser reconnects.
 import { Readable } from 'node:stream';
+import { stringify } from '@tocsin/contract';
 import type { LiveEvent } from '@tocsin/contract/console';
 
 const maxBufferedBytes = 1024 * 1024;
@@ -18,8 +19,8 @@ export class EventStream extends Readable {
   }
 
   send({ event, data }: LiveEvent, id?: string): void {
-    // JSON.stringify writes no line breaks, so the data cannot begin another field.
-    this.#write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
+    // JSON text of ours has no line breaks, so the data cannot begin another field.
+    this.#write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${stringify(data)}\n\n`);
   }
 
   /** Sets the Last-Event-ID of the client without an event. */

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { stringify } from '@tocsin/contract';
 import type { QueryOf, SearchLine } from '@tocsin/contract/console';
 import { inboxRoutes } from '@tocsin/contract/console/routes';
 import type { FastifyInstance } from 'fastify';
@@ -86,5 +87,5 @@ function toWanted(ownerId: string, { q, severity, category, unread, before, limi
 }
 
 function toText(line: SearchLine): string {
-  return `${JSON.stringify(line)}\n`;
+  return `${stringify(line)}\n`;
 }

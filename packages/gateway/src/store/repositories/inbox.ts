@@ -1,12 +1,12 @@
 // The inbox of an owner. Notifications up to `read_through` are read, and marks record the exceptions, so that "mark all
 // read" changes one row. Marks are looked up by correlated subqueries in the order of the primary key, never joined: a plan
 // that first collects all notifications of an owner would be slow with a million of them.
-import type { NotificationContent } from '@tocsin/contract';
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../../core/uuid-v7.ts';
 import type { InboxItem, InboxPage, InboxQuery, InboxRepository, SearchedPage } from '../../usecases/ports/inbox.ts';
 import { DecryptionFailed } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
+import type { ParseContent } from '../schema/store-options.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { SearchThread } from '../search/thread-client.ts';
 import type { Keyring } from '../vault/keyring.ts';
@@ -31,11 +31,12 @@ export function createInboxRepository(
   database: Database,
   keyring: Keyring,
   searchThread: SearchThread,
+  parseContent: ParseContent,
 ): InboxRepository {
   const { build, dialect } = database;
 
   async function decrypt({ is_read, ...row }: Row): Promise<InboxItem> {
-    return { ...(await decryptNotification(keyring, row)), isRead: is_read === 1 };
+    return { ...(await decryptNotification(keyring, row, parseContent)), isRead: is_read === 1 };
   }
 
   /** Selects rows that are not deleted. */
@@ -111,7 +112,7 @@ export function createInboxRepository(
         page.reachedAt = createdAt;
         if (outcome.kind === 'no-match') continue;
         await yieldIfDue();
-        const content = JSON.parse(outcome.content) as NotificationContent;
+        const content = await parseContent(Buffer.from(outcome.content));
         page.matches.push({ id, ownerId, createdAt, content, isRead: is_read === 1 });
       }
       if (outcomes.length < rows.length) page.next = rows[outcomes.length - 1]?.id ?? query.before;

@@ -1,4 +1,4 @@
-import type { NotificationContent } from '@tocsin/contract';
+import { stringify } from '@tocsin/contract';
 import type { QueuedMessage } from '../../core/reservation.ts';
 import {
   DecryptionFailed,
@@ -8,16 +8,22 @@ import {
   type SaveOptions,
 } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
+import type { ParseContent } from '../schema/store-options.ts';
 import type { Tables } from '../schema/tables.ts';
-import { decryptValue } from '../vault/encrypted-rows.ts';
+import { contextOf } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 const noMessages: readonly QueuedMessage[] = [];
 const storeOnly: SaveOptions = { dispatch: null, idempotency: null, leaseUntil: 0 };
 
-export function createNotificationRepository(database: Database, keyring: Keyring): NotificationRepository {
+export function createNotificationRepository(
+  database: Database,
+  keyring: Keyring,
+  parseContent: ParseContent,
+): NotificationRepository {
   const { build } = database;
-  const decrypt = (row: Tables['notifications']): Promise<Notification> => decryptNotification(keyring, row);
+  const decrypt = (row: Tables['notifications']): Promise<Notification> =>
+    decryptNotification(keyring, row, parseContent);
 
   return {
     async save({ id, ownerId, createdAt, content }, options = storeOnly) {
@@ -27,7 +33,7 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
           ownerId,
           id,
           createdAt,
-          content: JSON.stringify(content),
+          content: stringify(content),
           dispatch: dispatch && JSON.stringify(dispatch),
           leaseUntil,
           idempotency,
@@ -70,7 +76,11 @@ export function createNotificationRepository(database: Database, keyring: Keyrin
   };
 }
 
-export async function decryptNotification(keyring: Keyring, row: Tables['notifications']): Promise<Notification> {
-  const content = await decryptValue<NotificationContent>(keyring, 'notifications', row);
+export async function decryptNotification(
+  keyring: Keyring,
+  row: Tables['notifications'],
+  parseContent: ParseContent,
+): Promise<Notification> {
+  const content = await parseContent(await keyring.decrypt(contextOf('notifications', row), row.sealed));
   return { id: row.id, ownerId: row.owner_id, createdAt: row.created_at, content };
 }

@@ -1,3 +1,4 @@
+import type { AcceptedContent } from '@tocsin/contract';
 import type { GivenMasterKeys } from '../../core/master-key-format.ts';
 import type { OnBatch } from './database.ts';
 
@@ -15,4 +16,8 @@ export interface StoreOptions {
   onBatch?: OnBatch;
   /** Called if the disk is full and nothing can be stored now; without it, opening the store fails. */
   onFull?: () => void;
+  parseContent?: ParseContent;
 }
+
+/** Parses the plaintext of a notification. It returns a promise if that could take long. */
+export type ParseContent = (plaintext: Buffer) => AcceptedContent | Promise<AcceptedContent>;
