@@ -10,11 +10,11 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { eventually } from './eventually.ts';
 import { findFreePort } from './mosquitto.ts';
+import { databaseUser, postgresTemplate } from './postgres-template.ts';
 import type { Obstacle } from './requires.ts';
 
 const startMs = 20_000;
 const programs = globSync('/usr/lib/postgresql/*/bin/postgres').sort().map(dirname).at(-1);
-const user = 'tocsin';
 
 /** null when the server is installed: apt-get install postgresql. */
 export function postgresObstacle(): Obstacle {
@@ -32,7 +32,7 @@ function identity(): { uid: number; gid: number } | null {
 
 export class Postgres {
   readonly port: number;
-  readonly password = randomBytes(12).toString('hex');
+  readonly password: string;
   readonly #folder: string;
   /** Options of setpriv that drop root privileges. */
   readonly #as: string[];
@@ -42,10 +42,11 @@ export class Postgres {
   #databases = 0;
   readonly #killAtExit = (): void => this.#signalAll('SIGKILL');
 
-  private constructor(port: number, folder: string, as: string[]) {
+  private constructor(port: number, folder: string, as: string[], password: string) {
     this.port = port;
     this.#folder = folder;
     this.#as = as;
+    this.password = password;
   }
 
   /** `settings` are lines of postgresql.conf. */
@@ -54,18 +55,15 @@ export class Postgres {
     const own = process.getuid?.() === 0 ? identity() : null;
     if (own !== null) chownSync(folder, own.uid, own.gid);
     const as = own === null ? [] : [`--reuid=${own.uid}`, `--regid=${own.gid}`, '--clear-groups'];
-    const server = new Postgres(await findFreePort(), folder, as);
-    server.#initialize(settings);
+    const template = postgresTemplate(programs ?? '', own, as);
+    execFileSync('cp', ['-a', template.data, join(folder, 'data')]);
+    const server = new Postgres(await findFreePort(), folder, as, template.password);
+    server.#configure(settings);
     await server.run();
     return server;
   }
 
-  #initialize(settings: string[]): void {
-    const passwordFile = join(this.#folder, 'password');
-    writeFileSync(passwordFile, this.password, { mode: 0o644 });
-    const options = ['--no-sync', '--locale=C.UTF-8', '--encoding=UTF8', '--auth=scram-sha-256', `--username=${user}`];
-    const initdb = [join(programs ?? '', 'initdb'), ...options, `--pwfile=${passwordFile}`, '-D', this.#data];
-    execFileSync('setpriv', [...this.#as, ...initdb], { cwd: this.#folder, stdio: 'pipe' });
+  #configure(settings: string[]): void {
     const lines = [
       "listen_addresses = '127.0.0.1'",
       `port = ${this.port}`,
@@ -116,20 +114,21 @@ export class Postgres {
     }
   }
 
-  /** The URL of a new, empty database. */
-  async createDatabase(): Promise<string> {
+  /** The URL of a new database: empty, or a copy of one that has no connections. */
+  async createDatabase(original?: string): Promise<string> {
     this.#databases += 1;
     const name = `tocsin_${this.#databases}`;
-    await this.query(this.urlOf('postgres'), `CREATE DATABASE ${name}`);
+    const template = original === undefined ? '' : ` TEMPLATE ${nameIn(original)}`;
+    await this.query(this.urlOf('postgres'), `CREATE DATABASE ${name}${template}`);
     return this.urlOf(name);
   }
 
   async dropDatabase(url: string): Promise<void> {
-    await this.query(this.urlOf('postgres'), `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+    await this.query(this.urlOf('postgres'), `DROP DATABASE ${nameIn(url)} WITH (FORCE)`);
   }
 
   urlOf(database: string, password = this.password): string {
-    return `postgres://${user}:${password}@127.0.0.1:${this.port}/${database}`;
+    return `postgres://${databaseUser}:${password}@127.0.0.1:${this.port}/${database}`;
   }
 
   async query<Row extends object>(url: string, text: string): Promise<Row[]> {
@@ -148,7 +147,7 @@ export class Postgres {
     await this.query(url, `DO $$ BEGIN RAISE LOG '${mark}'; END $$`);
     const log = this.#log;
     await eventually('the log is read', startMs, () => log.some((line) => line.includes(mark)), Boolean);
-    return log.filter((line) => / (ERROR|FATAL|PANIC): /.test(line) && line.includes(new URL(url).pathname.slice(1)));
+    return log.filter((line) => / (ERROR|FATAL|PANIC): /.test(line) && line.includes(nameIn(url)));
   }
 
   /** Makes it a standby without a primary: read-only. */
@@ -212,6 +211,10 @@ export class Postgres {
       }
     }
   }
+}
+
+function nameIn(url: string): string {
+  return new URL(url).pathname.slice(1);
 }
 
 function processesOf(parent: number): number[] {

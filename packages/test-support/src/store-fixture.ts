@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../../gateway/src/store/open-store.ts';
 import { openPostgresDatabase } from '../../gateway/src/store/postgres/database.ts';
 import type { Database } from '../../gateway/src/store/schema/database.ts';
+import { migrations } from '../../gateway/src/store/schema/migrations.ts';
 import type { StoreOptions } from '../../gateway/src/store/schema/store-options.ts';
 import { createSqliteDatabase } from '../../gateway/src/store/sqlite/database.ts';
 import type { Store } from '../../gateway/src/usecases/ports/index.ts';
@@ -43,9 +44,22 @@ export async function createSqliteFixture(): Promise<StoreFixture> {
   };
 }
 
+/** Per server, a database with all tables and no rows. Its copies are not migrated again. */
+const migrated = new WeakMap<Postgres, Promise<string>>();
+
+async function createMigrated(server: Postgres): Promise<string> {
+  const url = await server.createDatabase();
+  const database = await openPostgresDatabase(url, 'create');
+  await database.migrate(migrations(database.build, database.dialect));
+  await database.close();
+  return url;
+}
+
 export async function createPostgresFixture(server: Postgres): Promise<StoreFixture> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-test-'));
-  const databaseUrl = await server.createDatabase();
+  const template = migrated.get(server) ?? createMigrated(server);
+  migrated.set(server, template);
+  const databaseUrl = await server.createDatabase(await template);
   return {
     dataDir,
     environment: { TOCSIN_DATABASE_URL: databaseUrl },
