@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { addCredentialRows } from '@tocsin/test-support/credential-rows.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { install } from '@tocsin/test-support/install.ts';
+import { pauseBetweenRequests } from '@tocsin/test-support/pace.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
@@ -30,7 +31,10 @@ test('No file holds the wrapped data key of a deleted owner, also while a server
   const { key } = await installation.json('key', 'create', '--owner', id as string);
   const stop = new AbortController();
   const load = Array.from({ length: 4 }, async () => {
-    while (!stop.signal.aborted) assert.equal((await notify(gateway, { title: 'load' })).body.stored, true);
+    while (!stop.signal.aborted) {
+      assert.equal((await notify(gateway, { title: 'load' })).body.stored, true);
+      await pauseBetweenRequests();
+    }
   });
   assert.equal((await notify({ api: gateway.api, key: key as string }, { title: 'theirs' })).body.stored, true);
   const wrapped = wrappedKeys(installation.dataDir).get(id as string);

@@ -7,6 +7,7 @@ import { Connections } from '@tocsin/test-support/connections.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import type { GatewayProcess } from '@tocsin/test-support/gateway-process.ts';
 import { Subscriber } from '@tocsin/test-support/mqtt-subscriber.ts';
+import { pauseBetweenRequests } from '@tocsin/test-support/pace.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
 import { startSmtpServer, type TestSmtpServer } from '@tocsin/test-support/smtp-server.ts';
@@ -119,7 +120,7 @@ test('A node that is killed under load loses nothing acknowledged, and its pendi
   const undelivered = await eventually(
     'everything that was stored is delivered',
     takeOverMs,
-    () => [...stored].filter((id) => !new Set(idsOnPhone()).has(id)),
+    () => [...stored.difference(new Set(idsOnPhone()))],
     (ids) => ids.length === 0,
   );
   assert.deepEqual(undelivered, []);
@@ -198,6 +199,7 @@ async function putUnderLoad(
       assert.equal(answer.status, 200, answer.text);
       assert.equal(body.stored, true, answer.text);
       acknowledged.set(body.id, name);
+      await pauseBetweenRequests();
     }
   };
   await Promise.all(Array.from({ length: 8 }, sendUntilDisconnected));

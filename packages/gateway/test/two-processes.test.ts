@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { install } from '@tocsin/test-support/install.ts';
+import { pauseBetweenRequests } from '@tocsin/test-support/pace.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 
 const promisedMs = 1000;
@@ -93,7 +94,10 @@ async function keepBusy(target: Target): Promise<void> {
 /** Sends one request after another until the signal; returns the statuses. */
 async function keepSending(target: Target, signal: AbortSignal): Promise<number[]> {
   const statuses: number[] = [];
-  while (!signal.aborted) statuses.push((await notify(target, { title: 'load' })).status);
+  while (!signal.aborted) {
+    statuses.push((await notify(target, { title: 'load' })).status);
+    await pauseBetweenRequests();
+  }
   return statuses;
 }
 

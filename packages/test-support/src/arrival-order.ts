@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from './eventually.ts';
+import { pauseMs as usualPauseMs } from './pace.ts';
 import { notify } from './requests.ts';
 
 export interface Load {
@@ -23,8 +24,7 @@ export function startLoad(
   key: string,
   callers: number,
   request: object,
-  // Leaves processor time to the other processes: order is tested, not speed.
-  pauseMs = 5,
+  pauseMs = usualPauseMs,
 ): Load {
   const accepted: string[] = [];
   let isOver = false;

@@ -1,4 +1,5 @@
 // Callers that send one notification after another, each under an Idempotency-Key of its own, and record the responses.
+import { pauseBetweenRequests } from './pace.ts';
 import { notify } from './requests.ts';
 
 export interface Acknowledged {
@@ -44,6 +45,7 @@ export class KeyedLoad {
       const at = performance.now();
       if (status === 200 && body.stored) this.acknowledged.push({ id: body.id, title, at, ms: at - startedAt });
       else this.refused.push(JSON.stringify(body));
+      await pauseBetweenRequests();
     }
   }
 }

@@ -7,6 +7,7 @@ import type { SuccessResponse } from '@tocsin/contract';
 import { Connections } from './connections.ts';
 import { eventually } from './eventually.ts';
 import type { GatewayProcess } from './gateway-process.ts';
+import { pauseBetweenRequests } from './pace.ts';
 
 interface LogLine {
   msg: string;
@@ -17,11 +18,18 @@ interface LogLine {
   signal?: string | null;
 }
 
-export function logLines({ log }: GatewayProcess): LogLine[] {
-  return log
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as LogLine);
+const parsedLogs = new WeakMap<GatewayProcess, { upTo: number; lines: LogLine[] }>();
+
+/** Parses only what was logged since the last call: some tests poll it, at the log level debug. */
+export function logLines(gateway: GatewayProcess): readonly LogLine[] {
+  const parsed = parsedLogs.get(gateway) ?? { upTo: 0, lines: [] };
+  parsedLogs.set(gateway, parsed);
+  const end = gateway.log.lastIndexOf('\n') + 1;
+  for (const line of gateway.log.slice(parsed.upTo, end).split('\n')) {
+    if (line.startsWith('{')) parsed.lines.push(JSON.parse(line) as LogLine);
+  }
+  parsed.upTo = end;
+  return parsed.lines;
 }
 
 /** Worker number → pid of the one that was started last. */
@@ -132,6 +140,7 @@ export class Load {
         const body = JSON.parse(text) as SuccessResponse;
         if (status === 200 && body.stored) this.acknowledged.set(body.id, title);
         else this.refused.push(text);
+        await pauseBetweenRequests();
       } catch {
         if (deadline.aborted) this.hung += 1;
         else this.interrupted += 1;
