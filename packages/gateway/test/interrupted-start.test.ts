@@ -1,6 +1,6 @@
 // A first start or a restore that is killed at any moment, and a database that went missing: the next start either has
 // everything that was shown to the operator, or refuses with an explanation. It never starts empty without reporting
-// it. TOCSIN_TEST_KILLS=200 makes the loops long.
+// it. TOCSIN_TEST_KILLS=200 makes the loops longer still.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,6 +13,7 @@ import { ConsoleClient } from '@tocsin/test-support/console-client.ts';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type Installation, launcher, type ReadyLine } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
+import { isLongRun } from '@tocsin/test-support/long-run.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { serveExpectingFailure } from '@tocsin/test-support/refusal-to-start.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
@@ -22,7 +23,7 @@ import { openStore } from '../src/store/open-store.ts';
 import { endFirstRun, prepareFirstRun } from '../src/usecases/first-run.ts';
 import { systemEnvironment } from '../src/usecases/registration.ts';
 
-const kills = Number(process.env.TOCSIN_TEST_KILLS ?? 4);
+const kills = Number(process.env.TOCSIN_TEST_KILLS ?? (isLongRun ? 12 : 2));
 const timeout = 120_000 + kills * 20_000;
 
 function start({ environment }: Installation, args: string[]): ChildProcess {
@@ -160,7 +161,7 @@ test('A first start on PostgreSQL that is killed is completed by the next', { ti
   const keyOf = ({ dataDir }: Installation): string => join(dataDir, 'master.key');
   const trial = await install(t, await database());
   const wholeMs = await timeFrom(start(trial, ['serve']), keyOf(trial));
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+  for (const share of isLongRun ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.5, 1]) {
     const installation = await install(t, await database());
     const printed = await killAfter(start(installation, ['serve']), keyOf(installation), wholeMs * share);
     await assertFirstRunIsWhole(installation, printed);
@@ -220,7 +221,7 @@ for (const hasData of [false, true]) {
     const trial = await prepare();
     const wholeMs = await timeFrom(start(trial, args), draftOf(trial));
     const seen = { unfinished: 0, missing: 0, unchanged: 0, restored: 0 };
-    const times = Math.ceil(kills / 2);
+    const times = Math.max(2, Math.ceil(kills / 2));
     for (let kill = 0; kill < times; kill += 1) {
       const target = await prepare();
       await killAfter(start(target, args), draftOf(target), wholeMs * ((1.1 * kill) / times));

@@ -4,15 +4,16 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@tocsin/test-support/eventually.ts';
 import { type GatewayProcess, type Installation, launcher } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
+import { pauseBetweenRequests } from '@tocsin/test-support/pace.ts';
 import { Postgres, postgresObstacle } from '@tocsin/test-support/postgres.ts';
 import { notify } from '@tocsin/test-support/requests.ts';
 import { canRun } from '@tocsin/test-support/requires.ts';
@@ -582,10 +583,25 @@ interface PreparedKey {
   digest: string;
 }
 
+/** Stores by the number of their owners: each is filled once and copied for every test. */
+const originals = new Map<number, Promise<{ dataDir: string; keys: PreparedKey[] }>>();
+after(async () => {
+  for (const original of originals.values()) await rm((await original).dataDir, { recursive: true });
+});
+
+async function createOriginal(count: number) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-rotation-'));
+  const { keys } = await prepareIn(dataDir, count, 1);
+  return { dataDir, keys };
+}
+
 async function prepare(t: TestContext, count: number) {
+  const original = originals.get(count) ?? createOriginal(count);
+  originals.set(count, original);
+  const { dataDir: from, keys } = await original;
   const dataDir = await mkdtemp(join(tmpdir(), 'tocsin-rotation-'));
   t.after(() => rm(dataDir, { recursive: true }));
-  const { keys } = await prepareIn(dataDir, count, 1);
+  await cp(from, dataDir, { recursive: true });
   return { dataDir, keys, ids: keys.map(({ id }) => id) };
 }
 
@@ -775,6 +791,7 @@ function startLoad(t: TestContext, { api }: GatewayProcess, keys: readonly strin
       times.push(performance.now() - startedAt);
       total += 1;
       if (status !== 200 || !body.stored) failures.push({ status, body });
+      await pauseBetweenRequests();
     }
   };
   const callers = Array.from({ length: 8 }, (_, index) => caller(index * 1009));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
@@ -11,7 +11,7 @@ import { eventually } from '@tocsin/test-support/eventually.ts';
 import {
   type CommandResult,
   type GatewayProcess,
-  type Installation,
+  Installation,
   launcher,
 } from '@tocsin/test-support/gateway-process.ts';
 import { install } from '@tocsin/test-support/install.ts';
@@ -36,11 +36,27 @@ if (obstacle !== null) {
   test('A store moves to PostgreSQL', (t) => void canRun(t, obstacle));
 } else {
   let server: Postgres;
+  let original: Installation;
+  let originalKey: string;
   before(async () => {
     // Other tests cover power failures.
     server = await Postgres.start(['fsync = off']);
+    original = await Installation.create();
+    const gateway = await original.serve();
+    originalKey = gateway.key;
+    await gateway.stop();
   });
-  after(() => server.stop());
+  after(async () => {
+    await original.remove();
+    await server.stop();
+  });
+
+  /** An installation of which a server made the store and was stopped. */
+  const installCopy = async (t: TestContext): Promise<Installation> => {
+    const installation = await install(t);
+    cpSync(original.dataDir, installation.dataDir, { recursive: true });
+    return installation;
+  };
 
   /** 0 also if the table does not exist yet. */
   const countNotifications = async (url: string): Promise<number> => {
@@ -119,8 +135,7 @@ if (obstacle !== null) {
     };
     for (const [how, interrupt] of Object.entries(interruptions)) {
       test(`that is ${how} leaves a database that refuses to serve until the copy is repeated`, async (t) => {
-        const { installation, gateway } = await start(t);
-        await gateway.stop();
+        const installation = await installCopy(t);
         addRows(databaseOf(installation), 50_000);
         const url = await server.createDatabase();
         const copy = spawn(process.execPath, [launcher, 'migrate-store', '--to', url], {
@@ -143,14 +158,13 @@ if (obstacle !== null) {
     }
 
     test('never overwrites data that a server accepted after the move, nor the data of another installation', async (t) => {
-      const { installation, gateway, key } = await start(t);
-      await gateway.stop();
+      const installation = await installCopy(t);
       const url = await server.createDatabase();
       await migrate(installation, url);
       const moved = await installation.serve({ TOCSIN_DATABASE_URL: url });
       const meanwhile = await runMigrate(installation, url);
       assert.match(meanwhile.stderr, /Stop all of them/);
-      await notify({ api: moved.api, key }, { title: 'after the move' });
+      await notify({ api: moved.api, key: originalKey }, { title: 'after the move' });
       await moved.stop();
       const rows = await rowsOfDatabase(server, url);
       const afterwards = await runMigrate(installation, url);
@@ -165,8 +179,7 @@ if (obstacle !== null) {
     });
 
     test('never overwrites data that a command wrote into the copy', async (t) => {
-      const { installation, gateway } = await start(t);
-      await gateway.stop();
+      const installation = await installCopy(t);
       const url = await server.createDatabase();
       await migrate(installation, url);
       const made = await installation.run(['key', 'create', '--json'], { TOCSIN_DATABASE_URL: url });
@@ -180,8 +193,7 @@ if (obstacle !== null) {
     });
 
     test('can be repeated after a rotation of the master key', async (t) => {
-      const { installation, gateway } = await start(t);
-      await gateway.stop();
+      const installation = await installCopy(t);
       const url = await server.createDatabase();
       await migrate(installation, url);
       await installation.json('master-key', 'rotate');
@@ -192,7 +204,7 @@ if (obstacle !== null) {
     });
 
     test('reports what is wrong with a database, and never the password', async (t) => {
-      const { installation } = await start(t);
+      const installation = await installCopy(t);
       const password = 'the-secret-of-the-database';
       const wrong = server.urlOf('postgres', password);
       const urls = [
