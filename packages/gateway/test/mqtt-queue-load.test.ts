@@ -13,6 +13,8 @@ import { canRun } from '@tocsin/test-support/requires.ts';
 
 const callers = isLongRun ? 128 : 32;
 const fullLoad: LoadOptions = isLongRun ? { callers, ms: 25_000 } : { callers, ms: 30_000, most: 400 };
+/** For a device that is connected: enough that each of 64 callers sends several. */
+const connectedLoad = isLongRun ? { ms: 3000 } : { ms: 3000, most: 2000 };
 const killCount = isLongRun ? 20 : 2;
 /** Small enough to be full in a short run; a long one fills the default of 100,000 messages on a fast machine. */
 const queueLimit: Record<string, string> = isLongRun ? {} : { TOCSIN_MQTT_QUEUE_LIMIT: '100' };
@@ -41,7 +43,7 @@ for (const store of ['sqlite', 'postgres'] as const) {
       if (begun === null) return;
       const { gateway, receiver } = begun;
       await receiver.connect(gateway);
-      const { published, scheduled, failed, byCaller } = await load(gateway, { callers: 64, ms: 3000 });
+      const { published, scheduled, failed, byCaller } = await load(gateway, { ...connectedLoad, callers: 64 });
       await receiver.receiveAll(published);
       assert.deepEqual([scheduled.length, failed.length], [0, 0]);
       assert.equal(receiver.ids.size, published.length);
