@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { useMemoryForTemporaryFiles } from './memory-folder.mjs';
 import { describeSlowest, longestFirst, saveDurations } from './test-durations.mjs';
 
 const groups = {
@@ -33,6 +34,8 @@ if (files.length === 0) {
 process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/compiled');
 // `npm test` has just built: see packages/test-support/src/build.ts.
 process.env.TOCSIN_TEST_BUILD ??= 'keep';
+
+useMemoryForTemporaryFiles();
 
 // About half of the time of a file is waiting for timeouts and other processes, so there are more files than processors.
 const concurrency = Math.min(2 * availableParallelism() + 1, 8);
