@@ -6,15 +6,18 @@ import { join } from 'node:path';
 const memory = '/dev/shm';
 const neededBytes = 8 * 2 ** 30;
 
-/** Sets TMPDIR for this process and those that it starts, unless it is set or there is too little memory. */
+/** For this process and those that it starts, unless another folder is set or there is too little memory. */
 export function useMemoryForTemporaryFiles() {
-  if (process.env.TMPDIR !== undefined || !isLarge()) return;
-  const folder = mkdtempSync(join(memory, 'tocsin-tests-'));
+  if (!isLarge()) return;
+  process.env.TMPDIR ??= shareUntilExit(mkdtempSync(join(memory, 'tocsin-tests-')));
+}
+
+function shareUntilExit(folder) {
   // Some tests run programs as another user.
   chmodSync(folder, 0o1777);
-  process.env.TMPDIR = folder;
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+  return folder;
 }
 
 /** A container has a small one, or one from which no program can be run. */
