@@ -26,6 +26,7 @@ import { createPasskeyRepository } from './repositories/passkeys.ts';
 import { createProbe } from './repositories/probe.ts';
 import { createPurge } from './repositories/purge.ts';
 import { createPushTargetRepository } from './repositories/push-targets.ts';
+import { SavedListeners } from './repositories/saved-listeners.ts';
 import { createSessionRepository } from './repositories/sessions.ts';
 import { createSignatureRepository } from './repositories/signatures.ts';
 import { createTargetQueueRepository } from './repositories/target-queues.ts';
@@ -148,6 +149,7 @@ function openSqlite(dataDir: string, mode: 'create' | 'existing', hasOwnKeyFile:
 
 function assemble(database: Database, keyring: Keyring, versions: RowVersions, parseContent: ParseContent): Store {
   const searchThread = new SearchThread();
+  const saved = new SavedListeners();
   const pushTargets = createPushTargetRepository(database, keyring);
   const owners = createOwnerRepository(database, keyring, pushTargets, versions);
   const keys = createKeyRepository(database, keyring, versions);
@@ -159,13 +161,16 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions, p
     devices: createDeviceRepository(database, keyring),
     pushTargets,
     changes: createChangeFeed(database),
-    notifications: createNotificationRepository(database, keyring, parseContent),
+    notifications: saved.watch(createNotificationRepository(database, keyring, parseContent)),
     idempotency: createIdempotencyRepository(database, keyring),
     signatures: createSignatureRepository(database),
     dispatches: createDispatchRepository(database, deliveryInserts),
     targetQueues: createTargetQueueRepository(database, deliveryRows),
     deliveries: createDeliveryRepository(database, deliveryRows, deliveryInserts),
-    inbox: createInboxRepository(database, keyring, searchThread, parseContent),
+    inbox: {
+      ...createInboxRepository(database, keyring, searchThread, parseContent),
+      onSaved: (listener) => saved.add(listener),
+    },
     mqttSessions: createMqttSessionRepository(database),
     mqttQueues: createMqttQueueRepository(database, deliveryInserts),
     sessions: createSessionRepository(database, keyring, versions),

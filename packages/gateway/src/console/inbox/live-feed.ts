@@ -1,14 +1,15 @@
 // Live events of the inboxes that are open in a browser. One poll of the store serves all of them, whichever node accepted
-// a notification; without listeners there is no poll.
+// a notification; without listeners there is no poll. A notification that this process stored, and a new inbox, do not wait
+// for it: only their inboxes are polled, at once.
 //
 // States of the feed:
 //
-//             first watch(): 0 ms                  timer
+//             first watch()                        timer
 //   ┌──────┐ ────────────────────▶ ┌───────────┐ ─────────▶ ┌─────────┐
 //   │ idle │                       │ scheduled │            │ polling │
 //   └──────┘ ◀──────────────────── └───────────┘ ◀───────── └─────────┘
-//             last stop()                         400 ms after success, up to 2 s after failures,
-//                                                 0 ms while an inbox is new
+//             last stop()                         400 ms after success, up to 2 s after failures; 50 ms after the
+//                                                 last poll if an inbox is new or has news
 //
 // States of one inbox, from the first listener of its owner to the last:
 //
@@ -25,6 +26,8 @@ import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { findEntry, unreadOf } from './entry.ts';
 
 const pollEveryMs = 400;
+/** Between two polls of inboxes that are new or have news, so that a busy owner does not keep the feed polling. */
+const wakeEveryMs = 50;
 /** Upper limit of the backoff while the store fails. */
 const maxPollEveryMs = 2000;
 /**
@@ -73,13 +76,19 @@ type FeedStore = Pick<Store, 'inbox'>;
 
 export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
   const inboxes = new Map<string, Inbox>();
+  /** Inboxes that are new or have news, and are polled before the others. */
+  const woken = new Set<Inbox>();
+  let stopListening: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
   let failures = 0;
+  /** Of the monotonic clock, like `lastPollAt`. */
+  let nextPollAt = 0;
+  let lastPollAt = Number.NEGATIVE_INFINITY;
 
-  async function poll(): Promise<void> {
+  async function poll(polled: Iterable<Inbox>): Promise<void> {
     const startedAt = now();
-    let due = [...inboxes.values()];
+    let due = [...polled];
     for (let reads = 0; due.length > 0 && reads < maxReads; reads += 1) {
       const positions = due.map(({ ownerId, since, readTo }) => ({
         ownerId,
@@ -139,8 +148,12 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
 
   async function run(): Promise<void> {
     isPolling = true;
+    lastPollAt = performance.now();
+    const isOfAll = lastPollAt >= nextPollAt;
+    const due = new Set(isOfAll ? inboxes.values() : woken);
+    woken.clear();
     try {
-      await poll();
+      await poll(due);
       failures = 0;
     } catch (error) {
       failures += 1;
@@ -152,13 +165,27 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
       }
     }
     isPolling = false;
-    const isAwaited = failures === 0 && [...inboxes.values()].some(({ generation }) => generation === null);
-    pollIn(isAwaited ? 0 : Math.min(maxPollEveryMs, pollEveryMs * 2 ** failures));
+    // The first poll of a large inbox takes several.
+    for (const inbox of due) if (inbox.generation === null && inboxes.get(inbox.ownerId) === inbox) woken.add(inbox);
+    if (isOfAll || failures > 0) {
+      nextPollAt = performance.now() + Math.min(maxPollEveryMs, pollEveryMs * 2 ** failures);
+    }
+    schedule();
   }
 
-  function pollIn(ms: number): void {
+  function schedule(): void {
     clearTimeout(timer);
-    if (inboxes.size > 0 && !isPolling) timer = setTimeout(() => void run(), ms);
+    if (inboxes.size === 0 || isPolling) return;
+    const isWoken = woken.size > 0 && failures === 0;
+    const at = isWoken ? Math.min(nextPollAt, lastPollAt + wakeEveryMs) : nextPollAt;
+    // Timers may fire a millisecond early.
+    timer = setTimeout(() => void run(), Math.max(0, Math.ceil(at - performance.now()) + 1));
+  }
+
+  function wake(inbox: Inbox | undefined): void {
+    if (inbox === undefined || woken.has(inbox)) return;
+    woken.add(inbox);
+    schedule();
   }
 
   return {
@@ -172,7 +199,8 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
           firstPoll: Promise.withResolvers(),
         };
         inboxes.set(ownerId, inbox);
-        pollIn(0);
+        stopListening ??= store.inbox.onSaved((savedFor) => wake(inboxes.get(savedFor)));
+        wake(inbox);
       }
       const { listeners, firstPoll } = inbox;
       listeners.add(listener);
@@ -180,8 +208,14 @@ export function createLiveFeed(store: FeedStore, now: () => number): LiveFeed {
         ready: firstPoll.promise,
         stop: () => {
           listeners.delete(listener);
-          if (listeners.size === 0 && inboxes.get(ownerId)?.listeners === listeners) inboxes.delete(ownerId);
-          if (inboxes.size === 0) clearTimeout(timer);
+          const current = inboxes.get(ownerId);
+          if (listeners.size > 0 || current?.listeners !== listeners) return;
+          inboxes.delete(ownerId);
+          woken.delete(current);
+          if (inboxes.size > 0) return;
+          clearTimeout(timer);
+          stopListening?.();
+          stopListening = undefined;
         },
       };
     },

@@ -32,7 +32,7 @@ export function createInboxRepository(
   keyring: Keyring,
   searchThread: SearchThread,
   parseContent: ParseContent,
-): InboxRepository {
+): Omit<InboxRepository, 'onSaved'> {
   const { build, dialect } = database;
 
   async function decrypt({ is_read, ...row }: Row): Promise<InboxItem> {

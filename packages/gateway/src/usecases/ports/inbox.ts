@@ -52,6 +52,8 @@ export interface InboxNews {
  * An owner's inbox. Deleted notifications are hidden at once and can be restored until they are purged. Marks are rows of
  * their own, so that accepting a notification costs no more for them.
  */
+export type SavedListener = (ownerId: string) => void;
+
 export interface InboxRepository {
   /** Newest first. A page of large notifications may hold fewer than `limit`; `next` is set if there are more. */
   list(ownerId: string, query: InboxQuery): Promise<InboxPage>;
@@ -72,6 +74,8 @@ export interface InboxRepository {
   restore(ownerId: string, ids: readonly string[]): Promise<number>;
   /** Reads the news of several inboxes in one round trip. `after` is a notification id, or empty. */
   readNews(inboxes: readonly { ownerId: string; after: string }[], limit: number): Promise<InboxNews[]>;
+  /** Calls back with the owner of each notification that this process has stored. The returned function ends that. */
+  onSaved(listener: SavedListener): () => void;
   /** Purges notifications that were deleted before `before`; returns how many. */
   purgeDeleted(before: number, signal?: AbortSignal): Promise<number>;
   /** Purges an owner's notifications that are older than `before`; returns how many. */
