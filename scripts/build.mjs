@@ -4,6 +4,7 @@
 //   node scripts/build.mjs --prune   also deletes all earlier builds, as npm pack does
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { distFolder, isBuildCurrent, manifestFile, nameOfBuild, readManifest, root } from './dist.mjs';
 
@@ -28,6 +29,28 @@ const programsStartedByUrl = {
   },
 };
 
+/**
+ * An import statement reads all exports of a module of Node, also those that Node loads on demand: `node:http` then loads
+ * its WebSocket client with HTTP/2 and more. Without it, a server starts faster and needs 7 MB less.
+ */
+const nodeModulesOnDemand = {
+  name: 'node-modules-on-demand',
+  renderChunk(code) {
+    return code.replaceAll(/^import (.+) from "([^"]+)";$/gm, (statement, names, specifier) =>
+      isBuiltin(specifier) ? `const ${bindings(names, specifier)};` : statement,
+    );
+  },
+};
+
+/** `a, { b as c }` → `a = …, { b: c } = a`: a module of Node is its own default export. */
+function bindings(names, specifier) {
+  const [, whole, some] = /^(?:\* as )?([\w$]+)?(?:, )?(\{.*\})?$/.exec(names);
+  const module = `process.getBuiltinModule("${specifier}")`;
+  const all = whole === undefined ? [] : [`${whole} = ${module}`];
+  if (some !== undefined) all.push(`${some.replaceAll(' as ', ': ')} = ${whole ?? module}`);
+  return all.join(', ');
+}
+
 // Vite puts it into the code of the app.
 process.env.NODE_ENV = 'production';
 process.chdir(root);
@@ -48,7 +71,9 @@ async function build() {
   const folder = unfinishedPath();
   mkdirSync(folder);
   try {
-    const modules = [...(await bundleGateway(rolldown, folder)), ...(await buildInbox(vite, join(folder, 'web-app')))];
+    const chunks = await bundleGateway(rolldown, folder);
+    const modules = [...modulesOf(chunks), ...(await buildInbox(vite, join(folder, 'web-app')))];
+    writeFileSync(join(folder, 'chunks.json'), `${JSON.stringify(contentOf(chunks), null, 1)}\n`);
     writeFileSync(join(folder, 'licenses.txt'), licensesOf(modules));
     // A source that changed meanwhile may be in it or not.
     if (nameOfBuild() !== name) return await build();
@@ -67,7 +92,7 @@ async function bundleGateway(rolldown, dir) {
     input: { main: join(gatewaySource, 'cli/main.ts') },
     platform: 'node',
     logLevel: 'warn',
-    plugins: [programsStartedByUrl],
+    plugins: [programsStartedByUrl, nodeModulesOnDemand],
   });
   const { output } = await bundle.write({
     dir,
@@ -76,7 +101,7 @@ async function bundleGateway(rolldown, dir) {
     chunkFileNames: '[name]-[hash].js',
   });
   await bundle.close();
-  return modulesOf(output);
+  return output;
 }
 
 async function buildInbox(vite, outDir) {
@@ -102,6 +127,16 @@ async function loadTool(name) {
 
 function modulesOf(output) {
   return output.flatMap((chunk) => chunk.moduleIds ?? []);
+}
+
+/** File of the build → the source files in it, so that a test can tell what a running server has loaded. */
+function contentOf(chunks) {
+  return Object.fromEntries(
+    chunks.map(({ fileName, moduleIds = [] }) => [
+      fileName,
+      moduleIds.filter((id) => id.startsWith(root)).map((id) => relative(root, id)),
+    ]),
+  );
 }
 
 /** The build contains other people's packages: their licenses go with it, after our own. */

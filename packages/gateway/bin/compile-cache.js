@@ -1,7 +1,7 @@
 // The folder in which Node keeps compiled code between runs. A user who can write to it or replace it can run code as this
 // user: only a private folder is used. Without one, nothing is kept and commands start more slowly.
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+const { lstatSync, mkdirSync, realpathSync } = process.getBuiltinModule('node:fs');
+const { dirname, join } = process.getBuiltinModule('node:path');
 
 /** Creates the folder if it is missing; undefined if no private one is possible. */
 export function privateCacheFolder(environment = process.env) {

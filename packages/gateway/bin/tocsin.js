@@ -1,12 +1,7 @@
 #!/usr/bin/env node
 // Runs the current build. Plain JavaScript for any Node: one that is too old for the build starts this file again on the
-// Node that npm installed into the clone.
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import * as nodeModule from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-
+// Node that npm installed into the clone. It has no import statements, because they load more of Node than they name
+// (scripts/build.mjs).
 const wantedMajor = 26;
 
 // Libraries of ours print packets, passwords included, where this asks for it.
@@ -18,18 +13,20 @@ if (Number(process.versions.node.split('.')[0]) >= wantedMajor) {
   const cacheFolder = process.env.NODE_COMPILE_CACHE ?? privateCacheFolder();
   if (cacheFolder !== undefined) {
     process.env.NODE_COMPILE_CACHE = cacheFolder;
-    nodeModule.enableCompileCache(cacheFolder);
+    process.getBuiltinModule('node:module').enableCompileCache(cacheFolder);
   }
-  const program = builtProgram();
+  const { fileURLToPath, pathToFileURL } = process.getBuiltinModule('node:url');
+  const program = builtProgram(fileURLToPath(new URL('../dist', import.meta.url)));
   // Forked workers run this file: after the next build they still match the process that forks them.
   process.argv[1] = program;
   await import(pathToFileURL(program).href);
 } else {
-  runOnInstalledNode();
+  await runOnInstalledNode();
 }
 
-function builtProgram() {
-  const dist = join(dirname(dirname(fileURLToPath(import.meta.url))), 'dist');
+function builtProgram(dist) {
+  const { existsSync, readFileSync } = process.getBuiltinModule('node:fs');
+  const { join } = process.getBuiltinModule('node:path');
   const manifest = join(dist, 'manifest.json');
   const program = existsSync(manifest) ? join(dist, JSON.parse(readFileSync(manifest, 'utf8')).build, 'main.js') : '';
   if (existsSync(program)) return program;
@@ -37,8 +34,9 @@ function builtProgram() {
   process.exit(1);
 }
 
-function runOnInstalledNode() {
-  const node = installedNode();
+async function runOnInstalledNode() {
+  const [{ spawn }, { fileURLToPath }] = await Promise.all([import('node:child_process'), import('node:url')]);
+  const node = await installedNode();
   if (!node) {
     console.error(
       `Tocsin needs Node ${wantedMajor} or newer (this is ${process.version}): run 'npm ci' in the clone, which installs it.`,
@@ -50,9 +48,11 @@ function runOnInstalledNode() {
   child.on('exit', (code) => process.exit(code ?? 1));
 }
 
-function installedNode() {
+async function installedNode() {
+  const [{ existsSync }, { createRequire }] = await Promise.all([import('node:fs'), import('node:module')]);
+  const { dirname, join } = await import('node:path');
   try {
-    const path = join(dirname(nodeModule.createRequire(import.meta.url).resolve('node/package.json')), 'bin', 'node');
+    const path = join(dirname(createRequire(import.meta.url).resolve('node/package.json')), 'bin', 'node');
     return existsSync(path) ? path : undefined;
   } catch {
     return undefined;

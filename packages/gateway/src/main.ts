@@ -3,7 +3,7 @@ import type { EmbeddedBroker } from './channels/mqtt/embedded/index.ts';
 import { mqttSettingsOf } from './channels/mqtt/index.ts';
 import { channels } from './channels/registry.ts';
 import { createBrokerIfEmbedded, openOwnChannels, openRedelivery } from './composition/channels.ts';
-import { addConsoleApi, addUpgrades, openConsole } from './composition/console.ts';
+import { addUpgrades, openConsole } from './composition/console.ts';
 import { openApi } from './composition/public-api.ts';
 import { createRuntime, lockData, type Runtime } from './composition/runtime.ts';
 import { reportWalDamage, startStoreUpkeep } from './composition/store-upkeep.ts';
@@ -60,20 +60,19 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
       channels.map(({ name }) => name),
     );
     const aggregated = config.workers === 1 ? null : new AggregatedMetrics(metrics.registry);
-    const consoleApp = await openConsole(runtime, readiness, aggregated ?? metrics.registry);
+    const consoleServer = await openConsole(runtime, readiness, aggregated ?? metrics.registry);
     const embedded = await createBrokerIfEmbedded(runtime);
     if (embedded !== null) store.claimBroker(log.brokerShared);
     const set = await openOwnChannels(runtime, embedded);
     const listeners = { api: '', console: '', mqtt: null as string | null };
     const stopping = new AbortController();
-    await addConsoleApi(consoleApp, runtime, {
+    consoleServer.addApp({
       channels: set,
       knowsLastSeen: embedded !== null,
       listeners: () => listeners,
       stopping: stopping.signal,
     });
-    await consoleApp.ready();
-    if (embedded !== null) addUpgrades(consoleApp, embedded);
+    if (embedded !== null) addUpgrades(consoleServer, embedded);
     readiness.watch(set.opened);
     openRetention(runtime, embedded);
     opened.defer(startStoreUpkeep({ store, onDamage: log.storeDamaged, onFailed: log.upkeepFailed }), 'store upkeep');
@@ -82,7 +81,7 @@ export async function startGateway(config: Config, log: Log): Promise<Gateway> {
     if (workerPool !== null) aggregated?.addFrom(workerPool.metrics);
     listeners.api = workerPool?.url ?? (await openApi(runtime, set.channels));
     listeners.mqtt = embedded && (await listenEmbedded(embedded, config));
-    listeners.console = await listen(consoleApp.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT');
+    listeners.console = await listen(consoleServer.server, config.host, config.consolePort, 'TOCSIN_CONSOLE_PORT');
     const mqttSettings = mqttSettingsOf(config.channels);
     const { mqtt, ...others } = listeners;
     const urls = { ...others, ...(mqtt !== null && { mqtt }) };

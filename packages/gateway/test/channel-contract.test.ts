@@ -157,7 +157,7 @@ const noBroker: MqttPublisher = {
 
 function mqttChannel(publisher: MqttPublisher) {
   const egress = createEgress({ allowed: [] });
-  const custom = createCustomPublisher(egress, { now: Date.now });
+  const custom = createCustomPublisher(async () => egress, { now: Date.now });
   return createMqttSender({ publisher, custom, topicPrefix: 'tocsin', retentionDays: 90 });
 }
 

@@ -93,7 +93,7 @@ suite('An address that no caller may reach', () => {
   });
 
   test('does not become a broker: the request is refused, or at the latest the dialer refuses it', async () => {
-    const publisher = createCustomPublisher(egress, { now: Date.now });
+    const publisher = createCustomPublisher(async () => egress, { now: Date.now });
     let refused = 0;
     let accepted = 0;
     const sockets = await countSockets(async () => {

@@ -215,10 +215,12 @@ suite('The layers', () => {
     const listeners = [
       'http/connection-guard.ts',
       'http/server.ts',
+      'console/server.ts',
       'process/tls/certificate.ts',
       'process/tls/index.ts',
       'process/listen.ts',
       'channels/mqtt/embedded/listeners.ts',
+      'channels/mqtt/embedded/web-socket.ts',
     ];
     const guarded = ['egress/addresses.ts', 'egress/certificate-authorities.ts', 'egress/dial.ts', 'egress/post.ts'];
     const operators = [

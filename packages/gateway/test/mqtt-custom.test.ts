@@ -64,7 +64,7 @@ function createPublisher(
   const { policy = loopback, deadlineMs = 5000, ...egressOptions } = options;
   const egress = createEgress(policy, { ca: [authority.ca], resolve: resolveTo('127.0.0.1'), ...egressOptions });
   t.after(() => egress.close());
-  const { publish } = createCustomPublisher(egress, { now: Date.now });
+  const { publish } = createCustomPublisher(async () => egress, { now: Date.now });
   const publishInTime: typeof publish = (broker, messages, signal, ownerId) =>
     publish(broker, messages, AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]), ownerId);
   return { publish: publishInTime };

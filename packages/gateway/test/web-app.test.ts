@@ -1,13 +1,16 @@
 // How the console serves the inbox app: URLs, caching, compression, and the Content-Security-Policy.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { createConsole } from '../src/console/server.ts';
+import { createConsoleApp } from '../src/console/app.ts';
+import { createConsoleServer } from '../src/console/server.ts';
 import { addWebApp } from '../src/console/web-app.ts';
 
 const page = '<!doctype html><title>Tocsin</title>';
@@ -23,10 +26,16 @@ interface Answer {
 suite('The inbox app', () => {
   const root = mkdtempSync(join(tmpdir(), 'tocsin-web-app-'));
   const folder = join(root, 'dist');
-  const app = createConsole({
+  const app = createConsoleApp();
+  const server = createConsoleServer({
     readiness: { report: async () => ({ ok: false, stopping: true }) },
     metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
     isKnownHost: () => true,
+    openApp: async () => {
+      await app.ready();
+      return app.routing;
+    },
+    onError: (error) => assert.ifError(error),
   });
   let port = 0;
 
@@ -36,9 +45,11 @@ suite('The inbox app', () => {
     app.register(async (api) => api.setNotFoundHandler((_request, reply) => reply.code(404).send({ from: 'api' })), {
       prefix: '/api',
     });
-    port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    port = (server.address() as AddressInfo).port;
   });
   after(async () => {
+    server.close();
     await app.close();
     rmSync(root, { recursive: true, force: true });
   });

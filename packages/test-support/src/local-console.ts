@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { channels as definitions } from '../../gateway/src/channels/registry.ts';
 import { createAddresses } from '../../gateway/src/console/addresses.ts';
+import { createConsoleApp } from '../../gateway/src/console/app.ts';
 import type { ConsoleApiDeps, SecurityNotice } from '../../gateway/src/console/deps.ts';
-import { createReadiness } from '../../gateway/src/console/readiness.ts';
 import { addApi } from '../../gateway/src/console/routes.ts';
-import { createConsole } from '../../gateway/src/console/server.ts';
 import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
 import { createDispatchLifecycle } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
@@ -65,14 +64,7 @@ export async function startLocalConsole(options: LocalConsoleOptions = {}): Prom
   const emails: LocalConsole['emails'] = [];
   const notices: LocalConsole['notices'] = [];
   const routes: LocalConsole['routes'] = [];
-  const app = createConsole({
-    readiness: createReadiness(
-      store,
-      definitions.map(({ name }) => name),
-    ),
-    metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
-    isKnownHost: () => true,
-  });
+  const app = createConsoleApp();
   app.addHook('onRoute', ({ method, url, config }) => {
     for (const each of [method].flat()) routes.push({ method: each, url, isPublic: config?.access === 'public' });
   });

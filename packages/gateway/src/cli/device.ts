@@ -4,7 +4,7 @@ import { deviceTopic } from '../core/device-topics.ts';
 import { configuredListeners, deviceUrls } from '../core/device-urls.ts';
 import type { Device } from '../core/recipients.ts';
 import type { StoredDevice } from '../usecases/ports/index.ts';
-import { type CreatedDevice, createDevice, systemEnvironment } from '../usecases/registration.ts';
+import { createDevice, systemEnvironment } from '../usecases/registration.ts';
 import {
   type Command,
   type CommandGroup,
@@ -16,6 +16,7 @@ import {
   table,
   withStore,
 } from './command.ts';
+import { createdDeviceJson, describeMqtt, deviceJson, type ListedDevice } from './device-output.ts';
 import { testDeviceCommand } from './test-device.ts';
 
 export const deviceCommands: CommandGroup = {
@@ -87,31 +88,9 @@ function changing(summary: string, change: Partial<Pick<Device, 'state' | 'pause
   };
 }
 
-interface ListedDevice extends StoredDevice {
-  topic: string;
-}
-
 function addTopic(device: StoredDevice, config: Config): ListedDevice {
   const { topicPrefix } = mqttSettingsOf(config.channels);
   return { ...device, topic: deviceTopic(topicPrefix, device.ownerId, device.id) };
-}
-
-export function createdDeviceJson({ device, mqtt }: CreatedDevice) {
-  return { ...deviceJson({ ...device, topic: mqtt.topic }), mqtt };
-}
-
-function deviceJson({ id, ownerId, name, state, paused, createdAt, topic }: ListedDevice) {
-  return { id, owner: ownerId, name, state, paused, createdAt: isoTime(createdAt), topic };
-}
-
-/** The connection settings of a new device, one per line. */
-export function describeMqtt({ username, password, topic, urls }: CreatedDevice['mqtt']): string[] {
-  return [
-    `  username  ${username}`,
-    `  password  ${password}`,
-    `  topic     ${topic}`,
-    ...urls.map((url) => `  broker    ${url}`),
-  ];
 }
 
 function describe(devices: ListedDevice[]): string {

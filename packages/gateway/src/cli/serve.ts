@@ -7,7 +7,7 @@ import type { Gateway } from '../main.ts';
 import type { FirstRun } from '../usecases/first-run.ts';
 import type { CreatedDevice } from '../usecases/registration.ts';
 import type { Command } from './command.ts';
-import { createdDeviceJson, describeMqtt } from './device.ts';
+import { createdDeviceJson, describeMqtt } from './device-output.ts';
 
 export const serveCommand: Command = {
   summary: 'Run the gateway until SIGTERM or Ctrl-C',

@@ -1,5 +1,5 @@
 // Broker, channels and redelivery of one process.
-import { createEmbeddedBroker, type EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
+import type { EmbeddedBroker } from '../channels/mqtt/embedded/index.ts';
 import { mqttSettingsOf } from '../channels/mqtt/index.ts';
 import type { MqttPublisher } from '../channels/mqtt/publisher.ts';
 import { type ChannelSet, channels, openChannels } from '../channels/registry.ts';
@@ -17,6 +17,7 @@ export async function createBrokerIfEmbedded(runtime: Runtime): Promise<Embedded
   const { config, store, observability } = runtime;
   const { platform, topicPrefix, queueLimit } = mqttSettingsOf(config.channels);
   if (platform !== null) return null;
+  const { createEmbeddedBroker } = await import('../channels/mqtt/embedded/index.ts');
   return createEmbeddedBroker({
     ...{ store, topicPrefix, queueLimit },
     now: Date.now,

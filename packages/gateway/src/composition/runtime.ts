@@ -9,7 +9,7 @@ import { createObservability, type Observability } from '../observability/index.
 import type { Log } from '../observability/log.ts';
 import { Parser } from '../parsing/parser.ts';
 import type { ShutdownStack } from '../process/shutdown.ts';
-import { openTls, type Tls } from '../process/tls/index.ts';
+import type { Tls } from '../process/tls/index.ts';
 import { makeFolder } from '../store/files/data-directory.ts';
 import { lockDataDirectory } from '../store/files/data-directory-lock.ts';
 import { openStore } from '../store/open-store.ts';
@@ -45,7 +45,9 @@ export async function createRuntime(
   opened: ShutdownStack,
   storeHealth = new StoreHealth(),
 ): Promise<Runtime> {
-  const observability = opened.adopt(createObservability(config, packageJson.version, log), (each) => each.close());
+  const observability = opened.adopt(await createObservability(config, packageJson.version, log), (each) =>
+    each.close(),
+  );
   const { onBatch } = observability.metrics;
   const parser = opened.adopt(new Parser({ allowed: config.customBrokerAllow }), (each) => each.close(), 'parser');
   const store = opened.adopt(
@@ -84,6 +86,7 @@ export async function createRuntime(
 
 async function openCertificate({ tls }: Config, log: Log, opened: ShutdownStack): Promise<Tls | null> {
   if (tls === null) return null;
+  const { openTls } = await import('../process/tls/index.ts');
   const notices = { onLoaded: log.certificateLoaded, onKept: log.certificateKept };
   return opened.adopt(await openTls(tls, notices), (each) => each.close());
 }

@@ -7,7 +7,7 @@ import type { Owner, Store } from '../usecases/ports/index.ts';
 import type { SignInMethod } from '../usecases/ports/sign-in.ts';
 import type { Environment } from '../usecases/registration.ts';
 import type { Addresses } from './addresses.ts';
-import type { OidcProvider } from './sign-in/oidc-provider.ts';
+import type { OidcProvider } from './sign-in/oidc-types.ts';
 
 export interface ConsoleApiDeps {
   store: Store;

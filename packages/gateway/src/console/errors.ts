@@ -1,10 +1,9 @@
 // Turns every error of a route into a response. Errors that are not known here are faults of the service.
-import type { ConsoleError } from '@tocsin/contract/console';
 import { consoleErrorStatus } from '@tocsin/contract/console/errors';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { EncryptionKeyMissing, StoreUnavailable } from '../usecases/ports/index.ts';
 import type { ConsoleApiDeps } from './deps.ts';
-import { ConsoleRefusal, internalError, invalidBody, routeNotFound, storeUnavailable } from './refusal.ts';
+import { ConsoleRefusal, internalError, invalidBody, routeNotFound, storeUnavailable, toBody } from './refusal.ts';
 import { fieldProblems } from './validation.ts';
 
 export function createErrorHandler({ onError }: Pick<ConsoleApiDeps, 'onError'>) {
@@ -15,9 +14,8 @@ export function createErrorHandler({ onError }: Pick<ConsoleApiDeps, 'onError'>)
   };
 }
 
-export function sendRefusal(reply: FastifyReply, { code, message, details }: ConsoleRefusal): FastifyReply {
-  const body: ConsoleError = { ok: false, error: message, code, ...(details !== undefined && { details }) };
-  return reply.code(consoleErrorStatus[code]).send(body);
+export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): FastifyReply {
+  return reply.code(consoleErrorStatus[refusal.code]).send(toBody(refusal));
 }
 
 function toRefusal(error: FastifyError): ConsoleRefusal {

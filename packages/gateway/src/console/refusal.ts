@@ -13,6 +13,11 @@ export class ConsoleRefusal extends Error {
   }
 }
 
+/** The body of the response. */
+export function toBody({ code, message, details }: ConsoleRefusal): ConsoleError {
+  return { ok: false, error: message, code, ...(details !== undefined && { details }) };
+}
+
 /** The message names the first problem; there must be one. */
 export function invalidBody(problems: FieldProblem[]): ConsoleRefusal {
   const { field = '', problem = 'is not valid' } = problems[0] ?? {};

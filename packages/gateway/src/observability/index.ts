@@ -9,7 +9,7 @@ import type { OnDisconnected } from '../http/connection-guard.ts';
 import type { OnRefused } from '../http/server.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createTraces } from './traces/index.ts';
+import type { Traces } from './traces/index.ts';
 
 export interface Observability {
   metrics: Metrics;
@@ -23,14 +23,13 @@ export interface Observability {
   close(): Promise<void>;
 }
 
-export function createObservability(
+export async function createObservability(
   { traces: config }: { traces: TraceConfig | null },
   version: string,
   log: Log,
-): Observability {
+): Promise<Observability> {
   const metrics = createMetrics(version);
-  const traces =
-    config && createTraces({ ...config, version, onBatch: metrics.onSpans, onStateChange: log.tracesState });
+  const traces = config && (await openTraces(config, version, metrics, log));
   return {
     metrics,
     requestLog: {
@@ -61,6 +60,11 @@ export function createObservability(
     aroundRequests: (app) => traces?.aroundRequests(app) ?? app,
     close: async () => traces?.close(),
   };
+}
+
+async function openTraces(config: TraceConfig, version: string, { onSpans }: Metrics, log: Log): Promise<Traces> {
+  const { createTraces } = await import('./traces/index.ts');
+  return createTraces({ ...config, version, onBatch: onSpans, onStateChange: log.tracesState });
 }
 
 function both(first: DeliveryObserver, second: DeliveryObserver): DeliveryObserver {

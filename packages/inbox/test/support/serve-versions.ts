@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { currentBuild } from '@tocsin/test-support/build.ts';
-import { createConsole } from '../../../gateway/src/console/server.ts';
+import { createConsoleApp } from '../../../gateway/src/console/app.ts';
 import { addWebApp } from '../../../gateway/src/console/web-app.ts';
 
 const built = join(currentBuild, 'web-app');
@@ -33,15 +33,11 @@ export async function serveVersions(): Promise<VersionedSite> {
   };
 }
 
-async function serve(folder: string, version: string, port: number): Promise<ReturnType<typeof createConsole>> {
+async function serve(folder: string, version: string, port: number): Promise<ReturnType<typeof createConsoleApp>> {
   cpSync(built, folder, { recursive: true });
   change(join(folder, 'index.html'), '<head>', `<head><meta name="version" content="${version}" />`);
   change(join(folder, 'sw.js'), /version:(["'`])[0-9a-f]{12}\1/, `version:"${version}"`);
-  const app = createConsole({
-    readiness: { report: async () => ({ ok: false, stopping: true }) },
-    metrics: { source: { contentType: 'text/plain', metrics: async () => '' }, token: null },
-    isKnownHost: () => true,
-  });
+  const app = createConsoleApp();
   addWebApp(app, { apiUrl: () => 'http://localhost/', folder });
   await app.listen({ port, host: 'localhost' });
   return app;

@@ -30,10 +30,11 @@ const maxFrameBytes = 64 * 1024;
 /** A broker that only receives messages sends a few bytes for each. */
 const maxReceivedBytes = 256 * 1024;
 
-export function createCustomPublisher(egress: Egress, { now }: { now(): number }): CustomPublisher {
+export function createCustomPublisher(openEgress: () => Promise<Egress>, { now }: { now(): number }): CustomPublisher {
   return {
     async publish(broker, messages, signal, ownerId) {
       try {
+        const egress = await openEgress();
         const connect = (): Promise<TLSSocket> => egress.connect(broker.host, broker.port, signal, ownerId);
         const connection = await openWithVersion(allVersions, (version) => open(connect, broker, version, now, signal));
         const outcomes = await Promise.all(messages.map((message) => publishOne(connection, message, signal)));

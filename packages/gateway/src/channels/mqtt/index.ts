@@ -1,5 +1,6 @@
 // The MQTT channel: devices through the embedded broker or the operator's, and brokers that requests bring.
 import type { ChannelSettings } from '../../core/channel.ts';
+import type { Egress } from '../../egress/index.ts';
 import type { ChannelModule } from '../module.ts';
 import { type MqttConfig, readMqttConfig } from './config.ts';
 import { describeDevices, devicesOf, type MqttTarget, reportMqtt, resolveDevice, skipReasonOf } from './target.ts';
@@ -56,18 +57,26 @@ export const mqttChannel: ChannelModule<MqttTarget, MqttConfig> = {
 
   async open({ topicPrefix, timeoutMs, platform }, tools) {
     const { publisher, allowedNetworks, retentionDays, now, onBreakerState } = tools;
-    const [{ createMqttSender }, { createCustomPublisher }, { guard }, { shareByOwner }, { createEgress }] =
-      await Promise.all([
-        import('./sender.ts'),
-        import('./custom.ts'),
-        import('../../delivery/guard.ts'),
-        import('../../delivery/owner-share.ts'),
-        import('../../egress/index.ts'),
-      ]);
-    const egress = createEgress({ allowed: allowedNetworks });
+    const [{ createMqttSender }, { createCustomPublisher }, { guard }, { shareByOwner }] = await Promise.all([
+      import('./sender.ts'),
+      import('./custom.ts'),
+      import('../../delivery/guard.ts'),
+      import('../../delivery/owner-share.ts'),
+    ]);
+    let egress: Promise<Egress> | null = null;
+    const openEgress = async (): Promise<Egress> => {
+      const { createEgress } = await import('../../egress/index.ts');
+      return createEgress({ allowed: allowedNetworks });
+    };
     const sender = createMqttSender({
       ...{ publisher, topicPrefix, retentionDays },
-      custom: createCustomPublisher(egress, { now }),
+      custom: createCustomPublisher(
+        () => {
+          egress ??= openEgress();
+          return egress;
+        },
+        { now },
+      ),
       guards: {
         own: (channel) =>
           guard(channel, {
@@ -90,7 +99,7 @@ export const mqttChannel: ChannelModule<MqttTarget, MqttConfig> = {
       keepsReceipts: platform === null,
       close: async () => {
         await sender.close();
-        egress.close();
+        (await egress)?.close();
       },
     };
   },

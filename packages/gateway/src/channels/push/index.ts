@@ -1,9 +1,10 @@
 // The push channel: Web Push, FCM and APNs.
 
-import type { ChannelSettings } from '../../core/channel.ts';
+import type { ChannelSettings, OpenChannel } from '../../core/channel.ts';
 import type { PushTarget } from '../../core/recipients.ts';
-import type { ChannelModule } from '../module.ts';
+import type { ChannelModule, ChannelTools } from '../module.ts';
 import { defaultWebPushSubject, type PushConfig, readPushConfig } from './config.ts';
+import type { PushDeps } from './sender.ts';
 import { describePushTargets, providerNames, reportPush, resolvePushTarget } from './target.ts';
 
 export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
@@ -27,30 +28,22 @@ export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
   report: reportPush,
 
   async open(settings, { store, allowedNetworks, retentionDays, now, onBreakerState }) {
-    const [{ createPushSender }, { createVapidKeys, parseVapidKeys }, { guardPerProvider }, { createEgress }] =
-      await Promise.all([
-        import('./sender.ts'),
-        import('./vapid.ts'),
-        import('./per-provider.ts'),
-        import('../../egress/index.ts'),
-      ]);
-    const egress = createEgress({ allowed: allowedNetworks });
-    const sender = createPushSender(settings, {
-      vapid: parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys)),
-      dial: async (url, request, signal) => {
-        const { status, headers } = await egress.post(url, request, signal);
-        return {
-          status,
-          headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-        };
-      },
-      disable: (id) => store.pushTargets.disable(id, now()),
-      now,
-      retentionDays,
-      webPushHosts: settings.webPushHosts,
-    });
+    const [{ createVapidKeys, parseVapidKeys }, { guardPerProvider }] = await Promise.all([
+      import('./vapid.ts'),
+      import('./per-provider.ts'),
+    ]);
+    const vapid = parseVapidKeys(await store.secrets.obtain('webpush_vapid', createVapidKeys));
+    // Most installations have no subscription: the code that sends is loaded when there is one to send to.
+    let opening: Promise<OpenChannel<PushTarget>> | null = null;
+    const sender = (): Promise<OpenChannel<PushTarget>> => {
+      opening ??= openSender(settings, {
+        ...{ vapid, allowedNetworks, retentionDays, now },
+        disable: (id) => store.pushTargets.disable(id, now()),
+      });
+      return opening;
+    };
     return {
-      ...guardPerProvider(sender, (provider) => ({
+      ...guardPerProvider({ send: async (...args) => (await sender()).send(...args) }, (provider) => ({
         provider: provider === 'webpush' ? 'The push service' : providerNames[provider],
         timeoutMs: settings.timeoutMs,
         maxConcurrent: 100,
@@ -58,11 +51,9 @@ export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
         failuresToOpen: provider === 'webpush' ? 50 : 5,
         onStateChange: (...change) => onBreakerState?.(provider, ...change),
       })),
-      check: () => sender.check(),
-      close: async () => {
-        await sender.close();
-        egress.close();
-      },
+      // Web Push has no provider of its own to ask.
+      check: async () => (settings.fcm === null && settings.apns === null ? null : (await sender()).check()),
+      close: async () => (await opening)?.close(),
     };
   },
 
@@ -77,6 +68,35 @@ export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
     ];
   },
 };
+
+async function openSender(
+  settings: PushConfig,
+  { allowedNetworks, ...deps }: Omit<PushDeps, 'dial'> & Pick<ChannelTools, 'allowedNetworks'>,
+): Promise<OpenChannel<PushTarget>> {
+  const [{ createPushSender }, { createEgress }] = await Promise.all([
+    import('./sender.ts'),
+    import('../../egress/index.ts'),
+  ]);
+  const egress = createEgress({ allowed: allowedNetworks });
+  const sender = createPushSender(settings, {
+    ...deps,
+    dial: async (url, request, signal) => {
+      const { status, headers } = await egress.post(url, request, signal);
+      return {
+        status,
+        headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      };
+    },
+    webPushHosts: settings.webPushHosts,
+  });
+  return {
+    ...sender,
+    close: async () => {
+      await sender.close();
+      egress.close();
+    },
+  };
+}
 
 /** Push always has settings: Web Push needs none of its own. */
 export function pushSettingsOf(settings: ChannelSettings): PushConfig {

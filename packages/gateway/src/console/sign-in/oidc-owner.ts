@@ -4,7 +4,7 @@ import { printable } from '../../core/printable.ts';
 import { AlreadyTaken, type OidcIdentity } from '../../usecases/ports/sign-in.ts';
 import { createOwner, newId } from '../../usecases/registration.ts';
 import type { ConsoleApiDeps } from '../deps.ts';
-import type { OidcPerson } from './oidc-provider.ts';
+import type { OidcPerson } from './oidc-types.ts';
 import { ownersWithEmail } from './owners-with-email.ts';
 
 type Deps = Pick<ConsoleApiDeps, 'store' | 'now' | 'environment'>;

@@ -10,7 +10,7 @@ import { addRoute } from '../route.ts';
 import { clearCookie, readCookie, setCookie } from './cookies.ts';
 import { decryptFromBrowser, encryptForBrowser } from './encrypted-value.ts';
 import { ownerOfPerson } from './oidc-owner.ts';
-import { OidcFailed, type OidcState } from './oidc-provider.ts';
+import { OidcFailed, type OidcState } from './oidc-types.ts';
 import { beginSession } from './session.ts';
 
 const stateLifetimeMs = 10 * 60 * 1000;

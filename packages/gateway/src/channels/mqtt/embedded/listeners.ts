@@ -3,14 +3,11 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createWebSocketStream, WebSocketServer } from 'ws';
-import { guardWebSocket } from './guarded-web-socket.ts';
 import { limits } from './limits.ts';
+import { keepAliveMs, subprotocol } from './transport.ts';
+import type { MqttWebSocket } from './web-socket.ts';
 
 const path = '/mqtt';
-/** Required by MQTT-6.0.0-4. */
-const subprotocol = 'mqtt';
-const keepAliveMs = 60_000;
 
 export type Accept = (stream: Duplex, address: string, onSignedIn: () => void) => void;
 
@@ -45,33 +42,28 @@ export function createWebSocketListener(
   accept: Accept,
   isOwnPage: (request: IncomingMessage) => boolean,
 ): WebSocketListener {
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    autoPong: false,
-    maxPayload: limits.bytesBeforeSignIn,
-    maxFragments: limits.fragmentsPerMessage,
-    handleProtocols: () => subprotocol,
-  });
   return {
     handleUpgrade(request, socket, head, { address, onSignedIn }) {
       socket.on('error', () => socket.destroy());
       if (pathOf(request) !== path) return refuse(socket, '404 Not Found');
       if (request.headers.origin !== undefined && !isOwnPage(request)) return refuse(socket, '403 Forbidden');
       if (!offersMqtt(request)) return refuse(socket, '400 Bad Request');
-      server.handleUpgrade(request, socket, head, (webSocket) => {
-        request.socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
-        // By default ws starts a closing handshake, and continues to read what the peer sends until it is complete.
-        webSocket.on('error', () => webSocket.terminate());
-        const stopCounting = guardWebSocket(webSocket, socket);
-        accept(createWebSocketStream(webSocket), address, () => {
-          stopCounting();
-          onSignedIn();
-        });
-      });
+      openWebSocket(request, socket, head).then(
+        ({ stream, stopCounting }) =>
+          accept(stream, address, () => {
+            stopCounting();
+            onSignedIn();
+          }),
+        () => socket.destroy(),
+      );
     },
   };
+}
+
+/** Most devices use TCP: the library is loaded for the first one that does not. */
+async function openWebSocket(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<MqttWebSocket> {
+  const { acceptWebSocket } = await import('./web-socket.ts');
+  return acceptWebSocket(request, socket, head);
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import type { Probe } from './probe.ts';
 
 /** The metrics of this process, or aggregated over several. */
 export interface MetricsSource {
@@ -9,7 +9,7 @@ export interface MetricsSource {
   metrics(): Promise<string>;
 }
 
-export interface MetricsRouteOptions {
+export interface MetricsOptions {
   source: MetricsSource;
   /** null: only programs on this machine may read the metrics. */
   token: string | null;
@@ -18,25 +18,26 @@ export interface MetricsRouteOptions {
 /** Headers that a proxy adds. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
-export function addMetricsRoute(app: FastifyInstance, { source, token }: MetricsRouteOptions): void {
+export function createMetricsProbe({ source, token }: MetricsOptions): Probe {
   const expected = token === null ? null : digest(`Bearer ${token}`);
 
-  const mayRead = ({ raw }: { raw: IncomingMessage }): boolean => {
-    if (isFromThisMachine(raw)) return true;
-    return expected !== null && timingSafeEqual(expected, digest(raw.headers.authorization ?? ''));
+  const mayRead = (request: IncomingMessage): boolean => {
+    if (isFromThisMachine(request)) return true;
+    return expected !== null && timingSafeEqual(expected, digest(request.headers.authorization ?? ''));
   };
 
-  app.get('/metrics', async (request, reply) => {
-    if (!mayRead(request)) {
-      return reply.code(403).send({
+  return async (request) => {
+    if (mayRead(request)) return { status: 200, type: source.contentType, body: await source.metrics() };
+    return {
+      status: 403,
+      body: {
         ok: false,
         error:
           'Metrics can be read on this machine without a proxy, or with "Authorization: Bearer" and the value of ' +
           'TOCSIN_METRICS_TOKEN. Set that variable to read them from elsewhere or through a proxy.',
-      });
-    }
-    return reply.type(source.contentType).send(await source.metrics());
-  });
+      },
+    };
+  };
 }
 
 function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
