@@ -11,6 +11,7 @@ import type { Tables } from '../schema/tables.ts';
 import type { SearchThread } from '../search/thread-client.ts';
 import type { Keyring } from '../vault/keyring.ts';
 import { createInboxMarks } from './inbox-marks.ts';
+import { jsonElements } from './json-elements.ts';
 import { decryptNotification } from './notifications.ts';
 import { isOneOf } from './one-of.ts';
 import { deleteNotifications } from './purge.ts';
@@ -151,9 +152,7 @@ export function createInboxRepository(
 
     async readNews(inboxes, limit) {
       if (inboxes.length === 0) return [];
-      const asked = JSON.stringify(inboxes.map(({ ownerId, after }) => [ownerId, after]));
-      const list =
-        dialect === 'postgres' ? sql`json_array_elements(cast(${asked} as json)) as value` : sql`json_each(${asked})`;
+      const asked = inboxes.map(({ ownerId, after }) => [ownerId, after]);
       const gather = dialect === 'postgres' ? sql`json_agg(id)` : sql`json_group_array(id)`;
       const rows = await database.read(
         sql<{ owner_id: string; generation: number; arrived: string | null }>`select asked.owner_id,
@@ -162,7 +161,9 @@ export function createInboxRepository(
               select n.id as id from notifications as n where n.owner_id = asked.owner_id and n.id > asked.seen
               order by n.id limit ${limit}
             ) as newer) as text) as arrived
-          from (select value ->> 0 as owner_id, value ->> 1 as seen from ${list}) as asked`.compile(build),
+          from (select value ->> 0 as owner_id, value ->> 1 as seen from ${jsonElements(dialect, asked)}) as asked`.compile(
+          build,
+        ),
       );
       return rows.map(({ owner_id, generation, arrived }) => ({
         ownerId: owner_id,

@@ -7,16 +7,15 @@ import type {
   MqttProgress,
   MqttQueueName,
   MqttQueueRepository,
+  MqttReceipt,
   MqttWaiting,
 } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import type { DeliveryInserts } from './insert-deliveries.ts';
+import { jsonElements } from './json-elements.ts';
 import { fromName, isOf, moveMessages } from './mqtt-queue-rows.ts';
 import { isOneOf } from './one-of.ts';
-
-/** Rows per statement, well below the parameter limits of both databases. */
-const receiptsPerStatement = 1000;
 
 export function createMqttQueueRepository(
   database: Database,
@@ -54,6 +53,15 @@ export function createMqttQueueRepository(
       .where(isOf(queue))
       .where(isOneOf(dialect, 'notification_id', ids))
       .compile();
+
+  // One statement for any number of receipts: each prepared statement stays in memory.
+  const insertReceipts = ({ ownerId, deviceId }: MqttQueueName, receipts: readonly MqttReceipt[]): CompiledQuery => {
+    const rows = receipts.map(({ notificationId, deliveredAt, qos }) => [notificationId, deliveredAt, qos]);
+    return sql`insert into mqtt_receipts (owner_id, device_id, notification_id, delivered_at, qos)
+      select cast(${ownerId} as text), cast(${deviceId} as text), value ->> 0, cast(value ->> 1 as bigint),
+        cast(value ->> 2 as integer)
+      from ${jsonElements(dialect, rows)} where true on conflict do nothing`.compile(build);
+  };
 
   return {
     async enqueue(messages) {
@@ -97,23 +105,9 @@ export function createMqttQueueRepository(
     },
 
     async confirm(queue, receipts) {
-      const queries: CompiledQuery[] = [];
-      for (let done = 0; done < receipts.length; done += receiptsPerStatement) {
-        const some = receipts.slice(done, done + receiptsPerStatement);
-        const insert = build.insertInto('mqtt_receipts').values(
-          some.map(({ notificationId, deliveredAt, qos }) => ({
-            owner_id: queue.ownerId,
-            notification_id: notificationId,
-            device_id: queue.deviceId,
-            delivered_at: deliveredAt,
-            qos,
-          })),
-        );
-        queries.push(insert.onConflict((conflict) => conflict.doNothing()).compile());
-      }
       const ids = receipts.map(({ notificationId }) => notificationId);
       if (ids.length === 0) return 0;
-      return (await database.write([...queries, remove(queue, ids)])).at(-1)?.changes ?? 0;
+      return (await database.write([insertReceipts(queue, receipts), remove(queue, ids)])).at(-1)?.changes ?? 0;
     },
 
     async remove(queue, notificationIds) {

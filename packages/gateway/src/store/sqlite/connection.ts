@@ -1,12 +1,21 @@
 // A SQLite connection with the settings that the durability guarantees require.
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { busyTimeoutMs, primaryCode, resultCodes } from '../files/sqlite-result-codes.ts';
 import type { QueryResult } from '../schema/database.ts';
 import type { Failure, Statement, ThreadOptions } from './protocol.ts';
 
+/**
+ * Each thread has a cache of its own, which fills up as the database grows. Notifications are appended, so a larger one
+ * makes nothing faster; the file cache of the system has the rest.
+ */
+const cacheKilobytes = 8192;
+/** More than there are statements, so that none is prepared again and again; a prepared statement takes up to 100 KB. */
+const maxStatements = 500;
+
 export class Connection {
   readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new BoundedMap<string, StatementSync>(maxStatements);
   #busyTimeoutMs = busyTimeoutMs;
 
   constructor({ file, role }: ThreadOptions) {
@@ -19,7 +28,7 @@ export class Connection {
         PRAGMA busy_timeout = ${busyTimeoutMs};
         PRAGMA wal_autocheckpoint = 4000;
         PRAGMA journal_size_limit = 67108864;
-        PRAGMA cache_size = -32768;`);
+        PRAGMA cache_size = -${cacheKilobytes};`);
       this.#assertSetting('journal_mode', 'wal');
       this.#assertSetting('synchronous', 2);
       this.#assertSetting('busy_timeout', busyTimeoutMs);
