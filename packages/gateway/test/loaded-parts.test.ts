@@ -10,21 +10,21 @@ import { notify } from '@tocsin/test-support/requests.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const recorder = fileURLToPath(new URL('./fixtures/record-loaded-files.mjs', import.meta.url));
+const build = fileURLToPath(new URL('../dist/', import.meta.url));
 const dependencies = Object.keys(packageJson.devDependencies);
 
-/** Source files that are in files of the build that the server and its threads have loaded. */
+/** Source files that are in files of the build that the server has loaded, in its main thread or in the others. */
 class Loaded {
   readonly #files: string[];
 
-  constructor(listing: string) {
-    const urls = readFileSync(listing, 'utf8').trim().split('\n');
-    const chunks = urls
-      .filter((url) => /\/packages\/gateway\/dist\/\w+\/[^/]+\.js$/.test(url))
-      .map((url) => fileURLToPath(url));
-    const main = chunks.find((chunk) => chunk.endsWith('/main.js'));
-    assert.ok(main, `the server loaded no build: ${urls.join(', ')}`);
-    const content = JSON.parse(readFileSync(join(main, '../chunks.json'), 'utf8')) as Record<string, string[]>;
-    this.#files = chunks.flatMap((chunk) => content[chunk.slice(chunk.lastIndexOf('/') + 1)] ?? []);
+  constructor(listing: string, where: 'main thread' | 'other threads') {
+    const lines = readFileSync(listing, 'utf8').trim().split('\n');
+    const chunks = lines
+      .filter((line) => line.startsWith('0 ') === (where === 'main thread'))
+      .map((line) => /\/packages\/gateway\/dist\/(\w+)\/([^/]+\.js)$/.exec(line))
+      .filter((match) => match !== null);
+    assert.ok(chunks.length > 0, `the ${where} loaded no build: ${lines.join(', ')}`);
+    this.#files = chunks.flatMap(([, name = '', chunk = '']) => contentOf(name)[chunk] ?? []);
   }
 
   /** Those of the dependencies in package.json, without what they depend on. */
@@ -42,10 +42,15 @@ class Loaded {
   }
 }
 
+/** File → the sources in it. */
+function contentOf(name: string): Record<string, string[]> {
+  return JSON.parse(readFileSync(join(build, name, 'chunks.json'), 'utf8')) as Record<string, string[]>;
+}
+
 async function serve(
   t: { after(end: () => Promise<void>): void },
   environment: Record<string, string> = {},
-): Promise<{ gateway: GatewayProcess; loaded: () => Loaded }> {
+): Promise<{ gateway: GatewayProcess; loaded: (where?: 'other threads') => Loaded }> {
   const installation = await Installation.create(environment);
   t.after(() => installation.remove());
   const listing = join(installation.dataDir, 'loaded');
@@ -53,10 +58,8 @@ async function serve(
     NODE_OPTIONS: `--import=${recorder}`,
     TOCSIN_TEST_LOADED: listing,
   });
-  return { gateway, loaded: () => new Loaded(listing) };
+  return { gateway, loaded: (where) => new Loaded(listing, where ?? 'main thread') };
 }
-
-const build = fileURLToPath(new URL('../dist/', import.meta.url));
 
 const always = ['cockatiel', 'ipaddr.js', 'kysely', 'pino', 'prom-client', 'rate-limiter-flexible'];
 
@@ -97,6 +100,7 @@ suite('A server', () => {
       ),
       [],
     );
+    assert.deepEqual(loaded('other threads').dependencies, []);
     const commands = loaded().sources('cli/');
     assert.deepEqual(
       commands.map((file) => file.split('/').at(-1)),
