@@ -171,7 +171,7 @@ function modulesOf(output) {
   return output.flatMap((chunk) => chunk.moduleIds ?? []);
 }
 
-/** File of the build → the source files in it, so that a test can tell what a running server has loaded. */
+/** File of the build → the source files in it, so that a test can report what a running server has loaded. */
 function contentOf(chunks) {
   return Object.fromEntries(
     chunks.map(({ fileName, moduleIds = [] }) => [

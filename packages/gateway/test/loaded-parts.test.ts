@@ -122,7 +122,7 @@ suite('A server', () => {
     }
   });
 
-  test('loads the console, but no OpenID client, when somebody opens it', async (t) => {
+  test('loads the console, but no OpenID client, when a browser opens it', async (t) => {
     const { gateway, loaded } = await serve(t);
     assert.equal((await fetch(String(gateway.line.console))).status, 200);
     assert.deepEqual(loaded().dependencies, [

@@ -10,7 +10,7 @@ import type { Failure, Statement, ThreadOptions } from './protocol.ts';
  * makes nothing faster; the file cache of the system has the rest.
  */
 const cacheKilobytes = 8192;
-/** More than there are statements, so that none is prepared again and again; a prepared statement takes up to 100 KB. */
+/** More than there are statements, so that none is prepared again and again; a prepared statement occupies as much as 100 KB. */
 const maxStatements = 500;
 
 export class Connection {
