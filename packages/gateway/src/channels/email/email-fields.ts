@@ -1,5 +1,6 @@
 // The parts of a notification that both forms of an email list.
-import { type AcceptedContent, type DataExcerpt, dataBesideBody, EncodedData, type JsonValue } from '@tocsin/contract';
+import { type AcceptedContent, EncodedData, type JsonValue } from '@tocsin/contract';
+import { excerptOf } from '../../core/data-excerpt.ts';
 import type { Notification } from '../../usecases/ports/index.ts';
 import { cut, manyLines, oneLine } from './sanitize.ts';
 
@@ -24,7 +25,8 @@ const tableCharacters = 24_000;
 
 /** The data beside the body. */
 export function tableOf(content: AcceptedContent): DataTable {
-  const { members, count } = excerptOf(content);
+  const { body, data } = content;
+  const { members, count } = data instanceof EncodedData ? data.excerpt : excerptOf({ body, data });
   const rows: Row[] = [];
   let left = tableCharacters;
   for (const [key, value] of Object.entries(members).slice(0, mostRows)) {
@@ -34,12 +36,6 @@ export function tableOf(content: AcceptedContent): DataTable {
     rows.push(row);
   }
   return { rows, more: count - rows.length };
-}
-
-function excerptOf({ body, data }: AcceptedContent): DataExcerpt {
-  if (data instanceof EncodedData) return data.excerpt;
-  const members = dataBesideBody({ body, data });
-  return { members, count: Object.keys(members).length };
 }
 
 function rowOf(key: string, value: JsonValue): Row {
