@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
 import { ConsoleClient, linkFor } from '@tocsin/test-support/console-client.ts';
 import { launcher } from '@tocsin/test-support/gateway-process.ts';
+import { type HostileContent, hostileContents } from '@tocsin/test-support/hostile-contents.ts';
 import { FcmStandIn } from '@tocsin/test-support/push-fcm-stand-in.ts';
 import { startSmtpServer } from '@tocsin/test-support/smtp-server.ts';
 import { adopt } from './clean-up.ts';
@@ -53,7 +54,7 @@ interface Answer {
 export async function measureBodies(options: Options, say: (line: string) => void): Promise<BodiesReport> {
   const { pid, ways: run } = await startWays(options);
   const results: BodyResult[] = [];
-  const bodies = hostileBodies();
+  const bodies = [...hostileBodies(), ...hostileContents().map(toBody)];
   say(`${bodies.length} bodies …`);
   for (const body of bodies) {
     const bytes = Buffer.from(body.text);
@@ -154,6 +155,10 @@ function post(agent: Agent, port: number, key: string, contentType: string, byte
     sent.on('error', reject);
     sent.end(bytes);
   });
+}
+
+function toBody({ name, content }: HostileContent): HostileBody {
+  return { name, contentType: 'application/json', text: JSON.stringify(content) };
 }
 
 function longest({ turns }: BodyResult): number {

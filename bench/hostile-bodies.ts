@@ -75,6 +75,11 @@ function textInPayload(): string {
   return JSON.stringify({ payload: members });
 }
 
+/** As many items as are still parsed on the main thread, and one text for the rest, which email clients would show as links. */
+function withPadding(items: string[]): string {
+  return repeat(`{"payload":{"list":[${items.join(',')}],"padding":"`, 'http://a ', '"}}');
+}
+
 export function hostileBodies(): HostileBody[] {
   const bodies: [name: string, contentType: string, text: string][] = [
     ['one long text, for comparison', json, repeat('{"payload":{"text":"', 'x', '"}}')],
@@ -109,6 +114,13 @@ export function hostileBodies(): HostileBody[] {
     ['text of half surrogate pairs', json, repeat('{"payload":{"text":"', '\\ud800', '"}}')],
     ['text of escaped quotes', json, repeat('{"payload":{"text":"', '\\"', '"}}')],
     ['many small texts', json, fill('{"payload":[', (index) => `"s${index}"`, ']}')],
+    [
+      'objects of different shapes, on the main thread',
+      json,
+      withPadding(Array.from({ length: 2040 }, (_, index) => `{"k${index}":0}`)),
+    ],
+    ['keys, on the main thread', json, withPadding([`{${keys(4080)}}`])],
+    ['deep arrays, on the main thread', json, withPadding(Array(131).fill('['.repeat(30) + ']'.repeat(30)))],
     ['blank title', json, repeat('{"body":"x","title":"', ' ', '"}')],
     ['white space around little', json, repeat('{"title":"x"', ' ', '}')],
     ['JSON text in payload', json, textInPayload()],
@@ -135,6 +147,10 @@ export function hostileBodies(): HostileBody[] {
     ['text of opening members', plain, repeat('', '{"a":', '')],
   ];
   return bodies.map(([name, contentType, text]) => ({ name, contentType, text: withinLimit(name, text) }));
+}
+
+function keys(count: number): string {
+  return Array.from({ length: count }, (_, index) => `"k${index}":0`).join(',');
 }
 
 /** Half of the keys in `payload`, the rest in `data`, which are then merged. */
