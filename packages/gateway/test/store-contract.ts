@@ -511,6 +511,46 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.dispatches.find(ownerId, first.id))?.results, null, 'the email is still to be sent');
     });
 
+    test('stores notifications of all kinds that arrive together, each with its own result', async () => {
+      const session = await keepMqttSession('own_ann');
+      const { ownerId, deviceId, clientId } = session;
+      const idempotency = { keyDigest: 'once', fingerprint: 'f', expiresAt: time + 60_000 };
+      const plain = { dispatch: null, idempotency: null, leaseUntil: time + 1000 };
+      const dispatch = dispatchTo(deviceId);
+      const results = { push: [], email: [], mqtt: ['sent' as const] };
+      const queued = {
+        ...plain,
+        dispatch,
+        messages: [{ deviceId, clientId, qos: 1 as const }],
+        resultsIfQueued: results,
+      };
+      const missing = { ...queued, messages: [{ deviceId, clientId: 'ended', qos: 1 as const }] };
+      const all = [
+        plain,
+        { ...plain, dispatch },
+        queued,
+        { ...plain, idempotency },
+        { ...plain, idempotency },
+        missing,
+      ];
+      const stored = all.map(() => notification(ownerId, 'x'));
+      const saved = await Promise.all(
+        stored.map((each, index) => store.notifications.save(each, all[index] as typeof queued)),
+      );
+      assert.deepEqual(saved, ['saved', 'saved', 'saved', 'saved', 'duplicate', { notQueued: [0] }]);
+      const found = await Promise.all(stored.map(({ id }) => store.notifications.find(ownerId, id)));
+      assert.deepEqual(
+        found.map((each) => each !== null),
+        [true, true, true, true, false, true],
+      );
+      const dispatches = await Promise.all(stored.map(({ id }) => store.dispatches.find(ownerId, id)));
+      assert.deepEqual(
+        dispatches.map((each) => each?.results),
+        [undefined, null, results, undefined, undefined, null],
+      );
+      assert.deepEqual(await waitingIds(session), [stored[2]?.id]);
+    });
+
     test('keeps MQTT sessions with their latest subscriptions, also after a restart', async () => {
       const session = await keepMqttSession('own_ann');
       const other = await keepMqttSession('own_ann', 'other');

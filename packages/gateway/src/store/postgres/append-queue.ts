@@ -6,7 +6,7 @@ import type { Appended, EncryptionKey, OnBatch, PlainNotification } from '../sch
 const maxBatch = 256;
 /** A batch of this size is sent without waiting for more, so that server and event loop work in parallel. */
 const eagerBatch = 32;
-const maxInFlight = 3;
+export const maxInFlight = 3;
 /** Limits the size of a batch, so that requests behind it are not delayed. */
 const maxBatchCharacters = 8 * 1024 * 1024;
 /** Content queued in memory for a server that hangs; beyond it requests fail at once. */

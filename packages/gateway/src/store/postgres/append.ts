@@ -4,87 +4,59 @@ import type { PoolClient } from 'pg';
 import type { PlainNotification } from '../schema/database.ts';
 import { encrypt } from '../vault/cipher.ts';
 import type { Result, RowToAppend } from './append-queue.ts';
-
-/**
- * One statement is one transaction and one round trip. The rows of the owners are locked against deletion, so that a
- * concurrent deletion leaves no orphaned rows. Idempotency keys are claimed in sorted order, to avoid deadlocks between
- * batches with the same keys. Returns the notifications that were not stored, and the messages that were not queued.
- */
-const appendSql = `
-WITH batch AS MATERIALIZED (
-  SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::text[], $6::bigint[], $7::text[],
-    $8::text[], $9::bigint[], $10::text[])
-  AS row (owner_id, id, created_at, sealed, targets, lease_until, key_digest, fingerprint, expires_at, results)
-), messages AS MATERIALIZED (
-  SELECT * FROM unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::integer[], $16::integer[])
-  AS message (owner_id, notification_id, device_id, client_id, qos, index)
-), living AS MATERIALIZED (
-  SELECT id FROM owners WHERE id IN (SELECT owner_id FROM batch) ORDER BY id FOR KEY SHARE
-), claimed AS (
-  INSERT INTO idempotency (owner_id, key_digest, fingerprint, notification_id, lease_until, expires_at)
-  SELECT owner_id, key_digest, fingerprint, id, lease_until, expires_at FROM batch
-  WHERE key_digest IS NOT NULL AND owner_id IN (SELECT id FROM living)
-  ORDER BY owner_id, key_digest
-  ON CONFLICT (owner_id, key_digest) DO UPDATE SET fingerprint = excluded.fingerprint, sealed = NULL,
-    notification_id = excluded.notification_id, lease_until = excluded.lease_until, expires_at = excluded.expires_at
-  WHERE idempotency.expires_at <= (SELECT created_at FROM batch WHERE batch.id = excluded.notification_id)
-  RETURNING notification_id
-), stored AS (
-  INSERT INTO notifications (owner_id, id, created_at, sealed)
-  SELECT owner_id, id, created_at, sealed FROM batch
-  WHERE owner_id IN (SELECT id FROM living) AND (key_digest IS NULL OR id IN (SELECT notification_id FROM claimed))
-  RETURNING id
-), queued AS (
-  INSERT INTO mqtt_waiting (owner_id, device_id, client_id, notification_id, qos, state)
-  SELECT owner_id, device_id, client_id, notification_id, qos, 'publish' FROM messages
-  WHERE notification_id IN (SELECT id FROM stored) AND CASE client_id
-    WHEN '' THEN EXISTS (SELECT 1 FROM devices WHERE devices.owner_id = messages.owner_id AND devices.id = device_id)
-    ELSE EXISTS (SELECT 1 FROM mqtt_sessions AS session WHERE session.owner_id = messages.owner_id
-      AND session.device_id = messages.device_id AND session.client_id = messages.client_id)
-  END
-  RETURNING notification_id, device_id, client_id
-), unqueued AS MATERIALIZED (
-  SELECT notification_id, index FROM messages WHERE notification_id IN (SELECT id FROM stored)
-  AND (notification_id, device_id, client_id) NOT IN (SELECT notification_id, device_id, client_id FROM queued)
-), dispatched AS (
-  INSERT INTO dispatches (owner_id, notification_id, targets, results, lease_until)
-  SELECT owner_id, id, targets, CASE WHEN settled THEN results END, CASE WHEN NOT settled THEN lease_until END
-  FROM (
-    SELECT *, results IS NOT NULL AND id NOT IN (SELECT notification_id FROM unqueued) AS settled FROM batch
-  ) AS dispatch
-  WHERE targets IS NOT NULL AND id IN (SELECT id FROM stored)
-)
-SELECT id, owner_id IN (SELECT id FROM living) AS "hasOwner", NULL::integer AS message FROM batch
-WHERE id NOT IN (SELECT id FROM stored)
-UNION ALL SELECT notification_id, true, index FROM unqueued`;
+import { appendParameters, appendSql, type Parts } from './append-sql.ts';
 
 export async function appendRows(client: PoolClient, all: readonly RowToAppend[]): Promise<Result[]> {
-  const firstOfKey = new Map<string, string>();
-  for (const { row } of all) {
-    const name = idempotencyName(row);
-    if (name !== null && !firstOfKey.has(name)) firstOfKey.set(name, row.id);
-  }
   // A statement cannot claim a key twice; the second request with a key in a batch is a duplicate.
-  const isFirst = ({ row }: RowToAppend): boolean => {
-    const name = idempotencyName(row);
-    return name === null || firstOfKey.get(name) === row.id;
+  const batch: RowToAppend[] = [];
+  const places = new Map<string, number>();
+  const numbers = all.map((each) => {
+    const name = idempotencyName(each.row);
+    const known = name === null ? undefined : places.get(name);
+    if (known !== undefined) return { number: known, isFirst: false };
+    const number = batch.push(each);
+    if (name !== null) places.set(name, number);
+    return { number, isFirst: true };
+  });
+  const results = await append(client, batch);
+  return numbers.map(({ number, isFirst }) => {
+    const result = results.get(number);
+    if (isFirst) return result ?? 'appended';
+    return result === 'orphan' ? result : 'duplicate';
+  });
+}
+
+/** Returns the results other than `appended`, by the number of the row, counted from 1. */
+async function append(client: PoolClient, batch: readonly RowToAppend[]): Promise<Map<number, Result>> {
+  const rows = batch.map(({ row, key }) => {
+    const { ownerId, id, content } = row;
+    return { ...row, sealed: encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content) };
+  });
+  const parts: Parts = {
+    hasDispatches: rows.some(({ dispatch }) => dispatch !== null),
+    hasIdempotencyKeys: rows.some(({ idempotency }) => idempotency !== null),
+    hasMessages: rows.some(({ messages }) => messages.length > 0),
   };
-  const batch = all.filter(isFirst);
-  const { rows: exceptions } = await client.query<{ id: string; hasOwner: boolean; message: number | null }>({
-    name: 'append',
-    text: appendSql,
-    values: [...toColumns(batch), ...toMessageColumns(batch)],
+  const { rows: exceptions } = await client.query<{ number: number; hasOwner: boolean; message: number | null }>({
+    ...statementOf(parts),
+    values: appendParameters(parts, rows),
   });
-  const results = new Map<string, Result>();
-  for (const { id, hasOwner, message } of exceptions) {
-    if (message === null) results.set(id, hasOwner ? 'duplicate' : 'orphan');
-    else results.set(id, { notQueued: [...notQueuedOf(results.get(id)), message] });
+  const results = new Map<number, Result>();
+  for (const { number, hasOwner, message } of exceptions) {
+    if (message === null) results.set(number, hasOwner ? 'duplicate' : 'orphan');
+    else results.set(number, { notQueued: [...notQueuedOf(results.get(number)), message].sort((a, b) => a - b) });
   }
-  return all.map((each) => {
-    if (isFirst(each)) return results.get(each.row.id) ?? 'appended';
-    const first = results.get(firstOfKey.get(idempotencyName(each.row) ?? '') ?? '');
-    return first === 'orphan' ? first : 'duplicate';
-  });
+  return results;
+}
+
+const statements = new Map<string, { name: string; text: string }>();
+
+/** Prepared once per connection, under a name for each combination of parts. */
+function statementOf(parts: Parts): { name: string; text: string } {
+  const name = ['append', ...Object.entries(parts).flatMap(([part, isThere]) => (isThere ? [part] : []))].join('_');
+  const known = statements.get(name) ?? { name, text: appendSql(parts) };
+  statements.set(name, known);
+  return known;
 }
 
 function notQueuedOf(result: Result | undefined): readonly number[] {
@@ -93,35 +65,4 @@ function notQueuedOf(result: Result | undefined): readonly number[] {
 
 function idempotencyName({ ownerId, idempotency }: PlainNotification): string | null {
   return idempotency === null ? null : `${ownerId}\n${idempotency.keyDigest}`;
-}
-
-function toColumns(batch: readonly RowToAppend[]): unknown[][] {
-  return [
-    batch.map(({ row }) => row.ownerId),
-    batch.map(({ row }) => row.id),
-    batch.map(({ row }) => row.createdAt),
-    batch.map(({ row: { ownerId, id, content }, key }) =>
-      encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content),
-    ),
-    batch.map(({ row }) => row.dispatch),
-    batch.map(({ row }) => row.leaseUntil),
-    batch.map(({ row }) => row.idempotency?.keyDigest ?? null),
-    batch.map(({ row }) => row.idempotency?.fingerprint ?? null),
-    batch.map(({ row }) => row.idempotency?.expiresAt ?? null),
-    batch.map(({ row }) => row.resultsIfQueued),
-  ];
-}
-
-function toMessageColumns(batch: readonly RowToAppend[]): unknown[][] {
-  const messages = batch.flatMap(({ row: { ownerId, id, messages } }) =>
-    messages.map((message, index) => ({ ownerId, id, ...message, index })),
-  );
-  return [
-    messages.map(({ ownerId }) => ownerId),
-    messages.map(({ id }) => id),
-    messages.map(({ deviceId }) => deviceId),
-    messages.map(({ clientId }) => clientId),
-    messages.map(({ qos }) => qos),
-    messages.map(({ index }) => index),
-  ];
 }

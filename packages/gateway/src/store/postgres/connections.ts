@@ -7,7 +7,6 @@ import { StoreUnavailable } from '../../usecases/ports/index.ts';
 import { ConstraintViolated } from '../schema/database.ts';
 import { isWorthRepeating, toStoreError } from './errors.ts';
 
-const poolSize = 10;
 /** Timeout for connecting. */
 const connectMs = 2000;
 /** Every operation ends within this time, regardless of the server. */
@@ -25,6 +24,12 @@ const keepAliveMs = 10_000;
 const sessionSettings = `SELECT set_config('statement_timeout', '${deadlineMs}', false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`;
+
+export interface PoolOptions {
+  size: number;
+  /** Plans a prepared statement once per connection, regardless of its parameters. */
+  usesGenericPlans?: true;
+}
 
 /** Type ids of the server for bigint and numeric: times and counts, far below 2^53. */
 export const numberTypes = [20, 1700];
@@ -64,19 +69,20 @@ export class Connections {
   readonly #clients = new Set<PoolClient>();
   readonly #prepared = new WeakMap<PoolClient, Promise<unknown>>();
 
-  constructor(config: ClientConfig) {
+  constructor(config: ClientConfig, { size, usesGenericPlans }: PoolOptions) {
     // Pipelining: the statements of a transaction are sent without waiting for results.
     this.#pool = new Pool({
       ...config,
       Client: PooledClient,
       connectionTimeoutMillis: deadlineMs,
       pipeline: true,
-      max: poolSize,
+      max: size,
       idleTimeoutMillis: idleMs,
     });
     // A broken idle connection is replaced when one is needed, and errors are reported then.
     this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => this.#prepare(client));
+    const planning = usesGenericPlans ? ", set_config('plan_cache_mode', 'force_generic_plan', false)" : '';
+    this.#pool.on('connect', (client) => this.#prepare(client, sessionSettings + planning));
     this.#pool.on('remove', (client) => this.#clients.delete(client));
   }
 
@@ -142,12 +148,12 @@ export class Connections {
     });
   }
 
-  #prepare(client: PoolClient): void {
+  #prepare(client: PoolClient, settings: string): void {
     this.#clients.add(client);
     // The error is also reported by the query; an error event without a listener would end the process.
     client.on('error', () => undefined);
     for (const type of numberTypes) client.setTypeParser(type, Number);
-    const preparing = client.query(sessionSettings);
+    const preparing = client.query(settings);
     preparing.catch(() => undefined);
     this.#prepared.set(client, preparing);
   }

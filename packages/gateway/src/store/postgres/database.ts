@@ -11,7 +11,7 @@ import type { PoolClient, QueryConfig, QueryResult as ServerResult } from 'pg';
 import type { Database, OnBatch, QueryResult } from '../schema/database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { appendRows } from './append.ts';
-import { AppendQueue, type Commit } from './append-queue.ts';
+import { AppendQueue, type Commit, maxInFlight } from './append-queue.ts';
 import { BrokerClaim } from './broker-claim.ts';
 import { ChangeListener } from './change-listener.ts';
 import { Connections, clientConfig, deadlineMs } from './connections.ts';
@@ -21,6 +21,8 @@ import { verify } from './verify.ts';
 
 /** The part of the deadline that a notification may wait in the queue. */
 const appendWaitMs = 4000;
+/** Connections for everything else, so that there are 10 in all. */
+const otherConnections = 10 - maxInFlight;
 /** Maximum number of prepared statements per connection. */
 const maxNames = 256;
 
@@ -44,12 +46,15 @@ export async function openPostgresDatabase(
 ): Promise<Database> {
   const config = clientConfig(url);
   const name = await examineServer(config, mode);
-  const connections = new Connections(config);
+  const connections = new Connections(config, { size: otherConnections });
+  // The server would plan the statement anew for most batches, which takes longer than running it: its estimates of plans
+  // for unknown arrays are too high.
+  const appending = new Connections(config, { size: maxInFlight, usesGenericPlans: true });
   const statements = new StatementNames();
   const run = (client: PoolClient, query: CompiledQuery): Promise<ServerResult<Record<string, unknown>>> =>
     client.query(statements.toConfig(query));
 
-  const commit: Commit = (rows, deadlineAt) => connections.use((client) => appendRows(client, rows), deadlineAt);
+  const commit: Commit = (rows, deadlineAt) => appending.use((client) => appendRows(client, rows), deadlineAt);
   const queue = new AppendQueue(commit, { wholeMs: deadlineMs, waitingMs: appendWaitMs }, onBatch);
   const listeners: (() => void)[] = [];
   let changes: ChangeListener | null = null;
@@ -82,7 +87,7 @@ export async function openPostgresDatabase(
     close: async () => {
       changes?.close();
       brokerClaim?.close();
-      await connections.close();
+      await Promise.all([connections.close(), appending.close()]);
     },
   };
 }
