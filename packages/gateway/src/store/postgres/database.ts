@@ -47,7 +47,7 @@ export async function openPostgresDatabase(
   const config = clientConfig(url);
   const name = await examineServer(config, mode);
   const connections = new Connections(config, { size: otherConnections });
-  // The server would plan the statement anew for most batches, which takes longer than running it: its estimates of plans
+  // The server would plan the statement again for most batches, which takes longer than running it: its estimates of plans
   // for unknown arrays are too high.
   const appending = new Connections(config, { size: maxInFlight, usesGenericPlans: true });
   const statements = new StatementNames();
