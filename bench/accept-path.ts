@@ -6,6 +6,7 @@ import { scrape } from '@tocsin/test-support/scrape.ts';
 import { startChild } from './helpers.ts';
 import { type Measurement, measure } from './measure.ts';
 import type { Options } from './options.ts';
+import { residentMegabytes } from './processes.ts';
 import type { Report, Round, StoreWork } from './report.ts';
 import { notificationBody } from './request.ts';
 import { orderOf } from './rounds.ts';
@@ -14,6 +15,8 @@ import { type StartedGateway, startServers } from './servers.ts';
 export async function measureAcceptPath(options: Options, say: (line: string) => void): Promise<Report> {
   const { rounds: count, seconds, connections, mqtt, store: kind, workers, nodes } = options;
   const { servers, gateway, gateways } = await startServers(options);
+  const idle = servers.map(async ({ name, pids }) => [name, await residentMegabytes(pids)] as const);
+  const idleMegabytes = Object.fromEntries(await Promise.all(idle));
   const load = await startChild('./load.ts');
   say('warming up …');
   const warmUp = Math.max(...connections);
@@ -48,6 +51,7 @@ export async function measureAcceptPath(options: Options, say: (line: string) =>
     fsyncReachesDisk: gateway.fsyncReachesDisk,
     requestBytes: Buffer.byteLength(notificationBody),
     options: { rounds: count, seconds, connections, mqtt, store: kind, workers, nodes },
+    idleMegabytes,
     rounds,
     work,
   };

@@ -31,6 +31,8 @@ export interface Report {
   fsyncReachesDisk: boolean;
   requestBytes: number;
   options: Pick<Options, 'rounds' | 'seconds' | 'connections' | 'mqtt' | 'store' | 'workers' | 'nodes'>;
+  /** Resident memory before the load, by server; null where it is not known. */
+  idleMegabytes: Record<string, number | null>;
   rounds: Round[];
   /** By gateway. */
   work: Record<string, StoreWork>;
@@ -47,7 +49,7 @@ export function describe(report: Report): string {
     report.fsyncReachesDisk
       ? 'The gateway responds after fsync.'
       : 'Note: the data directory is in memory, so fsync costs nothing here. Set TMPDIR to a folder on a disk.',
-    ...connections.flatMap((callers) => describeLoad(report.rounds.filter((round) => round.callers === callers))),
+    ...connections.flatMap((callers) => describeLoad(report, callers)),
     '',
     ...describeGenerator(report.rounds),
     ...Object.entries(report.work).map(describeWork),
@@ -55,7 +57,8 @@ export function describe(report: Report): string {
   ].join('\n');
 }
 
-function describeLoad(rounds: Round[]): string[] {
+function describeLoad({ rounds: all, idleMegabytes }: Report, callers: number): string[] {
+  const rounds = all.filter((round) => round.callers === callers);
   const [round] = rounds;
   if (round === undefined) return [];
   const names = Object.keys(round.measurements);
@@ -68,13 +71,14 @@ function describeLoad(rounds: Round[]): string[] {
     `${round.callers} ${round.callers === 1 ? 'caller' : 'callers'}`,
     ...table(
       [
-        ...['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'RSS MB', 'rate ×', 'CPU ×'],
+        ...['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'RSS MB', 'idle MB', 'rate ×', 'CPU ×'],
         ...services.map((service) => `${service} µs`),
         ...(hasDelivery ? ['arrived/s', 'after p50', 'p99 ms', 'out of order', 'drain ms'] : []),
       ],
       names.map((name) => [
         name,
         ...columns(of(name)),
+        figureOf([idleMegabytes[name] ?? null], 0),
         ...(name === own ? ['', ''] : comparison(of(own), of(name))),
         ...services.map((service) => serviceColumn(of(name), service)),
         ...(hasDelivery ? deliveryColumns(of(name)) : []),
