@@ -83,6 +83,8 @@ const kinds = { devices, inboxes } satisfies Record<Crowd, unknown>;
 
 /** A steady caller of another owner: enough requests for a p99, not enough to load the gateway. */
 const otherCallers = { connections: 2, pauseMs: 5 };
+/** Make the memory that load of any kind takes, such as that of V8 for new objects, part of the memory before. */
+const warmUpCallers = { connections: 64, pauseMs: 0 };
 const restMs = 10_000;
 /** Between the arrival of a notification everywhere and the next one. */
 const betweenMs = 20;
@@ -97,12 +99,12 @@ export async function measureCrowd(options: Options, say: (line: string) => void
   const [node] = gateway.nodes;
   await startListener(gateway.device);
   const load = await startChild('./load.ts');
-  const others = async (during: () => Promise<unknown>): Promise<Latency> => {
+  const others = async (during: () => Promise<unknown>, callers = otherCallers): Promise<Latency> => {
     const running = load.ask<LoadResult>({
       targets: [{ port: node.port, request: notificationRequest(node.port, gateway.key) }],
       mustContain: '"mqttPublishedCount":1',
       seconds: 600,
-      ...otherCallers,
+      ...callers,
     } satisfies LoadJob);
     await Promise.race([during(), running]);
     const [{ requests, p50Ms, p99Ms, maxMs, errors, firstError }] = await Promise.all([running, load.ask('stop')]);
@@ -120,7 +122,7 @@ export async function measureCrowd(options: Options, say: (line: string) => void
   say('warming up …');
   // The first client makes the gateway load and compile code, which is no cost of the others.
   await connectAll(await startChild(kind.swarm), early === undefined ? [] : [early]);
-  await others(() => delay(seconds * 1000));
+  await others(() => delay(seconds * 1000), warmUpCallers);
   const calm = await others(() => delay(seconds * 1000));
   const memory = async (): Promise<number | null> => {
     await delay(restMs);

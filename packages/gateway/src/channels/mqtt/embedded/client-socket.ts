@@ -32,7 +32,8 @@ export class ClientSocket {
   #isBlocked = false;
   #stall: NodeJS.Timeout | undefined;
   #lastCopyId = lastCopyId;
-  readonly #copies = new BoundedMap<number, { notificationId: string; qos: Qos }>(maxCopies);
+  /** Created for the first copy: most clients get none. */
+  #copies: BoundedMap<number, { notificationId: string; qos: Qos }> | undefined;
 
   constructor(deps: ClientSocketDeps) {
     this.#deps = deps;
@@ -74,7 +75,10 @@ export class ClientSocket {
     }
     const qos = Math.min(published, granted) as Qos;
     const messageId = this.#nextCopyId();
-    if (qos !== 0) this.#copies.set(messageId, { notificationId, qos });
+    if (qos !== 0) {
+      this.#copies ??= new BoundedMap(maxCopies);
+      this.#copies.set(messageId, { notificationId, qos });
+    }
 
     const packet = encodePublish({ topic, payload, qos, messageId, dup: false });
     this.write([packet], () => undefined, qos === 0 ? onWritten : undefined);
@@ -82,14 +86,14 @@ export class ClientSocket {
 
   /** PUBACK or PUBCOMP: the copy that it acknowledges; undefined if it is for a message of a queue. */
   acknowledgedCopy(messageId: number): { notificationId: string; qos: Qos } | undefined {
-    const copy = this.#copies.get(messageId);
-    this.#copies.delete(messageId);
+    const copy = this.#copies?.get(messageId);
+    this.#copies?.delete(messageId);
     return copy;
   }
 
   close(): void {
     clearTimeout(this.#stall);
-    this.#copies.clear();
+    this.#copies?.clear();
   }
 
   #nextCopyId(): number {

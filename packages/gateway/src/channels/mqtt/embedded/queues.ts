@@ -54,6 +54,11 @@ export class Queues {
     return this.of({ ownerId, deviceId, clientId: '' });
   }
 
+  /** undefined if it is empty and was never needed: most devices have a session, and messages only in its queue. */
+  findOfDevice(deviceId: string): Queue | undefined {
+    return this.#byId.get(idOf({ deviceId, clientId: '' }));
+  }
+
   /** The session ended, and its messages are in the queue of its device. */
   delete(queue: Queue): void {
     queue.dispose();
@@ -88,6 +93,6 @@ export class Queues {
   }
 }
 
-function idOf({ deviceId, clientId }: MqttQueueName): string {
+function idOf({ deviceId, clientId }: Omit<MqttQueueName, 'ownerId'>): string {
   return `${deviceId}/${clientId}`;
 }

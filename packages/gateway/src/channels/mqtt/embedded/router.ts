@@ -10,7 +10,7 @@ import { ClientSocket } from './client-socket.ts';
 import type { Connection, Connections } from './connections.ts';
 import { type Enqueue, ReservedEntries } from './enqueue.ts';
 import type { LimitPolicy } from './limit-policy.ts';
-import type { QueueEntry } from './queue.ts';
+import type { Queue, QueueEntry } from './queue.ts';
 import type { Queues } from './queues.ts';
 import { type Session, type Sessions, sessionId } from './sessions.ts';
 import { grantedQos } from './topic-access.ts';
@@ -91,22 +91,22 @@ export class Router {
   /** Attaches the queues of a device to its connected clients, and moves messages that no client would get. */
   assignQueues(ownerId: string, deviceId: string): void {
     const { queues, sessions } = this.#deps;
-    const ofDevice = queues.ofDevice(ownerId, deviceId);
+    const ofDevice = queues.findOfDevice(deviceId);
     const withoutQueue: ClientSocket[] = [];
     for (const connection of this.#subscribersOf(ownerId, deviceId)) {
       const socket = this.#socketOf(connection);
       if (this.#hasOwnQueue(connection)) {
-        ofDevice.detach(socket);
+        ofDevice?.detach(socket);
         this.#sessionOf(connection)?.queue.attach(socket);
       } else withoutQueue.push(socket);
     }
     // A client that acknowledges is preferred; among equals, the one that is attached already.
     const rank = (socket: ClientSocket): number =>
-      Math.min(socket.qos ?? 0, 1) * 2 + (ofDevice.isAttachedTo(socket) ? 1 : 0);
+      Math.min(socket.qos ?? 0, 1) * 2 + (ofDevice?.isAttachedTo(socket) ? 1 : 0);
     const [best] = withoutQueue.sort((a, b) => rank(b) - rank(a));
-    if (best === undefined) ofDevice.detachAny();
-    else ofDevice.attach(best);
-    if (ofDevice.isAttached || ofDevice.length === 0) return;
+    if (best === undefined) ofDevice?.detachAny();
+    else queues.ofDevice(ownerId, deviceId).attach(best);
+    if (ofDevice === undefined || ofDevice.isAttached || ofDevice.length === 0) return;
     const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
     const successor = kept.find(({ queue }) => queue.isAttached) ?? kept[0];
     if (successor !== undefined) void queues.move(ofDevice, successor.queue).catch(this.#deps.onFailed);
@@ -119,7 +119,7 @@ export class Router {
     if (identity === null || socket === undefined) return;
     const { ownerId, deviceId } = identity;
     this.#sessionOf(connection)?.queue.detach(socket);
-    this.#deps.queues.ofDevice(ownerId, deviceId).detach(socket);
+    this.#deps.queues.findOfDevice(deviceId)?.detach(socket);
     socket.close();
     this.assignQueues(ownerId, deviceId);
   }
@@ -172,18 +172,16 @@ export class Router {
     const { identity } = connection;
     const socket = this.#sockets.get(connection);
     if (identity === null || socket === undefined) return [];
-    const { ownerId, deviceId } = identity;
-    const own = this.#sessionOf(connection)?.queue;
-    const queues = [...(own === undefined ? [] : [own]), this.#deps.queues.ofDevice(ownerId, deviceId)];
-    return queues.filter((queue) => queue.isAttachedTo(socket));
+    const queues = [this.#sessionOf(connection)?.queue, this.#deps.queues.findOfDevice(identity.deviceId)];
+    return queues.filter((queue) => queue?.isAttachedTo(socket)) as Queue[];
   }
 
   #entriesFor(ownerId: string, deviceId: string, qos: Qos): QueueEntry[] {
     const { sessions, queues } = this.#deps;
     const kept = sessions.ofDevice(ownerId, deviceId).filter(({ isKept }) => isKept);
     const entries = kept.map((session) => ({ queue: session.queue, qos: Math.min(qos, session.qos ?? 0) as Qos }));
-    const ofDevice = queues.ofDevice(ownerId, deviceId);
-    return entries.length === 0 || ofDevice.isAttached ? [...entries, { queue: ofDevice, qos }] : entries;
+    if (entries.length > 0 && !queues.findOfDevice(deviceId)?.isAttached) return entries;
+    return [...entries, { queue: queues.ofDevice(ownerId, deviceId), qos }];
   }
 
   #subscribersOf(ownerId: string, deviceId: string): Connection[] {
