@@ -42,7 +42,7 @@ export const errors = {
     text: 'Device not found for user',
     when: 'deviceId does not belong to the owner of the key.',
   },
-  not_found: { status: 404, text: 'Not found', when: 'Any path but /.' },
+  not_found: { status: 404, text: 'Not found', when: 'Any path but / and the address of a hook.' },
   method_not_allowed: { status: 405, text: 'Method not allowed', when: 'Any method but GET, HEAD, POST and OPTIONS.' },
   request_timeout: { status: 408, text: 'Request timeout', when: 'Headers or body did not arrive in time.' },
   device_not_publishable: {
@@ -90,6 +90,28 @@ export const errors = {
     text: 'MQTT publish failed',
     when: 'strictDelivery was true and a publish failed.',
   },
+  service_unavailable: {
+    status: 503,
+    text: 'Service unavailable',
+    when: 'Only of a hook: the event could not be stored, or its rate limit was reached; Retry-After says when to retry.',
+  },
 } as const satisfies Record<string, { status: number; text: string; when: string }>;
 
 export type ErrorCode = keyof typeof errors;
+
+/** What requests to a hook are refused with. */
+export const hookErrors = [
+  'invalid_body',
+  'empty_payload',
+  'invalid_signature',
+  'not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'body_too_large',
+  'unsupported_content_type',
+  'internal',
+  'service_unavailable',
+] as const satisfies readonly ErrorCode[];
+
+/** What `POST /` is refused with. */
+export const notifyErrors = (Object.keys(errors) as ErrorCode[]).filter((code) => code !== 'service_unavailable');

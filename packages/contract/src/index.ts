@@ -4,6 +4,7 @@ export * from './encoded-data.ts';
 export * from './errors.ts';
 export * from './examples.ts';
 export * from './fields.ts';
+export * from './hooks.ts';
 export * from './key-fields.ts';
 export * from './keys.ts';
 export * from './mqtt-connection.ts';

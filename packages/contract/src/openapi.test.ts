@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { errors } from './errors.ts';
+import { errors, hookErrors, notifyErrors } from './errors.ts';
 import { controlFields } from './fields.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -22,10 +22,15 @@ test('The OpenAPI document describes every field of the request', () => {
 });
 
 test('The OpenAPI document lists every error under its status, with its text as an example', () => {
-  for (const [code, { status, text }] of Object.entries(errors)) {
-    const { schema, examples } = document.paths['/'].post.responses[status].content['application/json'];
-    assert.ok(schema.allOf[1].properties.code.enum.includes(code), code);
-    assert.ok(examples[code].value.error.startsWith(text), code);
+  const listed = { '/': notifyErrors, '/in/{token}': hookErrors };
+  assert.deepEqual(new Set(Object.values(listed).flat()), new Set(Object.keys(errors)));
+  for (const [path, codes] of Object.entries(listed)) {
+    for (const code of codes) {
+      const { status, text } = errors[code];
+      const { schema, examples } = document.paths[path].post.responses[status].content['application/json'];
+      assert.ok(schema.allOf[1].properties.code.enum.includes(code), code);
+      assert.ok(examples[code].value.error.startsWith(text), code);
+    }
   }
 });
 

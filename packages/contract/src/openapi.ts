@@ -1,5 +1,5 @@
 // The machine-readable description of the API, built from the constants that the service uses.
-import { type ErrorCode, errors } from './errors.ts';
+import { type ErrorCode, errors, hookErrors, notifyErrors } from './errors.ts';
 import { formExample, jsonExamples, textExample } from './examples.ts';
 import {
   aliases,
@@ -12,6 +12,7 @@ import {
   qosLevels,
   severities,
 } from './fields.ts';
+import { hookLimits, hookPath, hookPrefix } from './hooks.ts';
 import { notifyKeyTypes } from './keys.ts';
 import { warnings } from './report.ts';
 import { signatureHeaders, signatureWindowMs } from './signature.ts';
@@ -35,7 +36,10 @@ export function openApiDocument(version: string): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The host that served this document' }],
-    paths: { '/': { get: getOperation(), head: headOperation(), post: postOperation(), options: optionsOperation() } },
+    paths: {
+      '/': { get: getOperation(), head: headOperation(), post: postOperation(), options: optionsOperation() },
+      [`${hookPath}{token}`]: hookOperations(),
+    },
     components: {
       securitySchemes: {
         bearer: {
@@ -51,6 +55,7 @@ export function openApiDocument(version: string): Json {
         NotificationRequest: requestSchema(),
         MqttConfig: mqttConfigSchema(),
         Notified: successSchema(),
+        EventReceived: receivedSchema(),
         Refused: errorSchema(),
         Metadata: metadataSchema(),
       },
@@ -116,7 +121,59 @@ function postOperation(): Json {
         },
         content: { [jsonType]: { schema: ref('Notified') } },
       },
-      ...errorResponses(Object.keys(errors) as ErrorCode[]),
+      ...errorResponses(notifyErrors),
+    },
+  };
+}
+
+function hookOperations(): Json {
+  const post = {
+    operationId: 'receiveEvent',
+    summary: 'Send an event to a hook',
+    description:
+      'For senders that cannot send a key or the fields of a notification. Any body that is not empty is accepted: JSON, ' +
+      'a form, multipart or text, also compressed. The 200 is sent once the event is on disk, before it is delivered. ' +
+      'What may succeed later is a 503, since most senders repeat a request only then.',
+    requestBody: { required: true, content: { '*/*': { schema: {} } } },
+    responses: {
+      '200': {
+        description: 'Stored, stored before, or ignored. Some presets answer as their sender expects instead.',
+        headers: commonHeaders(),
+        content: { [jsonType]: { schema: ref('EventReceived') } },
+      },
+      ...errorResponses(hookErrors),
+    },
+    security: [],
+  };
+  return {
+    parameters: [
+      {
+        name: 'token',
+        in: 'path',
+        required: true,
+        description: 'The token of the hook. Anything may follow it after a slash.',
+        schema: { type: 'string', pattern: `^${hookPrefix}[0-9A-Za-z]{38}$` },
+      },
+    ],
+    post,
+    put: { ...post, operationId: 'putEvent', summary: 'The same as POST' },
+  };
+}
+
+function receivedSchema(): Json {
+  return {
+    type: 'object',
+    required: ['ok'],
+    properties: {
+      ok: { const: true },
+      id: { type: 'string', format: 'uuid', description: 'The notification; missing if the event was ignored.' },
+      repeated: { const: true, description: 'The event was stored before, with this id.' },
+      ignored: { type: 'string', description: 'Why no notification was made of the event.' },
+      warnings: {
+        type: 'array',
+        items: { type: 'string' },
+        description: `What was changed, such as \`file_dropped:NAME\`. Bodies of up to ${hookLimits.requestBytes} bytes are kept whole.`,
+      },
     },
   };
 }
@@ -190,7 +247,10 @@ function errorResponses(codes: readonly ErrorCode[]): Json {
       String(status),
       {
         description: ofStatus.map((code) => `\`${code}\`: ${errors[code].when}`).join('\n\n'),
-        headers: { ...commonHeaders(), ...([409, 429].includes(status) && { 'Retry-After': headerRef('RetryAfter') }) },
+        headers: {
+          ...commonHeaders(),
+          ...([409, 429, 503].includes(status) && { 'Retry-After': headerRef('RetryAfter') }),
+        },
         content: {
           [jsonType]: {
             schema: { allOf: [ref('Refused'), { properties: { code: { enum: ofStatus } } }] },

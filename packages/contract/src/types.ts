@@ -1,7 +1,7 @@
 import type { EncodedData } from './encoded-data.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Category, kind, Qos, Severity } from './fields.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 
 export type { JsonObject, JsonValue } from './json.ts';
 
@@ -51,6 +51,14 @@ export interface AcceptedContent extends Omit<NotificationContent, 'data'> {
   data: JsonObject | EncodedData;
 }
 
+/** What the sender of a hook has sent, whole: for the owner and exports. Channels never carry it. */
+export interface Original {
+  /** The JSON value or the fields of the form; text for any other body. */
+  event: JsonValue;
+  /** The name of the event and the delivery id, as far as the sender sends them. */
+  headers: Record<string, string>;
+}
+
 /** The request after normalization: every field has its final value. */
 export interface NormalizedRequest {
   content: AcceptedContent;
@@ -64,6 +72,10 @@ export interface NormalizedRequest {
   mqttQos: Qos;
   /** null: the broker of the service. */
   customBroker: CustomBroker | null;
+  /** Channels by name that a hook or its sender has disabled. */
+  disabledChannels?: readonly string[];
+  /** Stored beside the content. */
+  original?: Original;
 }
 
 /** A broker named by the request: used for this request only and never stored. */

@@ -11,9 +11,10 @@ import { fileURLToPath } from 'node:url';
  */
 const allowed: Record<string, string[]> = {
   core: [],
+  senders: ['core'],
   'usecases/ports': ['core'],
   delivery: ['core', 'usecases/ports'],
-  usecases: ['core', 'usecases/ports', 'delivery'],
+  usecases: ['core', 'usecases/ports', 'delivery', 'senders'],
   'store/schema': ['core', 'usecases/ports'],
   'store/files': ['core', 'store/schema'],
   'store/vault': ['core', 'usecases/ports', 'store/schema', 'store/files'],
@@ -56,7 +57,7 @@ const allowed: Record<string, string[]> = {
   egress: ['core'],
   channels: ['core', 'usecases/ports', 'delivery', 'egress'],
   config: ['core', 'channels'],
-  http: ['core', 'usecases/ports', 'usecases'],
+  http: ['core', 'senders', 'usecases/ports', 'usecases'],
   console: ['core', 'usecases/ports', 'usecases', 'delivery', 'http', 'config'],
   'process/tls': ['core'],
   'process/workers': ['core', 'channels'],
@@ -103,6 +104,7 @@ const allowed: Record<string, string[]> = {
   ],
   cli: [
     'core',
+    'senders',
     'usecases/ports',
     'usecases',
     'delivery',

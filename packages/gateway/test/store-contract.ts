@@ -8,6 +8,7 @@ import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import {
   type ApiKey,
   EncryptionKeyMissing,
+  type Hook,
   KeyExists,
   type MqttQueueName,
   type MqttSession,
@@ -75,6 +76,21 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       expiresAt: time + 1000,
       revokedAt: null,
       irregular: false,
+    });
+    const hook = (id: string, ownerId: string): Hook => ({
+      id,
+      ownerId,
+      name: `Name of ${id}`,
+      preset: 'generic',
+      tokens: [{ digest: `token-of-${id}`, expiresAt: null }],
+      secret: 'a secret',
+      severity: 'warning',
+      disabledChannels: ['mqtt'],
+      rateLimit: { requests: 10, seconds: 60 },
+      repeatSeconds: 120,
+      allowsGet: false,
+      createdAt: time,
+      disabledAt: null,
     });
     const device = (id: string, ownerId: string): StoredDevice => ({
       id,
@@ -177,6 +193,7 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       for (const id of ['own_ann', 'own_bob']) {
         await store.owners.create(owner(id));
         await store.keys.create(key(`key_${id}`, id));
+        await store.hooks.create(hook(`hk_${id}`, id));
         await store.devices.create(device(`dev_${id}`, id), 'digest');
         await store.notifications.save(notification(id, 'x'));
         await store.signatures.claim(id, 'signature', time + 1);
@@ -187,11 +204,27 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.deepEqual(await store.keys.list('own_ann'), []);
       assert.deepEqual(await store.devices.list('own_ann'), []);
       assert.equal(await store.keys.find('digest-of-key_own_ann'), null);
+      assert.deepEqual(await store.hooks.list('own_ann'), []);
+      assert.equal(await store.hooks.find('token-of-hk_own_ann'), null);
       assert.deepEqual((await store.notifications.list('own_ann', { limit: 10 })).notifications, []);
       await assert.rejects(store.notifications.save(notification('own_ann', 'late')), EncryptionKeyMissing);
       assert.equal((await store.keys.list('own_bob')).length, 1);
+      assert.equal((await store.hooks.find('token-of-hk_own_bob'))?.ownerId, 'own_bob');
       assert.equal((await store.devices.list('own_bob')).length, 1);
       assert.equal((await store.notifications.list('own_bob', { limit: 10 })).notifications.length, 1);
+    });
+
+    test('keeps what was sent to a hook beside the notification, until it is purged', async () => {
+      await store.owners.create(owner('own_ann'));
+      const [kept, plain] = [notification('own_ann', 'kept'), notification('own_ann', 'plain')];
+      const original = { event: { text: 'x'.repeat(100_000) }, headers: { 'x-github-event': 'push' } };
+      await store.notifications.save(kept, { dispatch: null, idempotency: null, leaseUntil: 0, original });
+      await store.notifications.save(plain);
+      assert.deepEqual(await (await openAnother()).notifications.findOriginal('own_ann', kept.id), original);
+      assert.equal(await store.notifications.findOriginal('own_ann', plain.id), null);
+      assert.equal(await store.notifications.findOriginal('own_bob', kept.id), null);
+      await store.maintenance.purge(time + 1000, time + 1000);
+      assert.equal(await store.notifications.findOriginal('own_ann', kept.id), null);
     });
 
     test('returns a key as it was created, by owner and by digest', async () => {
@@ -229,6 +262,47 @@ export function runStoreContract(name: string, createFixture: () => Promise<Stor
       assert.equal((await store.keys.list('own_ann')).length, 1);
       await store.keys.delete('own_ann', 'key_1');
       assert.deepEqual([await store.keys.find('digest-of-key_1'), await store.keys.list('own_ann')], [null, []]);
+    });
+
+    test('returns a hook by each of its tokens, also to another process', async () => {
+      await store.owners.create(owner('own_ann'));
+      const made = hook('hk_1', 'own_ann');
+      await store.hooks.create(made);
+      assert.deepEqual(await (await openAnother()).hooks.find('token-of-hk_1'), made);
+      assert.deepEqual(await store.hooks.list('own_ann'), [made]);
+      assert.equal(await store.hooks.find('token-of-hk_2'), null);
+      const tokens = [
+        { digest: 'newer', expiresAt: null },
+        { digest: 'token-of-hk_1', expiresAt: 5 },
+      ];
+      const changed = await store.hooks.change('hk_1', (before) => ({ ...before, name: 'Other', tokens }));
+      assert.deepEqual(changed, { ...made, name: 'Other', tokens });
+      assert.deepEqual(await store.hooks.find('newer'), changed);
+      assert.deepEqual(await store.hooks.find('token-of-hk_1'), changed);
+      await store.hooks.change('hk_1', (before) => ({ ...before, tokens: tokens.slice(0, 1) }));
+      assert.equal(await store.hooks.find('token-of-hk_1'), null);
+      assert.equal(await store.hooks.change('hk_none', (before) => before), null);
+    });
+
+    test('loses no concurrent change of a hook', async () => {
+      await store.owners.create(owner('own_ann'));
+      await store.hooks.create({ ...hook('hk_1', 'own_ann'), name: '' });
+      const add = (character: string) =>
+        store.hooks.change('hk_1', (before) => ({ ...before, name: before.name + character }));
+      await Promise.all([...'abcdefgh'].map(add));
+      const { name = '' } = (await store.hooks.find('token-of-hk_1')) ?? {};
+      assert.equal([...name].sort().join(''), 'abcdefgh');
+    });
+
+    test('deletes a hook with its tokens, and creates none for a deleted owner', async () => {
+      await store.owners.create(owner('own_ann'));
+      await store.hooks.create(hook('hk_1', 'own_ann'));
+      assert.equal(await store.hooks.delete('hk_1'), true);
+      assert.equal(await store.hooks.delete('hk_1'), false);
+      assert.deepEqual([await store.hooks.find('token-of-hk_1'), await store.hooks.list('own_ann')], [null, []]);
+      await store.owners.delete('own_ann');
+      await assert.rejects(store.hooks.create(hook('hk_2', 'own_ann')), EncryptionKeyMissing);
+      assert.equal(await store.hooks.find('token-of-hk_2'), null);
     });
 
     test('changes and deletes devices, and reports missing ones', async () => {

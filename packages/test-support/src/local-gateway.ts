@@ -15,14 +15,16 @@ import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
 import { createDispatchLifecycle, type DispatchLifecycle } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
 import { type AppParts, createApp } from '../../gateway/src/http/app.ts';
 import { guardConnections, type ServerMaker } from '../../gateway/src/http/connection-guard.ts';
+import { createReceiveEvent } from '../../gateway/src/http/hook-requests.ts';
 import { createLimits } from '../../gateway/src/http/rate-limits.ts';
 import { createApiServer, type ServerTimeouts } from '../../gateway/src/http/server.ts';
 import { Parser } from '../../gateway/src/parsing/parser.ts';
 import { openStore } from '../../gateway/src/store/open-store.ts';
-import { createAccept } from '../../gateway/src/usecases/accept.ts';
+import { type AcceptDeps, createAccept } from '../../gateway/src/usecases/accept.ts';
 import { createDirectory } from '../../gateway/src/usecases/directory.ts';
 import { createIdempotency } from '../../gateway/src/usecases/idempotency.ts';
 import type { Store } from '../../gateway/src/usecases/ports/index.ts';
+import { createReceiver } from '../../gateway/src/usecases/receive-event.ts';
 import { createKey, createOwner, systemEnvironment } from '../../gateway/src/usecases/registration.ts';
 
 export interface LocalGateway {
@@ -125,22 +127,32 @@ function appParts(
   const isConfigured = (channel: string): boolean => options.channels?.[channel] !== undefined;
   const directory = createDirectory(store, () => performance.now());
   const limits = createLimits(options.rateLimit === undefined ? null : (parseRate(options.rateLimit) ?? null));
+  const trustedProxies = (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined);
+  const acceptDeps: AcceptDeps = {
+    notifications: store.notifications,
+    directory,
+    ...{ definitions, isConfigured },
+    channels: channelsWith(options.channels),
+    lifecycle,
+    responseBudgetMs: options.responseBudgetMs ?? 3000,
+    newId: createUuidV7Source(now, randomUUID),
+    now,
+    onStoreFailure: () => undefined,
+  };
+  const receiver = createReceiver({
+    ...acceptDeps,
+    idempotency: store.idempotency,
+    onPresetFailed: (_preset, error) => failures.push(error),
+    onDeliveryFailed: (error) => failures.push(error),
+  });
+  const quota = { reserve: async () => () => undefined };
   return {
-    accept: createAccept({
-      notifications: store.notifications,
-      directory,
-      ...{ definitions, isConfigured },
-      channels: channelsWith(options.channels),
-      lifecycle,
-      responseBudgetMs: options.responseBudgetMs ?? 3000,
-      newId: createUuidV7Source(now, randomUUID),
-      now,
-      onStoreFailure: () => undefined,
-    }),
+    accept: createAccept(acceptDeps),
+    receiveEvent: createReceiveEvent({ directory, receiver, limits, quota, trustedProxies, now }),
     idempotency: createIdempotency({ definitions, isConfigured, store, now }),
     authenticator: { directory, signatures: store.signatures, limits, now },
     parser: new Parser({ allowed: [] }),
-    trustedProxies: (options.trustedProxies ?? []).map(parseNetwork).filter((network) => network !== undefined),
+    trustedProxies,
     maxBodyBytes: options.maxBodyBytes ?? 262_144,
     version: '0.0.0-test',
     channels: definitions.map(({ name }) => name),

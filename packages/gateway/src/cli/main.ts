@@ -20,6 +20,7 @@ const program: Record<string, () => Promise<Command | CommandGroup>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   owner: async () => (await import('./owner.ts')).ownerCommands,
   key: async () => (await import('./key.ts')).keyCommands,
+  hook: async () => (await import('./hook.ts')).hookCommands,
   device: async () => (await import('./device.ts')).deviceCommands,
   push: async () => (await import('./push.ts')).pushCommands,
   inbox: async () => (await import('./inbox.ts')).inboxCommands,

@@ -4,14 +4,16 @@ import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { formatRate } from '@tocsin/contract';
+import { formatRate, type Original } from '@tocsin/contract';
 import { describeFileError } from '../core/file-error.ts';
+import { fullData } from '../core/notification.ts';
 import { printable, printableJson } from '../core/printable.ts';
 import { Problem } from '../core/problem.ts';
 import {
   type ApiKey,
   DecryptionFailed,
   type Delivery,
+  type Hook,
   type Notification,
   type Owner,
   type Store,
@@ -58,6 +60,7 @@ async function* writeDocument(store: Store, owner: Owner, counts: Counts): Async
     exportedAt: isoTime(Date.now()),
     owner: ownerJson(owner),
     keys: (await store.keys.list(owner.id, noteDamaged)).map(keyJson),
+    hooks: (await store.hooks.list(owner.id, noteDamaged)).map(hookJson),
     devices: (await store.devices.list(owner.id, noteDamaged)).map(deviceJson),
     pushTargets: (await store.pushTargets.list(owner.id, noteDamaged)).map(targetJson),
   };
@@ -70,7 +73,8 @@ async function* writeDocument(store: Store, owner: Owner, counts: Counts): Async
     const lines = await Promise.all(
       page.notifications.map(async (notification) => {
         const deliveries = hasDeliveries ? await deliveriesOf(store, notification) : [];
-        return printableJson(JSON.stringify({ ...notificationJson(notification), deliveries }));
+        const original = await nullIfDamaged(store.notifications.findOriginal(owner.id, notification.id));
+        return printableJson(JSON.stringify({ ...notificationJson(notification, original), deliveries }));
       }),
     );
     if (lines.length > 0) yield `${counts.notifications === 0 ? '' : ','}\n    ${lines.join(',\n    ')}`;
@@ -128,6 +132,26 @@ function ownerJson({ id, name, email, emailAlerts, createdAt }: Owner) {
   return { id, name, email, emailAlerts, createdAt: isoTime(createdAt) };
 }
 
+/** Omits the digests of its tokens and the signing secret. */
+function hookJson({
+  id,
+  name,
+  preset,
+  severity,
+  disabledChannels,
+  rateLimit,
+  repeatSeconds,
+  allowsGet,
+  ...times
+}: Hook) {
+  return {
+    ...{ id, name, preset, severity, disabledChannels, repeatSeconds, allowsGet },
+    rateLimit: rateLimit && formatRate(rateLimit),
+    createdAt: isoTime(times.createdAt),
+    disabledAt: isoTime(times.disabledAt),
+  };
+}
+
 /** Omits the digest: the owner does not need it, and an attacker could use it to guess the value. */
 function keyJson({ id, type, label, allowedDomains, requireSignature, rateLimit, ...times }: ApiKey) {
   return {
@@ -151,8 +175,8 @@ function targetJson({ id, provider, token, label, createdAt, disabledAt }: Store
   return { id, provider, token, label, createdAt: isoTime(createdAt), disabledAt: isoTime(disabledAt) };
 }
 
-function notificationJson({ id, createdAt, content }: Notification) {
-  return { id, createdAt: isoTime(createdAt), ...content };
+function notificationJson({ id, createdAt, content }: Notification, original: Original | null) {
+  return { id, createdAt: isoTime(createdAt), ...content, data: fullData(content, original) };
 }
 
 /** Deliveries to targets that the first attempt did not reach; null if they cannot be decrypted. */

@@ -7,13 +7,15 @@ import type { Channels } from '../core/channel.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { observeChannels, observeSaves } from '../delivery/observe.ts';
 import { createApp } from '../http/app.ts';
+import { createReceiveEvent } from '../http/hook-requests.ts';
 import { OwnerQuota } from '../http/owner-quota.ts';
 import { createLimits } from '../http/rate-limits.ts';
 import { createApiServer } from '../http/server.ts';
 import { drain, listen } from '../process/listen.ts';
-import { createAccept } from '../usecases/accept.ts';
+import { type AcceptDeps, createAccept } from '../usecases/accept.ts';
 import { createDirectory } from '../usecases/directory.ts';
 import { createIdempotency } from '../usecases/idempotency.ts';
+import { createReceiver } from '../usecases/receive-event.ts';
 import { watchDescriptors } from './descriptor-watch.ts';
 import { type Runtime, serverMaker, transportHeaders } from './runtime.ts';
 
@@ -43,28 +45,42 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
     (each) => each.close(),
     'quota',
   );
+  const limits = createLimits(config.rateLimit, sharedLimits);
+  const { trustedProxies } = config;
+  const acceptDeps: AcceptDeps = {
+    notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
+    directory,
+    ...{ definitions, isConfigured },
+    channels: observeChannels(channels, definitions, 'first', deliveryObserver),
+    lifecycle,
+    responseBudgetMs: config.responseBudgetMs,
+    newId,
+    now: Date.now,
+    onStoreFailure: log.storeFailed,
+  };
+  const receiver = opened.adopt(
+    createReceiver({
+      ...acceptDeps,
+      idempotency: store.idempotency,
+      onPresetFailed: log.presetFailed,
+      onDeliveryFailed: log.redeliveryFailed,
+    }),
+    (each) => each.close(),
+    'events',
+  );
   const app = createApp({
     quota,
-    accept: createAccept({
-      notifications: observeSaves(storeHealth.watchSaves(store.notifications), deliveryObserver),
-      directory,
-      ...{ definitions, isConfigured },
-      channels: observeChannels(channels, definitions, 'first', deliveryObserver),
-      lifecycle,
-      responseBudgetMs: config.responseBudgetMs,
-      newId,
-      now: Date.now,
-      onStoreFailure: log.storeFailed,
-    }),
+    accept: createAccept(acceptDeps),
+    receiveEvent: createReceiveEvent({ directory, receiver, limits, quota, trustedProxies, now: Date.now }),
     idempotency: createIdempotency({ definitions, isConfigured, store, now: Date.now }),
     authenticator: {
       directory,
       signatures: store.signatures,
-      limits: createLimits(config.rateLimit, sharedLimits),
+      limits,
       now: Date.now,
     },
     parser,
-    trustedProxies: config.trustedProxies,
+    trustedProxies,
     maxBodyBytes: config.maxBodyBytes,
     version: packageJson.version,
     channels: definitions.map(({ name }) => name),

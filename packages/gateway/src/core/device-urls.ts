@@ -27,7 +27,7 @@ const unspecified = /^([a-z]+:\/\/)(0\.0\.0\.0|\[::\])(?=[:/]|$)/;
 const loopback = /^([a-z]+:\/\/)(127\.0\.0\.1|\[::1\])(?=[:/]|$)/;
 
 /** Replaces the unspecified address, to which no client can connect. */
-function reachable(url: string): string {
+export function reachable(url: string): string {
   return url.replace(unspecified, '$1localhost');
 }
 

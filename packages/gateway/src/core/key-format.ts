@@ -32,7 +32,7 @@ export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-function withChecksum(body: string): string {
+export function withChecksum(body: string): string {
   let rest = crc32(body);
   let checksum = '';
   for (let i = 0; i < checksumLength; i += 1) {

@@ -180,7 +180,7 @@ function mergeData(fields: JsonObject, payload: Metadata, data: Metadata, used: 
 }
 
 /** Cuts to whole Unicode code points, never through a surrogate pair. */
-function cut(text: string, characters: number): string {
+export function cut(text: string, characters: number): string {
   if (text.length <= characters) return text;
   let end = 0;
   for (let count = 0; count < characters && end < text.length; count += 1) {

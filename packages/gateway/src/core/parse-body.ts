@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts';
 export type BodyFormat = 'json' | 'form' | 'text';
 
 /** Names through which a careless merge could reach a prototype; they are dropped at every level. */
-const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+export const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 export interface BodyHeaders {
   'content-type'?: string | undefined;

@@ -23,10 +23,15 @@ export function plan(
   recipients: Recipients,
   now: number,
 ): Plan {
-  const planned = channels.map((channel) => channel.plan(request, recipients));
+  const planned = channels.map((channel) => withoutDisabled(channel.plan(request, recipients), request));
   const { quietHours } = recipients;
   if (quietHours === null || request.content.severity === 'critical') return planned;
   return applyQuietHours(planned, quietHours, now);
+}
+
+function withoutDisabled(planned: PlannedChannel, { disabledChannels = [] }: NormalizedRequest): PlannedChannel {
+  if (!disabledChannels.includes(planned.channel.name)) return planned;
+  return { ...planned, enabled: false, targets: [], skipReason: 'disabled_by_request' };
 }
 
 /** Removes the targets of channels that are quiet now. They are not sent later: the notification is in the inbox. */

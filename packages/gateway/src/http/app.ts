@@ -1,6 +1,6 @@
 // The public API: one resource, /. It handles requests and does not listen; `main.ts` opens the listener.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type ErrorCode, type NormalizedRequest, openApiDocument } from '@tocsin/contract';
+import { type ErrorCode, hookPath, type NormalizedRequest, openApiDocument } from '@tocsin/contract';
 import { type BodyFormat, bodyFormat } from '../core/parse-body.ts';
 import { rateLimitKey } from '../core/rate-limit-key.ts';
 import { Refusal } from '../core/refusal.ts';
@@ -11,6 +11,8 @@ import { clientAddress, type Networks } from './client-address.ts';
 import { markAuthenticated } from './connection-guard.ts';
 import { preflightHeaders, responseHeaders } from './cors.ts';
 import { toRefusal } from './errors.ts';
+import { expectsContinue } from './expects-continue.ts';
+import type { ReceiveEvent } from './hook-requests.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
 import type { OwnerQuota } from './owner-quota.ts';
@@ -25,6 +27,8 @@ export interface AppParts extends IdempotencyDeps {
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
+  /** Handles requests to the addresses of hooks. */
+  receiveEvent: ReceiveEvent;
   /** Names of all channels. */
   channels: readonly string[];
   /** Headers that TLS adds to every response. */
@@ -68,6 +72,8 @@ export function createApp(parts: AppParts): RequestListener {
   function route(request: IncomingMessage, response: ServerResponse, context: Context): Answer | Promise<Answer> {
     checkHost(request);
     const { path, query } = splitTarget(request.url ?? '/');
+    if (path.startsWith(hookPath))
+      return parts.receiveEvent(request, response, { path, query, requestId: context.requestId });
     if (path !== '/')
       throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the only resource is /' }] });
     switch (request.method) {
@@ -144,11 +150,6 @@ export function createApp(parts: AppParts): RequestListener {
   };
 }
 
-function expectsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
-  // The same check as in Node.
-  return httpVersion === '1.1' && expect !== undefined && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
-}
-
 /** RFC 9112 section 3.2: exactly one, except from a client of HTTP/1.0. Node joins several with a comma. */
 function checkHost({ httpVersion, headers: { host } }: IncomingMessage): void {
   const isMissing = host === undefined && httpVersion !== '1.0';
@@ -170,10 +171,9 @@ function send(
   response: ServerResponse,
   list: string[],
   more: Record<string, string>,
-  { status, headers = {}, body }: Answer,
+  { status, headers = {}, body, contentType = 'application/json' }: Answer,
 ): void {
-  if (body !== undefined)
-    list.push('Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body)));
+  if (body !== undefined) list.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(body)));
   for (const name in more) list.push(name, more[name] as string);
   for (const name in headers) list.push(name, headers[name] as string);
   // The rest of a body that will not be read is not waited for.

@@ -57,8 +57,7 @@ export class OwnerQuota {
   /** Counts notifications that are stored; refuses requests over the quota. */
   around(accept: Accept, bytes: number): Accept {
     return async (accepting) => {
-      await this.#open(accepting.ownerId);
-      const release = this.#reserve(accepting.ownerId, bytes);
+      const release = await this.reserve(accepting.ownerId, bytes);
       try {
         const accepted = await accept(accepting);
         if (accepted === 'duplicate' || !accepted.stored) release();
@@ -68,6 +67,12 @@ export class OwnerQuota {
         throw error;
       }
     };
+  }
+
+  /** Refuses if the quota is exceeded. The returned function takes the count back, if nothing was stored. */
+  async reserve(ownerId: string, bytes: number): Promise<() => void> {
+    await this.#open(ownerId);
+    return this.#reserve(ownerId, bytes);
   }
 
   /** Writes pending counts to the store. */

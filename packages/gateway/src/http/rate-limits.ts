@@ -4,7 +4,7 @@ import { formatRate, type Rate } from '@tocsin/contract';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { BoundedMap } from '../core/bounded-map.ts';
 import { Refusal } from '../core/refusal.ts';
-import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
+import type { LimitedCredential, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 import { SharedCounts } from './shared-counts.ts';
 
 const failuresPerMinute = 1000;
@@ -12,7 +12,7 @@ const maxAccepted = 10_000;
 
 export interface Limits {
   /** Counts one request of the key and returns the RateLimit headers. Refuses when the limit is exceeded. */
-  countRequest(key: ApiKey): Record<string, string> | Promise<Record<string, string>>;
+  countRequest(key: LimitedCredential): Record<string, string> | Promise<Record<string, string>>;
   /** Counts a failed authentication; refuses when there were too many. */
   countFailure(address: string): Promise<void>;
   /** Recently accepted keys are exempt from the limit on failures. */
@@ -44,10 +44,10 @@ export function createLimits(defaultRate: Rate | null, shared: SharedLimits | nu
     return limiter;
   }
 
-  const countHere = (key: ApiKey, rate: Rate): Promise<RateLimitState> => consume(limiterOf(rate), key.id);
+  const countHere = (key: LimitedCredential, rate: Rate): Promise<RateLimitState> => consume(limiterOf(rate), key.id);
   const counts = shared && new SharedCounts({ ...shared, fallback: countHere });
 
-  async function count(key: ApiKey, rate: Rate): Promise<Record<string, string>> {
+  async function count(key: LimitedCredential, rate: Rate): Promise<Record<string, string>> {
     const state = await (counts === null ? countHere(key, rate) : counts.count(key, rate));
     const { used, msLeft } = state;
     // draft-ietf-httpapi-ratelimit-headers: q = quota, w = window, r = remaining, t = seconds to the reset

@@ -7,6 +7,8 @@ export interface Answer {
   status: number;
   headers?: Record<string, string>;
   body?: string;
+  /** Default: application/json. */
+  contentType?: string;
   /** Error code of a refusal, for the log. */
   code?: ErrorCode;
 }

@@ -1,12 +1,12 @@
 // Requests per key, counted in the store for all processes on it. If the store does not respond in time, requests are
 // counted per process: limits must never take the API down.
 import type { Rate } from '@tocsin/contract';
-import type { ApiKey, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
+import type { LimitedCredential, LimitRepository, RateLimitState } from '../usecases/ports/index.ts';
 
 export interface SharedCountsDeps {
   counts: Pick<LimitRepository, 'count'>;
   /** Counts in this process only. */
-  fallback(key: ApiKey, rate: Rate): Promise<RateLimitState>;
+  fallback(key: LimitedCredential, rate: Rate): Promise<RateLimitState>;
   /** Called on changes: whether counts are shared, and if not, why. */
   onChange(isShared: boolean, cause?: string): void;
 }
@@ -14,7 +14,7 @@ export interface SharedCountsDeps {
 const timeoutMs = 500;
 
 interface Waiting {
-  key: ApiKey;
+  key: LimitedCredential;
   rate: Rate;
   resolve(state: RateLimitState | Promise<RateLimitState>): void;
 }
@@ -33,7 +33,7 @@ export class SharedCounts {
     this.#deps = deps;
   }
 
-  count(key: ApiKey, rate: Rate): RateLimitState | Promise<RateLimitState> {
+  count(key: LimitedCredential, rate: Rate): RateLimitState | Promise<RateLimitState> {
     const msLeft = (this.#fullUntil.get(fullName(key, rate)) ?? 0) - performance.now();
     if (msLeft > 0) return { used: rate.requests + 1, msLeft };
     if (this.#isLate) return this.#deps.fallback(key, rate);
@@ -97,11 +97,11 @@ export class SharedCounts {
 }
 
 /** Identifies a counter in the store. */
-function nameOf({ id }: ApiKey, { seconds }: Rate): string {
+function nameOf({ id }: LimitedCredential, { seconds }: Rate): string {
   return `${id}/${seconds}`;
 }
 
 /** Includes the limit, so that a raised limit takes effect at once. */
-function fullName({ id }: ApiKey, { requests, seconds }: Rate): string {
+function fullName({ id }: LimitedCredential, { requests, seconds }: Rate): string {
   return `${id}/${requests}/${seconds}`;
 }

@@ -39,6 +39,7 @@ export interface Log extends RequestLog, WorkerPoolLog {
   diskFull(): void;
   rowRefused(message: string): void;
   redeliveryFailed(error: unknown): void;
+  presetFailed(preset: string, error: unknown): void;
   deliveryDead(delivery: Delivery): void;
   certificateLoaded(certificate: { names: string; validTo: Date }): void;
   certificateKept(problem: string): void;
@@ -208,6 +209,8 @@ export function createLog(level: LogLevel, isForPeople = false, worker: number |
       ),
     upkeepFailed: (error) => logger.warn({ cause: String((error as Error).message) }, 'upkeep of the database failed'),
     rowRefused: (message) => logger.error({ cause: message }, 'a row of the database was refused'),
+    presetFailed: (preset, error) =>
+      logger.error({ preset, stack: stackOf(error) }, 'a preset failed; the event was stored as text'),
     redeliveryFailed: (error) => {
       if (!(error instanceof StoreUnavailable)) logger.error({ stack: stackOf(error) }, 'redelivery failed');
       else if (performance.now() - storeLostAt >= storeLineIntervalMs) {

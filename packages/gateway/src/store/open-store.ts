@@ -11,6 +11,7 @@ import { createDeliveryRepository } from './repositories/deliveries.ts';
 import { createDeliveryRows } from './repositories/delivery-rows.ts';
 import { createDeviceRepository } from './repositories/devices.ts';
 import { createDispatchRepository } from './repositories/dispatches.ts';
+import { createHookRepository } from './repositories/hooks.ts';
 import { createIdempotencyRepository } from './repositories/idempotency.ts';
 import { createIdentityRepository } from './repositories/identities.ts';
 import { createInboxRepository } from './repositories/inbox.ts';
@@ -153,11 +154,13 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions, p
   const pushTargets = createPushTargetRepository(database, keyring);
   const owners = createOwnerRepository(database, keyring, pushTargets, versions);
   const keys = createKeyRepository(database, keyring, versions);
+  const hooks = createHookRepository(database, keyring, versions);
   const deliveryRows = createDeliveryRows(keyring);
   const deliveryInserts = createDeliveryInserts(database, deliveryRows);
   return {
     owners,
     keys,
+    hooks,
     devices: createDeviceRepository(database, keyring),
     pushTargets,
     changes: createChangeFeed(database),
@@ -196,7 +199,7 @@ function assemble(database: Database, keyring: Keyring, versions: RowVersions, p
       await database.read(database.build.selectFrom('changes').select('generation').compile());
       await keyring.master.check();
     },
-    probe: createProbe(database, keyring, keys, owners),
+    probe: createProbe(database, keyring, keys, hooks, owners),
     isLegacy: createLegacyCheck(database),
     claimBroker: (onShared) => database.claimBroker?.(onShared),
     close: async () => {

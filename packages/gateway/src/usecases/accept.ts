@@ -4,7 +4,12 @@ import type { ChannelDefinitions } from '../core/channel.ts';
 import { leaseMs } from '../core/lease.ts';
 import { type IsConfigured, type Plan, plan, takesPart } from '../core/plan.ts';
 import { type DeliveryResult, report } from '../core/response.ts';
-import { createFirstAttempts, type FirstAttempt, type FirstAttemptDeps } from '../delivery/first-attempt.ts';
+import {
+  type Attempted,
+  createFirstAttempts,
+  type FirstAttempt,
+  type FirstAttemptDeps,
+} from '../delivery/first-attempt.ts';
 import type { Directory } from './directory.ts';
 import {
   EncryptionKeyMissing,
@@ -68,21 +73,47 @@ export type Process = (accepting: AcceptRequest, planned: Plan, now: number) => 
 
 /** Stores a planned notification and delivers it. If the store fails it is delivered all the same, and the reason reported. */
 export function createProcess(deps: ProcessDeps): Process {
+  const storePlanned = createStorePlanned(deps);
+  return async (accepting, planned, now) => {
+    const stored = await storePlanned(accepting, planned, now);
+    if (stored === 'duplicate') return stored;
+    const { id, storeReason, deliver } = stored;
+    return { id, storeReason, ...(await deliver()) };
+  };
+}
+
+export interface StoredPlan {
+  id: string;
+  /** null: stored. */
+  storeReason: StoreReason | null;
+  /** Makes the first attempt, without the store if it failed. */
+  deliver(): Promise<Attempted>;
+  /** Instead of `deliver`, if the notification is not stored and its sender will repeat it. */
+  cancel(): void;
+}
+
+export type StorePlanned = (accepting: AcceptRequest, planned: Plan, now: number) => Promise<StoredPlan | 'duplicate'>;
+
+/** The notification is durable when it resolves, unless there is a `storeReason`. */
+export function createStorePlanned(deps: ProcessDeps): StorePlanned {
   const createFirstAttempt = createFirstAttempts(deps);
   return async ({ ownerId, requestId, request, idempotency }, planned, now) => {
     const notification: Notification = { id: deps.newId(), ownerId, createdAt: now, content: request.content };
+    const { id } = notification;
     const attempt = createFirstAttempt(notification, request, planned);
-    const options = { ...attempt.toSave, idempotency, leaseUntil: now + leaseMs };
+    const { original } = request;
+    const options = { ...attempt.toSave, idempotency, original, leaseUntil: now + leaseMs };
     const saved = await save(deps, requestId, notification, options, attempt);
     if (saved === 'duplicate') {
       attempt.cancel();
       return saved;
     }
+    const { cancel } = attempt;
     if (typeof saved === 'string' && saved !== 'saved') {
-      return { id: notification.id, storeReason: saved, ...(await attempt.runUnstored()) };
+      return { id, storeReason: saved, deliver: () => attempt.runUnstored(), cancel };
     }
-    const attempted = await attempt.run(saved === 'saved' ? [] : saved.notQueued);
-    return { id: notification.id, storeReason: null, ...attempted };
+    const notQueued = saved === 'saved' ? [] : saved.notQueued;
+    return { id, storeReason: null, deliver: () => attempt.run(notQueued), cancel };
   };
 }
 

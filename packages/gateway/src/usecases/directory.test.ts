@@ -23,6 +23,7 @@ class FakeStore implements DirectorySource {
       return key;
     },
   };
+  hooks = { find: async () => null };
   owners = {
     recipientsOf: async () => {
       this.#ask();

@@ -1,8 +1,8 @@
-// Cache of keys and recipients. Changes by any process take effect within a second.
+// Cache of keys, hooks and recipients. Changes by any process take effect within a second.
 import { BoundedMap } from '../core/bounded-map.ts';
 import type { Recipients } from '../core/recipients.ts';
 import { authenticationUnavailable } from '../core/refusal.ts';
-import { type ApiKey, type DirectorySource, StoreUnavailable } from './ports/index.ts';
+import { type ApiKey, type DirectorySource, type Hook, StoreUnavailable } from './ports/index.ts';
 
 /** After this time the generation is refreshed in the background. */
 const refreshAfterMs = 200;
@@ -17,6 +17,8 @@ export interface Directory {
   findKey(digest: string): MaybePromise<ApiKey | null>;
   /** The key if it is cached and still trusted; does not query the store. */
   recallKey(digest: string): ApiKey | undefined;
+  /** By the digest of a token. */
+  findHook(digest: string): MaybePromise<Hook | null>;
   recipientsOf(ownerId: string): MaybePromise<Recipients>;
   /** Whether there are imported keys that look like generated keys with a typo. */
   hasIrregularKeys(): Promise<boolean>;
@@ -27,6 +29,7 @@ export interface Directory {
 /** `monotonicNow` must not jump with the wall clock. */
 export function createDirectory(store: DirectorySource, monotonicNow: () => number): Directory {
   const keys = new BoundedMap<string, ApiKey>(maxEntries);
+  const hooks = new BoundedMap<string, Hook>(maxEntries);
   const recipients = new BoundedMap<string, Recipients>(maxEntries);
   let generation = -1;
   let hasIrregularKeys = true;
@@ -40,6 +43,7 @@ export function createDirectory(store: DirectorySource, monotonicNow: () => numb
     const changes = await store.changes.read();
     if (changes.generation !== generation) {
       keys.clear();
+      hooks.clear();
       recipients.clear();
     }
     generation = changes.generation;
@@ -93,6 +97,7 @@ export function createDirectory(store: DirectorySource, monotonicNow: () => numb
   return {
     findKey: (digest) => find(keys, digest, () => store.keys.find(digest)),
     recallKey: (digest) => (monotonicNow() - confirmedAt < trustedForMs ? keys.get(digest) : undefined),
+    findHook: (digest) => find(hooks, digest, () => store.hooks.find(digest)),
     recipientsOf: (ownerId) =>
       find(recipients, ownerId, () => store.owners.recipientsOf(ownerId)) as MaybePromise<Recipients>,
     hasIrregularKeys: async () => {

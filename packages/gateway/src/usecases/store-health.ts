@@ -34,6 +34,7 @@ export class StoreHealth {
     return {
       changes: store.changes,
       keys: { find: (digest) => this.#watch('key', digest, () => store.keys.find(digest)) },
+      hooks: { find: (digest) => this.#watch('hook', digest, () => store.hooks.find(digest)) },
       owners: {
         recipientsOf: (ownerId) => this.#watch('recipients', ownerId, () => store.owners.recipientsOf(ownerId)),
       },

@@ -1,6 +1,7 @@
 // Notifications in the form of the inbox API.
 import type { JsonObject } from '@tocsin/contract';
 import type { InboxEntry, UnreadCount } from '@tocsin/contract/console';
+import { fullData } from '../../core/notification.ts';
 import type { InboxItem, Store } from '../../usecases/ports/index.ts';
 import { DecryptionFailed, EncryptionKeyMissing } from '../../usecases/ports/index.ts';
 
@@ -23,6 +24,21 @@ export async function findEntry(
     return item && toEntry(item);
   } catch (error) {
     if (error instanceof DecryptionFailed || error instanceof EncryptionKeyMissing) return 'damaged';
+    throw error;
+  }
+}
+
+/** Adds what was sent to a hook, which lists leave out because of its size. */
+export async function withOriginal(
+  store: Pick<Store, 'notifications'>,
+  ownerId: string,
+  entry: InboxEntry,
+): Promise<InboxEntry> {
+  try {
+    return { ...entry, data: fullData(entry, await store.notifications.findOriginal(ownerId, entry.id)) };
+  } catch (error) {
+    // The notification is shown without it.
+    if (error instanceof DecryptionFailed) return entry;
     throw error;
   }
 }

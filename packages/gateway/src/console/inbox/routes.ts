@@ -10,7 +10,7 @@ import { ConsoleRefusal, notFound } from '../refusal.ts';
 import { addRoute } from '../route.ts';
 import { ownerOf } from '../signed-in.ts';
 import { describeDeliveries, everyDelivery } from './deliveries.ts';
-import { findEntry, toEntry, unreadOf } from './entry.ts';
+import { findEntry, toEntry, unreadOf, withOriginal } from './entry.ts';
 import { addEventsRoute } from './events-route.ts';
 import { readPosition } from './position.ts';
 import { addSearchRoute } from './search-route.ts';
@@ -45,7 +45,8 @@ export function addInboxRoutes(app: FastifyInstance, deps: ConsoleApiDeps): void
   addRoute(app, inboxRoutes.getNotification, async (request) => {
     const owner = ownerOf(request);
     const notification = await find(owner.id, request.params.id);
-    return { notification, deliveries: await describeDeliveries(definitions, store, owner, notification.id) };
+    const deliveries = await describeDeliveries(definitions, store, owner, notification.id);
+    return { notification: await withOriginal(store, owner.id, notification), deliveries };
   });
 
   addRoute(

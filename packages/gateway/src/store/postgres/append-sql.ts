@@ -8,10 +8,12 @@ export interface Parts {
   hasDispatches: boolean;
   hasIdempotencyKeys: boolean;
   hasMessages: boolean;
+  hasOriginals: boolean;
 }
 
 export interface SealedNotification extends PlainNotification {
   sealed: Uint8Array;
+  sealedOriginal: Uint8Array | null;
 }
 
 /** A message of a notification; `row` and `queue` count from 1, and `index` among the messages of its notification. */
@@ -47,6 +49,7 @@ const idempotencyColumns: Column<SealedNotification>[] = [
   ['fingerprint', 'text', ({ idempotency }) => idempotency?.fingerprint ?? null],
   ['expires_at', 'bigint', ({ idempotency }) => idempotency?.expiresAt ?? null],
 ];
+const originalColumns: Column<SealedNotification>[] = [['original', 'bytea', ({ sealedOriginal }) => sealedOriginal]];
 const queueColumns: Column<Queue>[] = [
   ['owner_id', 'text', ({ ownerId }) => ownerId],
   ['device_id', 'text', ({ deviceId }) => deviceId],
@@ -59,12 +62,13 @@ const messageColumns: Column<Message>[] = [
   ['index', 'integer', ({ index }) => index],
 ];
 
-function batchColumns({ hasDispatches, hasIdempotencyKeys }: Parts): Column<SealedNotification>[] {
+function batchColumns({ hasDispatches, hasIdempotencyKeys, hasOriginals }: Parts): Column<SealedNotification>[] {
   return [
     ...rowColumns,
     ...(hasDispatches || hasIdempotencyKeys ? leaseColumns : []),
     ...(hasDispatches ? dispatchColumns : []),
     ...(hasIdempotencyKeys ? idempotencyColumns : []),
+    ...(hasOriginals ? originalColumns : []),
   ];
 }
 
@@ -111,7 +115,7 @@ function toParameters<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
  * were not queued.
  */
 export function appendSql(parts: Parts): string {
-  const { hasDispatches, hasIdempotencyKeys, hasMessages } = parts;
+  const { hasDispatches, hasIdempotencyKeys, hasMessages, hasOriginals } = parts;
   let parameters = 0;
   const unnest = (columns: readonly Column<never>[]): string =>
     `unnest(${columns.map(([, type]) => `$${++parameters}::${type}[]`).join(', ')})`;
@@ -131,6 +135,7 @@ export function appendSql(parts: Parts): string {
     `stored AS (
       INSERT INTO notifications (${names(rowColumns)}) SELECT ${names(rowColumns)} FROM accepted
     )`,
+    ...(hasOriginals ? [kept] : []),
     ...(hasMessages
       ? [
           `queues AS MATERIALIZED (
@@ -166,6 +171,11 @@ const claimed = `claimed AS (
     notification_id = excluded.notification_id, lease_until = excluded.lease_until, expires_at = excluded.expires_at
   WHERE idempotency.expires_at <= (SELECT created_at FROM batch WHERE batch.id = excluded.notification_id)
   RETURNING notification_id
+)`;
+
+const kept = `kept AS (
+  INSERT INTO originals (owner_id, notification_id, sealed)
+  SELECT owner_id, id, original FROM accepted WHERE original IS NOT NULL
 )`;
 
 const queued = `queued AS (

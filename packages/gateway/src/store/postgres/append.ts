@@ -29,13 +29,17 @@ export async function appendRows(client: PoolClient, all: readonly RowToAppend[]
 /** Returns the results other than `appended`, by the number of the row, counted from 1. */
 async function append(client: PoolClient, batch: readonly RowToAppend[]): Promise<Map<number, Result>> {
   const rows = batch.map(({ row, key }) => {
-    const { ownerId, id, content } = row;
-    return { ...row, sealed: encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content) };
+    const { ownerId, id: rowId, content, original } = row;
+    const seal = (table: string, text: string): Buffer =>
+      encrypt(key, { table, ownerId, rowId, column: 'sealed' }, text);
+    const sealedOriginal = original === null ? null : seal('originals', original);
+    return { ...row, sealed: seal('notifications', content), sealedOriginal };
   });
   const parts: Parts = {
     hasDispatches: rows.some(({ dispatch }) => dispatch !== null),
     hasIdempotencyKeys: rows.some(({ idempotency }) => idempotency !== null),
     hasMessages: rows.some(({ messages }) => messages.length > 0),
+    hasOriginals: rows.some(({ original }) => original !== null),
   };
   const { rows: exceptions } = await client.query<{ number: number; hasOwner: boolean; message: number | null }>({
     ...statementOf(parts),

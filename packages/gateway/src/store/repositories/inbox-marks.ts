@@ -5,7 +5,7 @@ import type { InboxRepository } from '../../usecases/ports/inbox.ts';
 import type { Database } from '../schema/database.ts';
 import { lockOwner } from './lock-owner.ts';
 import { isOneOf } from './one-of.ts';
-import { purgeBatch } from './purge.ts';
+import { purgeBatch, tablesOfNotifications } from './purge.ts';
 import { skipLockedOn } from './skip-locked.ts';
 
 type InboxMarks = Pick<
@@ -128,14 +128,13 @@ export function createInboxMarks(database: Database): InboxMarks {
           select owner_id, notification_id from inbox_marks where deleted_at < ${before}
           order by deleted_at limit ${purgeBatch} ${skipLockedOn(dialect)}
         )`.compile(build),
-        deletePurged('deliveries', 'notification_id'),
-        deletePurged('dispatches', 'notification_id'),
         deletePurged('notifications', 'id'),
+        ...tablesOfNotifications.map((table) => deletePurged(table, 'notification_id')),
         build.deleteFrom('inbox_marks').where('deleted_at', '=', sql.lit(0)).compile(),
       ];
       let total = 0;
       for (let claimed = purgeBatch; claimed >= purgeBatch && !signal?.aborted; ) {
-        const [marked, , , deleted] = await database.write(batch);
+        const [marked, deleted] = await database.write(batch);
         claimed = marked?.changes ?? 0;
         total += deleted?.changes ?? 0;
       }

@@ -1,4 +1,4 @@
-import { stringify } from '@tocsin/contract';
+import { type Original, stringify } from '@tocsin/contract';
 import type { QueuedMessage } from '../../core/reservation.ts';
 import {
   DecryptionFailed,
@@ -10,7 +10,7 @@ import {
 import type { Database } from '../schema/database.ts';
 import type { ParseContent } from '../schema/store-options.ts';
 import type { Tables } from '../schema/tables.ts';
-import { contextOf } from '../vault/encrypted-rows.ts';
+import { contextOf, decryptValue } from '../vault/encrypted-rows.ts';
 import type { Keyring } from '../vault/keyring.ts';
 
 const noMessages: readonly QueuedMessage[] = [];
@@ -27,13 +27,14 @@ export function createNotificationRepository(
 
   return {
     async save({ id, ownerId, createdAt, content }, options = storeOnly) {
-      const { dispatch, idempotency, leaseUntil, messages = noMessages, resultsIfQueued = null } = options;
+      const { dispatch, idempotency, leaseUntil, original, messages = noMessages, resultsIfQueued = null } = options;
       const appended = await database.append(
         {
           ownerId,
           id,
           createdAt,
           content: stringify(content),
+          original: original === undefined ? null : JSON.stringify(original),
           dispatch: dispatch && JSON.stringify(dispatch),
           leaseUntil,
           idempotency,
@@ -49,6 +50,16 @@ export function createNotificationRepository(
       const query = build.selectFrom('notifications').selectAll().where('owner_id', '=', ownerId).where('id', '=', id);
       const [row] = await database.read(query.compile());
       return row === undefined ? null : decrypt(row);
+    },
+
+    async findOriginal(ownerId, id) {
+      const query = build
+        .selectFrom('originals')
+        .select(['owner_id', 'notification_id as id', 'sealed'])
+        .where('owner_id', '=', ownerId)
+        .where('notification_id', '=', id);
+      const [row] = await database.read(query.compile());
+      return row === undefined ? null : decryptValue<Original>(keyring, 'originals', row);
     },
 
     async list(ownerId, { limit, before, after }) {

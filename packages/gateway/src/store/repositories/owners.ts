@@ -27,6 +27,8 @@ const defaultsForOldRows = { role: 'owner', quietHours: null, retentionDays: nul
  */
 const ownedTables = [
   'api_keys',
+  'hooks',
+  'hook_tokens',
   'devices',
   'push_targets',
   'mqtt_sessions',

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { createUuidV7Source } from '../../core/uuid-v7.ts';
-import type { KeyRepository, OwnerRepository, Store } from '../../usecases/ports/index.ts';
+import type { HookRepository, KeyRepository, OwnerRepository, Store } from '../../usecases/ports/index.ts';
 import type { Database } from '../schema/database.ts';
 import { encrypt } from '../vault/cipher.ts';
 import { contextOf } from '../vault/encrypted-rows.ts';
@@ -15,6 +15,7 @@ export function createProbe(
   database: Database,
   keyring: Keyring,
   keys: Pick<KeyRepository, 'find'>,
+  hooks: Pick<HookRepository, 'find'>,
   owners: Pick<OwnerRepository, 'recipientsOf'>,
 ): Store['probe'] {
   const { build } = database;
@@ -40,7 +41,11 @@ export function createProbe(
   }
 
   /** The failed one first, if it still exists. */
-  async function candidates(table: 'owners' | 'api_keys', column: 'id' | 'digest', id: string): Promise<string[]> {
+  async function candidates(
+    table: 'owners' | 'api_keys' | 'hook_tokens',
+    column: 'id' | 'digest',
+    id: string,
+  ): Promise<string[]> {
     const ids = build.selectFrom(table).select(sql<string>`${sql.ref(column)}`.as('id'));
     const [same, rest] = await Promise.all([
       database.read(ids.where(sql.ref(column), '=', id).compile()),
@@ -54,6 +59,10 @@ export function createProbe(
     key: {
       candidates: (id: string) => candidates('api_keys', 'digest', id),
       attempt: (id: string): Promise<unknown> => keys.find(id),
+    },
+    hook: {
+      candidates: (id: string) => candidates('hook_tokens', 'digest', id),
+      attempt: (id: string): Promise<unknown> => hooks.find(id),
     },
     recipients: {
       candidates: (id: string) => candidates('owners', 'id', id),

@@ -11,6 +11,9 @@ import { purgeSignIns } from './purge-sign-ins.ts';
 /** Rows deleted per transaction; small, so that requests are not delayed. */
 export const purgeBatch = 1000;
 
+/** Tables whose rows are deleted before their notification, by `notification_id`. */
+export const tablesOfNotifications = ['deliveries', 'dispatches', 'originals', 'mqtt_receipts'] as const;
+
 export function createPurge(database: Database, versions: RowVersions): StoreMaintenance['purge'] {
   const { build } = database;
   return async (before, now, signal) => {
@@ -67,9 +70,9 @@ export async function deleteNotifications(
       select ${id} from ${name} where owner_id = ${ownerId} ${bound} order by ${id} limit ${purgeBatch}
     )`.compile(database.build);
   };
-  await deleteInBatches(database, batchOf('deliveries', 'notification_id'), signal);
-  await deleteInBatches(database, batchOf('dispatches', 'notification_id'), signal);
-  await deleteInBatches(database, batchOf('mqtt_receipts', 'notification_id'), signal);
+  for (const table of tablesOfNotifications) {
+    await deleteInBatches(database, batchOf(table, 'notification_id'), signal);
+  }
   const deleted = await deleteInBatches(database, batchOf('notifications', 'id'), signal);
   // Last, so that deleted notifications do not reappear in the inbox.
   await deleteInBatches(database, batchOf('inbox_marks', 'notification_id'), signal);

@@ -22,6 +22,8 @@ export interface PlainNotification {
   id: string;
   createdAt: number;
   content: string;
+  /** For the table `originals`; null: nothing. */
+  original: string | null;
   /** The targets as JSON for the column `dispatches.targets`; null: none. */
   dispatch: string | null;
   /** Until when this process is responsible for the dispatch and the response. */

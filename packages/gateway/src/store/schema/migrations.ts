@@ -259,6 +259,32 @@ export function migrations(build: Kysely<Tables>, dialect: 'sqlite' | 'postgres'
           .addColumn('closing', 'integer', (column) => column.notNull().defaultTo(sql.lit(0))),
       ),
     },
+    {
+      name: '0012_hooks',
+      statements: compile(
+        schema
+          .createTable('hooks')
+          .addColumn('owner_id', text, (column) => column.notNull())
+          .addColumn('id', text, (column) => column.notNull())
+          .addColumn('created_at', 'bigint', (column) => column.notNull())
+          .addColumn('sealed', bytes, (column) => column.notNull())
+          .addPrimaryKeyConstraint('hooks_pk', ['owner_id', 'id']),
+        uniqueOnOneMachine(schema.createIndex('hooks_id').on('hooks').column('id')),
+        schema
+          .createTable('hook_tokens')
+          .addColumn('owner_id', text, (column) => column.notNull())
+          .addColumn('digest', text, (column) => column.notNull())
+          .addColumn('hook_id', text, (column) => column.notNull())
+          .addPrimaryKeyConstraint('hook_tokens_pk', ['owner_id', 'digest']),
+        schema.createIndex('hook_tokens_digest').on('hook_tokens').column('digest'),
+        schema
+          .createTable('originals')
+          .addColumn('owner_id', text, (column) => column.notNull())
+          .addColumn('notification_id', text, (column) => column.notNull())
+          .addColumn('sealed', bytes, (column) => column.notNull())
+          .addPrimaryKeyConstraint('originals_pk', ['owner_id', 'notification_id']),
+      ),
+    },
   ];
 }
 

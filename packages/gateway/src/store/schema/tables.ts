@@ -16,6 +16,9 @@ export interface Tables {
     created_at: number;
     sealed: Uint8Array;
   };
+  hooks: { owner_id: string; id: string; created_at: number; sealed: Uint8Array };
+  /** Finds the hook of a token. The hook itself lists the digests of its tokens, so a row here alone opens nothing. */
+  hook_tokens: { owner_id: string; digest: string; hook_id: string };
   devices: {
     owner_id: string;
     id: string;
@@ -61,6 +64,8 @@ export interface Tables {
     qos: number;
   };
   notifications: { owner_id: string; id: string; created_at: number; sealed: Uint8Array };
+  /** What the sender of a hook has sent, whole. */
+  originals: { owner_id: string; notification_id: string; sealed: Uint8Array };
   /** The targets of a notification at its first attempt, and the results; no row if there were no targets. */
   dispatches: {
     owner_id: string;

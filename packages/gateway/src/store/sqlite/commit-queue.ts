@@ -55,7 +55,7 @@ export class CommitQueue {
 
   append(notification: PlainNotification, key: EncryptionKey): Promise<Appended> {
     const row: RowToAppend = { ...notification, keyName: `${notification.ownerId}/${key.version}` };
-    const size = notification.content.length;
+    const size = notification.content.length + (notification.original?.length ?? 0);
     return new Promise((resolve, reject) => {
       this.#add({ since: performance.now(), size, row, key, statements: null, resolve, reject });
     });

@@ -98,6 +98,7 @@ function commit(request: Commit): CommitReply {
 
 const insertNotification = `INSERT INTO notifications (owner_id, id, created_at, sealed)
   SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM owners WHERE id = ?1)`;
+const insertOriginal = 'INSERT INTO originals (owner_id, notification_id, sealed) VALUES (?, ?, ?)';
 const insertDispatch = `INSERT INTO dispatches (owner_id, notification_id, targets, results, lease_until)
   VALUES (?, ?, ?, ?, ?)`;
 /** They insert nothing if another process has deleted the device or the session. */
@@ -132,12 +133,13 @@ function append(rows: RowToAppend[]): Omit<CommitReply, 'jobs'> {
         continue;
       }
     }
-    const sealed = encryptRow(row);
+    const sealed = encryptRow(row, 'notifications', row.content);
     if (db.prepare(insertNotification).run(ownerId, id, createdAt, sealed).changes !== 1) {
       refusedRows.push(index);
       if (idempotency !== null) db.prepare(freeIdempotencyKey).run(ownerId, idempotency.keyDigest);
       continue;
     }
+    if (row.original !== null) db.prepare(insertOriginal).run(ownerId, id, encryptRow(row, 'originals', row.original));
     const messages = queueMessages(db, row);
     if (messages.length > 0) notQueued.push({ row: index, messages });
     if (dispatch === null) continue;
@@ -161,10 +163,14 @@ function queueMessages(db: Connection, { ownerId, id, messages }: RowToAppend): 
   return notQueued;
 }
 
-function encryptRow({ ownerId, id, content, keyName }: RowToAppend): Buffer {
+function encryptRow(
+  { ownerId, id, keyName }: RowToAppend,
+  table: 'notifications' | 'originals',
+  plaintext: string,
+): Buffer {
   const key = keys.get(keyName);
   if (key === undefined) throw new Error(`The database thread does not have the key ${keyName}.`);
-  return encrypt(key, { table: 'notifications', ownerId, rowId: id, column: 'sealed' }, content);
+  return encrypt(key, { table, ownerId, rowId: id, column: 'sealed' }, plaintext);
 }
 
 /** A job that violates a constraint is rolled back alone; the rest of the batch is committed. */

@@ -32,6 +32,7 @@ export interface EncryptedColumn {
 
 type KeyedById =
   | 'api_keys'
+  | 'hooks'
   | 'devices'
   | 'push_targets'
   | 'notifications'
@@ -62,6 +63,7 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
     contextOf: ([ownerId, version]) => dataKeyContext(String(ownerId), Number(version)),
   },
   { ...ofOwner('api_keys'), encryptedWith: 'master key' },
+  { ...ofOwner('hooks'), encryptedWith: 'master key' },
   {
     table: 'row_versions',
     column: 'sealed',
@@ -79,6 +81,13 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   { ...ofOwner('devices'), encryptedWith: 'data key' },
   { ...ofOwner('push_targets'), encryptedWith: 'data key' },
   { ...ofOwner('notifications'), encryptedWith: 'data key' },
+  {
+    table: 'originals',
+    column: 'sealed',
+    key: ['owner_id', 'notification_id'],
+    encryptedWith: 'data key',
+    contextOf: ([ownerId, id]) => contextOf('originals', { owner_id: String(ownerId), id: String(id) }),
+  },
   {
     table: 'deliveries',
     column: 'sealed',

@@ -5,6 +5,7 @@ import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
 export const versionedTables = [
   'owners',
   'api_keys',
+  'hooks',
   'sessions',
   'one_time_links',
   'passkeys',

@@ -2,6 +2,7 @@
 export type * from './clock.ts';
 export type * from './deliveries.ts';
 export * from './errors.ts';
+export type * from './hooks.ts';
 export type * from './inbox.ts';
 export type * from './limits.ts';
 export type * from './master-keys.ts';

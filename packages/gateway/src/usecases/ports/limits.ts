@@ -1,4 +1,5 @@
 // Rate limits of keys and daily quotas of owners.
+import type { Rate } from '@tocsin/contract';
 
 /** Requests of a key in its current window, and the time until the window ends. */
 export interface RateLimitState {
@@ -19,6 +20,14 @@ export const quotaIds = { rows: 'quota_rows', bytes: 'quota_bytes' } as const;
 export interface QuotaUse {
   rows: number;
   bytes: number;
+}
+
+/** An API key or a hook. */
+export interface LimitedCredential {
+  id: string;
+  ownerId: string;
+  /** null: the limit of the service. */
+  rateLimit: Rate | null;
 }
 
 /** Counts the requests of keys, for every process on the same database. */

@@ -1,4 +1,5 @@
 // Notifications, idempotency keys and used signatures.
+import type { Original } from '@tocsin/contract';
 import type { Notification } from '../../core/notification.ts';
 import type { QueuedMessage } from '../../core/reservation.ts';
 import type { Dispatch, DispatchResults } from './deliveries.ts';
@@ -19,6 +20,8 @@ export interface SaveOptions {
   idempotency: IdempotencyClaim | null;
   /** Until when this process is responsible for both; another process may claim them afterwards. */
   leaseUntil: number;
+  /** Of a hook: what its sender has sent. */
+  original?: Original | undefined;
   /** For queues of the embedded broker. */
   messages?: readonly QueuedMessage[];
   /** The dispatch is settled with these results if all messages are queued. */
@@ -59,6 +62,8 @@ export interface NotificationRepository {
   /** Resolves once the encrypted row is durable. Rejects with StoreUnavailable or EncryptionKeyMissing. */
   save(notification: Notification, options?: SaveOptions): Promise<Saved>;
   find(ownerId: string, id: string): Promise<Notification | null>;
+  /** What was sent to a hook; null: the notification is not of a hook. */
+  findOriginal(ownerId: string, id: string): Promise<Original | null>;
   /** Newest first, or with `after` oldest first. `before` or `after` is `next` of the previous page, or empty. */
   list(ownerId: string, page: { limit: number; before?: string; after?: string }): Promise<NotificationPage>;
 }

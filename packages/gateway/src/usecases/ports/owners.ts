@@ -2,6 +2,7 @@
 import type { KeyType, Rate } from '@tocsin/contract';
 import type { QuietHours } from '../../core/quiet-hours.ts';
 import type { Device, PushTarget, Recipients } from '../../core/recipients.ts';
+import type { HookRepository } from './hooks.ts';
 
 export interface Owner {
   id: string;
@@ -122,6 +123,7 @@ export interface PushTargetRepository {
 /** The parts of the store that the directory caches. */
 export interface DirectorySource {
   keys: Pick<KeyRepository, 'find'>;
+  hooks: Pick<HookRepository, 'find'>;
   owners: Pick<OwnerRepository, 'recipientsOf'>;
   changes: Pick<ChangeFeed, 'read'>;
 }

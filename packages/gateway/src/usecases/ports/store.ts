@@ -2,6 +2,7 @@
 import type { StoreFailure } from '../../core/store-failure.ts';
 import type { ClockRepository } from './clock.ts';
 import type { DeliveryRepository, DispatchRepository, TargetQueueRepository } from './deliveries.ts';
+import type { HookRepository } from './hooks.ts';
 import type { InboxRepository } from './inbox.ts';
 import type { LimitRepository } from './limits.ts';
 import type { MasterKeyRepository, SecretRepository } from './master-keys.ts';
@@ -14,6 +15,7 @@ import type { IdentityRepository, OneTimeLinkRepository, PasskeyRepository, Sess
 export interface Store {
   readonly owners: OwnerRepository;
   readonly keys: KeyRepository;
+  readonly hooks: HookRepository;
   readonly devices: DeviceRepository;
   readonly pushTargets: PushTargetRepository;
   readonly changes: ChangeFeed;

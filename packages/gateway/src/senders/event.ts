@@ -1,0 +1,113 @@
+// What a sender posts to a hook, and what a preset makes of it.
+import type { Category, JsonObject, JsonValue, Severity } from '@tocsin/contract';
+
+export interface SenderRequest {
+  method: string;
+  /** What follows the token, without the leading slash; empty if nothing does. */
+  path: string;
+  query: URLSearchParams;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: EventBody;
+}
+
+export interface EventBody {
+  kind: 'json' | 'form' | 'text';
+  /** The JSON value, the fields of the form, or the text. A form that wraps JSON in one field is the JSON. */
+  value: JsonValue;
+  /** The decoded text; for a form that wraps JSON, the JSON. */
+  text: string;
+  /** Names of the file parts that were dropped. */
+  droppedFiles: readonly string[];
+}
+
+/** What a preset reads from an event. Missing fields are filled by the generic rule or by the defaults of the hook. */
+export interface SenderEvent {
+  title?: string | undefined;
+  body?: string | undefined;
+  /** null: the event has none. */
+  severity?: Severity | null | undefined;
+  category?: Category | undefined;
+  source?: string | undefined;
+  clickUrl?: string | undefined;
+  imageUrl?: string | undefined;
+  actions?: readonly EventAction[] | undefined;
+  tags?: readonly string[] | undefined;
+  /** Stored without a send. */
+  silent?: boolean | undefined;
+  format?: 'markdown' | undefined;
+  /** Shared by all events about the same thing, such as an alert and its end. */
+  threadKey?: string | undefined;
+  /** The thing that the thread is about has ended. */
+  resolved?: boolean | undefined;
+  /** The delivery id of the sender. */
+  idempotencyKey?: string | undefined;
+  /** Channel → false: the request does not want it. */
+  channels?: Readonly<Record<string, boolean>> | undefined;
+}
+
+export interface EventAction {
+  label: string;
+  url: string;
+}
+
+/** An event that is not a notification, such as the test of an address. */
+export interface IgnoredEvent {
+  ignored: string;
+}
+
+export function ignore(reason: string): IgnoredEvent {
+  return { ignored: reason };
+}
+
+export function isIgnored(event: SenderEvent | IgnoredEvent): event is IgnoredEvent {
+  return 'ignored' in event;
+}
+
+/** How to read the events of one sender. Everything is pure. */
+export interface Preset {
+  /** In commands and rows: `alertmanager`. */
+  readonly name: string;
+  /** For people: `Alertmanager`. */
+  readonly label: string;
+  /** Whether a request comes from this sender, by its headers or the shape of its body. */
+  matches(request: SenderRequest): boolean;
+  /** null: the generic rule applies to this event. */
+  read(request: SenderRequest): SenderEvent | IgnoredEvent | null;
+  /** What is wrong with the signature of a request; null: it is valid. Absent if the sender does not sign. */
+  signatureProblem?(signed: SignedRequest): string | null;
+  /** The sender's own way to say that the event was received. Default: JSON with the id of the notification. */
+  respond?(request: SenderRequest): SenderResponse;
+}
+
+export interface SignedRequest {
+  request: SenderRequest;
+  rawBody: Buffer;
+  secret: string;
+  now: number;
+}
+
+export interface SenderResponse {
+  status: number;
+  contentType?: string;
+  body?: string;
+}
+
+/** The members of a JSON object; empty for any other value. */
+export function membersOf(value: JsonValue | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** Text, or the text of a number; undefined for blank text and any other value. */
+export function textOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  return text === '' ? undefined : text;
+}
+
+/** An http or https URL as it was sent; undefined for anything else. */
+export function urlOf(value: JsonValue | undefined): string | undefined {
+  const text = textOf(value);
+  return text !== undefined && /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text) ? text : undefined;
+}

@@ -1,0 +1,51 @@
+// The one list of presets. A hook with the preset `auto` uses the first that recognizes the request.
+import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
+import { readGeneric } from '../generic.ts';
+
+export const presets: readonly Preset[] = [];
+
+export const autoPreset = 'auto';
+export const genericPreset = 'generic';
+
+/** The names that a hook may have as its preset. */
+export function presetNames(): string[] {
+  return [autoPreset, genericPreset, ...presets.map(({ name }) => name)];
+}
+
+/** Whether the sender of a preset signs its requests. */
+export function isSigning(name: string): boolean {
+  return presets.some((preset) => preset.name === name && preset.signatureProblem !== undefined);
+}
+
+/**
+ * What is wrong with the signature of a request to a hook with a secret; null: nothing. The preset that the hook names
+ * checks it, never one that the request could choose.
+ */
+export function signatureProblem(presetName: string, signed: SignedRequest): string | null {
+  const preset = presets.find(({ name }) => name === presetName);
+  return preset?.signatureProblem?.(signed) ?? (isSigning(presetName) ? null : `the preset ${presetName} checks none`);
+}
+
+/** null: the generic rule. */
+export function choosePreset(name: string, request: SenderRequest): Preset | null {
+  if (name === genericPreset) return null;
+  const found =
+    name === autoPreset
+      ? presets.find((preset) => preset.matches(request))
+      : presets.find((preset) => preset.name === name);
+  return found ?? null;
+}
+
+/** An event that the preset does not know, or fails on, falls to the generic rule. */
+export function readEvent(
+  preset: Preset | null,
+  request: SenderRequest,
+  onFailed: (preset: string, error: unknown) => void,
+): SenderEvent | IgnoredEvent {
+  try {
+    return preset?.read(request) ?? readGeneric(request);
+  } catch (error) {
+    onFailed(preset?.name ?? genericPreset, error);
+    return { body: request.body.text };
+  }
+}

@@ -1,0 +1,45 @@
+// An event → the request that is planned, stored and delivered like one of `POST /`.
+import { defaults, limits, type NormalizedRequest, type Original, type Severity } from '@tocsin/contract';
+import { cut } from '../core/normalize.ts';
+import type { SenderEvent, SenderRequest } from './event.ts';
+
+/** What the hook decides about its events. */
+export interface HookDefaults {
+  name: string;
+  severity: Severity | null;
+  disabledChannels: readonly string[];
+}
+
+/** Headers that say what happened or identify the delivery; the others may hold credentials. */
+const keptHeaders =
+  /^(x-(github|gitlab|gitea|forgejo|gogs|event|hook)-?(event|event-type|event-uuid|delivery|key|resource)?|sentry-hook-resource|request-id|webhook-id|svix-id|ce-(id|type|source|time|subject)|x-amz-sns-(message-type|message-id|topic-arn)|x-shopify-(topic|event-id)|linear-(event|delivery))$/;
+
+export function toRequest(event: SenderEvent, request: SenderRequest, hook: HookDefaults): NormalizedRequest {
+  const disabledBySender = Object.entries(event.channels ?? {}).flatMap(([name, isOn]) => (isOn ? [] : [name]));
+  return {
+    content: {
+      title: cut(event.title ?? hook.name, limits.titleCharacters),
+      body: cut(event.body ?? defaults.body, limits.bodyCharacters),
+      source: cut(event.source ?? hook.name, limits.sourceCharacters),
+      category: event.category ?? defaults.category,
+      severity: event.severity ?? hook.severity,
+      data: {},
+    },
+    sendPush: true,
+    sendEmail: null,
+    sendMqtt: true,
+    strictDelivery: false,
+    deviceId: null,
+    mqttQos: defaults.mqttQos,
+    customBroker: null,
+    original: originalOf(request),
+    disabledChannels: [...hook.disabledChannels, ...disabledBySender],
+  };
+}
+
+function originalOf({ body, headers }: SenderRequest): Original {
+  const kept = Object.entries(headers).filter(
+    (header): header is [string, string] => header[1] !== undefined && keptHeaders.test(header[0]),
+  );
+  return { event: body.value, headers: Object.fromEntries(kept) };
+}
