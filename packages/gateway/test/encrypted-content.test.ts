@@ -15,6 +15,7 @@ import { notify, signedHeaders } from '@tocsin/test-support/requests.ts';
 import { flippedBits, flippedBytes, RowTamperer } from '@tocsin/test-support/row-tamperer.ts';
 import { sampleContent } from '@tocsin/test-support/sample-content.ts';
 import { withStore } from '@tocsin/test-support/stored-notifications.ts';
+import { digestOf } from '../src/core/key-format.ts';
 import { createUuidV7Source } from '../src/core/uuid-v7.ts';
 import { transferTables } from '../src/store/copy/transfer-tables.ts';
 import { createSqliteDatabase } from '../src/store/sqlite/database.ts';
@@ -22,6 +23,7 @@ import { encryptedColumns } from '../src/store/upkeep/encrypted-columns.ts';
 import { Keyring } from '../src/store/vault/keyring.ts';
 import { masterKeySource } from '../src/store/vault/master-key.ts';
 import { MasterKeyring } from '../src/store/vault/master-keyring.ts';
+import { createHook } from '../src/usecases/hooks.ts';
 import type { Delivery, Notification, Store } from '../src/usecases/ports/index.ts';
 import {
   createDevice,
@@ -276,6 +278,16 @@ describe('An encrypted value can be decrypted only unaltered and in its own plac
       await assert.rejects(store.keys.find(digest), /was altered/);
     }));
 
+  test('a token cannot be assigned to another hook', () =>
+    withTwoOwners(async ({ store, rows, first, second }) => {
+      const { hook } = await createHook(store, environment, { ownerId: first.ownerId, name: 'first' });
+      const { token } = await createHook(store, environment, { ownerId: second.ownerId, name: 'second' });
+      const digest = digestOf(token);
+      assert.equal((await store.hooks.find(digest))?.name, 'second');
+      rows.update('hook_tokens', { hook_id: hook.id, owner_id: first.ownerId }, { digest });
+      assert.equal(await store.hooks.find(digest), null);
+    }));
+
   test('a value from another table is refused, even under the same owner and id', () =>
     withTwoOwners(async ({ store, rows, first }) => {
       const { ownerId } = first;
@@ -450,7 +462,9 @@ async function fillEveryTable(store: Store, { ownerId, notifications: [stored] }
   const idempotency = { keyDigest: 'digest', fingerprint: 'fingerprint', expiresAt: now + 60_000 };
   const dispatch = { qos: 1, isStrict: false, push: [], email: true, mqtt: [] } as const;
   const id = stored.id.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
-  await store.notifications.save({ ...stored, id }, { dispatch, idempotency, leaseUntil: now + 60_000 });
+  const original = { event: 'text', headers: {} };
+  await store.notifications.save({ ...stored, id }, { dispatch, idempotency, original, leaseUntil: now + 60_000 });
+  await createHook(store, environment, { ownerId, name: 'hook' });
   await store.idempotency.saveResponse(ownerId, 'digest', { status: 200, body: '{}' });
   const delivery: Delivery = {
     ...{ ownerId, notificationId: id, channel: 'email', target: '', state: 'waiting', attempts: 1, qos: 1 },
