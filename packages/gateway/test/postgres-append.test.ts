@@ -61,7 +61,12 @@ if (obstacle !== null) {
     const connections = new Connections(clientConfig(url), { size: 1, usesGenericPlans: true });
     const message = { deviceId: 'dev', clientId: '', qos: 1 as const };
     for (const size of [1, 40]) {
-      for (const parts of [{}, { dispatch: '{}' }, { dispatch: '{}', messages: [message], resultsIfQueued: '{}' }]) {
+      for (const parts of [
+        {},
+        { dispatch: '{}' },
+        { original: '{}' },
+        { dispatch: '{}', messages: [message], resultsIfQueued: '{}' },
+      ]) {
         for (let batch = 0; batch < 10; batch += 1) {
           const rows = Array.from({ length: size }, () => rowOf(parts));
           const results = await connections.use((client) => appendRows(client, rows));
@@ -77,7 +82,7 @@ if (obstacle !== null) {
     );
     assert.deepEqual(
       rows.map(({ custom, generic }) => ({ custom, generic })),
-      [0, 1, 2].map(() => ({ custom: 0, generic: 20 })),
+      [0, 1, 2, 3].map(() => ({ custom: 0, generic: 20 })),
     );
     await connections.close();
     await store.close();
@@ -89,5 +94,5 @@ const key = { version: 1, key: createSecretKey(randomBytes(32)) };
 
 function rowOf(parts: Partial<RowToAppend['row']>): RowToAppend {
   const row = { ownerId: 'own', id: randomUUID(), createdAt: 1, content: '{}', dispatch: null, leaseUntil: 1 };
-  return { row: { ...row, idempotency: null, messages: [], resultsIfQueued: null, ...parts }, key };
+  return { row: { ...row, original: null, idempotency: null, messages: [], resultsIfQueued: null, ...parts }, key };
 }
