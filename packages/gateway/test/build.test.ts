@@ -151,7 +151,7 @@ suite('The build', () => {
     await run('tar', ['-xzf', tarball], { cwd: folder });
     const files = globSync('package/**', { cwd: folder }).filter((path) => statSync(join(folder, path)).isFile());
     const expected =
-      /^package\/(?:package\.json|bin\/[a-z-]+\.js|dist\/manifest\.json|dist\/[0-9a-f]{16}\/[^.][^/]*\.js|dist\/[0-9a-f]{16}\/(?:licenses\.txt|web-app\/.+))$/;
+      /^package\/(?:package\.json|bin\/[a-z-]+\.js|dist\/manifest\.json|dist\/[0-9a-f]{16}\/[^.][^/]*\.js|dist\/[0-9a-f]{16}\/(?:chunks\.json|licenses\.txt|web-app\/.+))$/;
     assert.deepEqual(
       files.filter((path) => !expected.test(path)),
       [],
