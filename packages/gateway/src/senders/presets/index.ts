@@ -1,8 +1,10 @@
 // The one list of presets. A hook with the preset `auto` uses the first that recognizes the request.
 import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
 import { readGeneric } from '../generic.ts';
+import { standardWebhooks } from './standard-webhooks.ts';
 
-export const presets: readonly Preset[] = [];
+/** Header matches come before matches by the shape of a body. */
+export const presets: readonly Preset[] = [standardWebhooks];
 
 export const autoPreset = 'auto';
 export const genericPreset = 'generic';
