@@ -38,7 +38,7 @@ process.env.TOCSIN_TEST_BUILD ??= 'keep';
 useMemoryForTemporaryFiles();
 
 // About half of the time of a file is waiting for timeouts and other processes, so there are more files than processors.
-const concurrency = Math.min(2 * availableParallelism() + 1, 8);
+const concurrency = Math.min(2 * availableParallelism(), 8);
 const tests = run({ files: longestFirst(files), concurrency, execArgv: options });
 const durations = new Map();
 process.exitCode = 1;
