@@ -1,10 +1,24 @@
 // The one list of presets. A hook with the preset `auto` uses the first that recognizes the request.
 import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
 import { readGeneric } from '../generic.ts';
+import { alertmanager } from './alertmanager.ts';
+import { grafana } from './grafana.ts';
+import { healthchecks } from './healthchecks.ts';
+import { sentry } from './sentry.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
+import { uptimeKuma } from './uptime-kuma.ts';
 
 /** Header matches come before matches by the shape of a body. */
-export const presets: readonly Preset[] = [standardWebhooks];
+export const presets: readonly Preset[] = [
+  // Recognized by a header.
+  standardWebhooks,
+  sentry,
+  healthchecks,
+  // Recognized by the shape of the body.
+  grafana,
+  alertmanager,
+  uptimeKuma,
+];
 
 export const autoPreset = 'auto';
 export const genericPreset = 'generic';
