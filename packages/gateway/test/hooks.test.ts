@@ -1,5 +1,6 @@
 // Webhooks of other programs are sent to the address of a hook, which needs neither a key nor our fields.
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, suite, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { eventually } from '@tocsin/test-support/eventually.ts';
@@ -335,6 +336,62 @@ suite('The address of a hook', () => {
     assert.equal(response.status, 200);
     const content = await onlyStored();
     assert.deepEqual([content.title, content.body, content.severity], ['Door', 'open', 'warning']);
+  });
+
+  test('permits a sender of CloudEvents that asks before it sends', async () => {
+    const { url } = await newHook({ rateLimit: { requests: 5, seconds: 30 } });
+    const headers = { 'WebHook-Request-Origin': 'events.example.com', 'WebHook-Request-Rate': '120' };
+    const response = await fetch(url, { method: 'OPTIONS', headers });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('webhook-allowed-origin'), 'events.example.com');
+    assert.equal(response.headers.get('webhook-allowed-rate'), '10');
+    assert.equal(response.headers.get('allow'), 'POST, PUT');
+    assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
+    const unlimited = await fetch((await newHook()).url, { method: 'OPTIONS', headers });
+    assert.equal(unlimited.headers.get('webhook-allowed-rate'), '*');
+    const unknown = await fetch(`${gateway.api}in/x`, { method: 'OPTIONS', headers });
+    assert.equal(unknown.status, 404);
+    assert.equal(unknown.headers.get('webhook-allowed-origin'), null);
+    assert.equal((await fetch(url, { method: 'OPTIONS' })).status, 405);
+    assert.equal((await stored()).length, 0);
+  });
+
+  test('responds to senders of chat messages as the chat does', async () => {
+    const { url } = await newHook();
+    const slack = await post(url, '{"text":"Backup done","username":"nas"}');
+    assert.deepEqual([slack.status, slack.text, slack.headers.get('content-type')], [200, 'ok', 'text/plain']);
+    const challenge = await post(url, '{"type":"url_verification","challenge":"3eZbrw1a"}', {
+      ...json,
+      'X-Slack-Signature': 'v0=0',
+    });
+    assert.deepEqual([challenge.status, challenge.text], [200, '3eZbrw1a']);
+    const discord = await post(url, '{"content":"Disk is full"}');
+    assert.deepEqual([discord.status, discord.text], [204, '']);
+    const waiting = await post(`${url}?wait=true`, '{"content":"Disk is empty"}');
+    assert.equal(waiting.status, 200);
+    assert.equal(typeof (waiting.body as { id: string }).id, 'string');
+    assert.deepEqual(
+      (await stored()).map(({ content }) => [content.title, content.source]),
+      [
+        ['Backup done', 'nas'],
+        ['Disk is full', 'Build server'],
+        ['Disk is empty', 'Build server'],
+      ],
+    );
+  });
+
+  test('accepts only signed requests if it has a secret that its preset can check', async () => {
+    const { url } = await newHook({ preset: 'slack', secret: 'a secret' });
+    const seconds = String(Math.floor(gateway.clock.now / 1000));
+    const body = '{"text":"signed"}';
+    const signature = createHmac('sha256', 'a secret').update(`v0:${seconds}:${body}`).digest('hex');
+    const headers = { ...json, 'X-Slack-Request-Timestamp': seconds, 'X-Slack-Signature': `v0=${signature}` };
+    assert.equal((await post(url, body, headers)).status, 200);
+    assert.equal((await post(url, body)).status, 401);
+    assert.equal((await post(url, '{"text":"changed"}', headers)).status, 401);
+    gateway.clock.now += 6 * minuteMs;
+    assert.equal((await post(url, body, headers)).status, 401);
+    assert.equal((await stored()).length, 1);
   });
 
   test('does not repeat its token in any response, and sends no referrer', async () => {

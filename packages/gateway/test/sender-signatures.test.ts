@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import type { SignedRequest } from '../src/senders/event.ts';
+import { slackProblem } from '../src/senders/signatures/slack.ts';
 import { standardWebhooksProblem } from '../src/senders/signatures/standard-webhooks.ts';
 
 type Check = (signed: SignedRequest) => string | null;
@@ -66,6 +67,21 @@ const examples: Record<string, Example> = {
       'webhook-signature':
         'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==',
     },
+  },
+  // https://docs.slack.dev/authentication/verifying-requests-from-slack
+  Slack: {
+    check: slackProblem,
+    secret: '8f742231b10e8888abcd99yyyzzz85a5',
+    body:
+      'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar' +
+      '&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.' +
+      'com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc8' +
+      '87a14d10d2c447fce8b6703c',
+    headers: {
+      'x-slack-request-timestamp': '1531420618',
+      'x-slack-signature': 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503',
+    },
+    time: 1531420618,
   },
 };
 

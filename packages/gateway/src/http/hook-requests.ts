@@ -45,6 +45,8 @@ export function createReceiveEvent(deps: HookRequestDeps): ReceiveEvent {
   ): Promise<Answer> {
     const [token = '', ...rest] = path.slice(hookPath.length).split('/');
     const hook = await findHook(request, token);
+    const permission = permissionToSend(request, hook);
+    if (permission !== null) return permission;
     checkMethod(request, hook);
     checkDeclaredLength(request, hookLimits.requestBytes);
     markAuthenticated(request);
@@ -87,10 +89,27 @@ export function createReceiveEvent(deps: HookRequestDeps): ReceiveEvent {
   return async (request, response, target) => {
     try {
       const answer = await receive(request, response, target);
-      return { ...answer, headers };
+      return { ...answer, headers: { ...answer.headers, ...headers } };
     } catch (error) {
       throw toHookRefusal(error);
     }
+  };
+}
+
+/**
+ * The handshake of CloudEvents (HTTP 1.1 Web Hooks, section 4): a sender such as Azure Event Grid asks before it sends.
+ * The token in the address is the permission. The callback address in such a request is never called. null: no handshake.
+ */
+function permissionToSend(
+  { method, headers }: IncomingMessage,
+  { hook: { rateLimit } }: HookCredential,
+): Answer | null {
+  const origin = headers['webhook-request-origin'];
+  if (method !== 'OPTIONS' || typeof origin !== 'string') return null;
+  const perMinute = rateLimit === null ? '*' : String(Math.ceil((rateLimit.requests * 60) / rateLimit.seconds));
+  return {
+    status: 200,
+    headers: { Allow: 'POST, PUT', 'WebHook-Allowed-Origin': origin, 'WebHook-Allowed-Rate': perMinute },
   };
 }
 

@@ -111,3 +111,13 @@ export function urlOf(value: JsonValue | undefined): string | undefined {
   const text = textOf(value);
   return text !== undefined && /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }
+
+/** The items of an array; empty for any other value. */
+export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects at the beginning of an array; any other item is an empty object. */
+export function objectsOf(value: JsonValue | undefined, most: number): JsonObject[] {
+  return Array.from(itemsOf(value).slice(0, most), membersOf);
+}

@@ -50,3 +50,8 @@ export function severityOf(value: JsonValue | undefined): Severity | undefined {
   if (word === undefined) return undefined;
   return severities.find((name) => name === word) ?? (Object.hasOwn(words, word) ? words[word] : undefined);
 }
+
+/** null: there is none. */
+export function worstSeverity(found: readonly (Severity | null)[]): Severity | null {
+  return severities.findLast((severity) => found.includes(severity)) ?? null;
+}

@@ -2,10 +2,13 @@
 import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
 import { readGeneric } from '../generic.ts';
 import { alertmanager } from './alertmanager.ts';
+import { discord } from './discord.ts';
 import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
 import { sentry } from './sentry.ts';
+import { slack } from './slack.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
+import { teams } from './teams.ts';
 import { uptimeKuma } from './uptime-kuma.ts';
 
 /** Header matches come before matches by the shape of a body. */
@@ -18,6 +21,10 @@ export const presets: readonly Preset[] = [
   grafana,
   alertmanager,
   uptimeKuma,
+  teams,
+  // Chat messages, which have few names of their own.
+  slack,
+  discord,
 ];
 
 export const autoPreset = 'auto';
