@@ -112,6 +112,16 @@ export function urlOf(value: JsonValue | undefined): string | undefined {
   return text !== undefined && /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }
 
+/** The value below these members; undefined if one of them is missing or not an object. */
+export function valueAt(value: JsonValue | undefined, ...names: readonly string[]): JsonValue | undefined {
+  return names.reduce<JsonValue | undefined>((found, name) => membersOf(found)[name], value);
+}
+
+/** The text below these members. */
+export function textAt(value: JsonValue | undefined, ...names: readonly string[]): string | undefined {
+  return textOf(valueAt(value, ...names));
+}
+
 /** The items of an array; empty for any other value. */
 export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
@@ -120,4 +130,18 @@ export function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
 /** The objects at the beginning of an array; any other item is an empty object. */
 export function objectsOf(value: JsonValue | undefined, most: number): JsonObject[] {
   return Array.from(itemsOf(value).slice(0, most), membersOf);
+}
+
+const excerptLines = 5;
+const excerptCharacters = 500;
+
+/** The beginning of a long text, for the body of a notification. */
+export function excerptOf(value: JsonValue | undefined): string | undefined {
+  const start = textOf(value)?.slice(0, excerptCharacters);
+  return textOf(start?.split(/\r?\n/, excerptLines).join('\n'));
+}
+
+/** The first line of a text, for a title. */
+export function firstLineOf(value: JsonValue | undefined): string | undefined {
+  return textOf(excerptOf(value)?.split('\n', 1)[0]);
 }

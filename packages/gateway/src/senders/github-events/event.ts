@@ -1,0 +1,86 @@
+// What the events of GitHub and of servers with the same events (Gitea, Forgejo) have in common.
+import type { JsonObject, JsonValue, Severity } from '@tocsin/contract';
+import { membersOf, type SenderEvent, textAt, textOf, urlOf } from '../event.ts';
+
+export interface RepositoryEvent {
+  /** `issues`, `pull_request`, … */
+  name: string;
+  /** `opened`, `closed`, …; empty for events without one. */
+  action: string;
+  payload: JsonObject;
+  /** The short name of the repository, or of the organization if there is no repository. */
+  where: string;
+  /** `owner/name`, or the organization. */
+  fullName: string;
+  /** The page of the repository. */
+  home: string | undefined;
+  /** Who did it. */
+  actor: string | undefined;
+}
+
+/** What a reader finds in an event. */
+export interface Facts {
+  title: string;
+  body?: string | undefined;
+  /** null: there is no page. Default: the page of the repository. */
+  url?: string | null | undefined;
+  severity?: Severity | null | undefined;
+  /** The thing within the repository that the event is about. */
+  thread?: string | undefined;
+  resolved?: boolean | undefined;
+}
+
+export type FactReader = (event: RepositoryEvent) => Facts | null;
+
+export function repositoryEvent(name: string, value: JsonValue): RepositoryEvent {
+  const payload = membersOf(value);
+  const organization = textAt(payload, 'organization', 'login') ?? textAt(payload, 'organization', 'username');
+  const fullName = textAt(payload, 'repository', 'full_name') ?? organization ?? '';
+  return {
+    name,
+    action: textOf(payload.action) ?? '',
+    payload,
+    where: textAt(payload, 'repository', 'name') ?? organization ?? '',
+    fullName,
+    home: urlOf(membersOf(payload.repository).html_url),
+    actor: personOf(payload.sender),
+  };
+}
+
+export function personOf(value: JsonValue | undefined): string | undefined {
+  return textAt(value, 'login') ?? textAt(value, 'username') ?? textAt(value, 'name');
+}
+
+/** Actions that some events name by a verb. */
+const participles: Readonly<Record<string, string>> = {
+  create: 'created',
+  dismiss: 'dismissed',
+  resolve: 'resolved',
+  suspend: 'suspended',
+  unsuspend: 'unsuspended',
+};
+
+/** `in_progress` → `in progress`. */
+export function wordsOf(identifier: string): string {
+  if (Object.hasOwn(participles, identifier)) return participles[identifier] ?? identifier;
+  return identifier.replaceAll(/[_-]+/g, ' ').trim();
+}
+
+/** Joins what is there. */
+export function phrase(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== '').join(' ');
+}
+
+export function toSenderEvent(facts: Facts, { fullName, home, actor }: RepositoryEvent, source: string): SenderEvent {
+  const { title, body, url, severity, thread, resolved } = facts;
+  const clickUrl = url === null ? undefined : (url ?? home);
+  return {
+    title,
+    body: body ?? (actor === undefined ? undefined : `by ${actor}`),
+    severity: severity ?? null,
+    source,
+    clickUrl,
+    threadKey: thread === undefined ? undefined : `${fullName}${thread}`.trim(),
+    resolved: resolved === true,
+  };
+}

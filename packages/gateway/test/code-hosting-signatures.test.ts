@@ -1,0 +1,85 @@
+// Signatures of GitHub and of other senders that sign the raw body with an HMAC-SHA256 in hexadecimal digits.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { suite, test } from 'node:test';
+import { isSigning, signatureProblem } from '../src/senders/presets/index.ts';
+import { readEventBody } from '../src/senders/read-body.ts';
+
+type Headers = Record<string, string>;
+
+const secret = 'a secret of the test';
+
+async function problemOf(
+  preset: string,
+  body: string | Buffer,
+  headers: Headers,
+  key = secret,
+): Promise<string | null> {
+  const rawBody = Buffer.from(body);
+  const request = {
+    method: 'POST',
+    path: '',
+    query: new URLSearchParams(),
+    headers,
+    body: await read(rawBody, headers),
+  };
+  return signatureProblem(preset, { request, rawBody, secret: key, now: 0 });
+}
+
+function read(rawBody: Buffer, headers: Headers): ReturnType<typeof readEventBody> {
+  return readEventBody(rawBody, headers);
+}
+
+function hmac(body: string | Buffer, key = secret): string {
+  return createHmac('sha256', key).update(body).digest('hex');
+}
+
+/** Sender → the headers of a signed body. */
+const signedHeaders: Record<string, (body: string | Buffer, key?: string) => Headers> = {
+  github: (body, key) => ({ 'x-hub-signature-256': `sha256=${hmac(body, key)}` }),
+};
+
+for (const [preset, sign] of Object.entries(signedHeaders)) {
+  suite(`signatures of ${preset}`, () => {
+    const body = '{"action":"opened","text":"Grüße"}';
+    const [header = ''] = Object.keys(sign(body));
+
+    test('a valid signature is accepted', async () => {
+      assert.ok(isSigning(preset));
+      assert.equal(await problemOf(preset, body, sign(body)), null);
+    });
+
+    test('the bytes are signed, not the text that they decode to', async () => {
+      const bytes = Buffer.from('{"text":"Gr\xfc\xdfe"}', 'latin1');
+      assert.equal(await problemOf(preset, bytes, sign(bytes)), null);
+      assert.notEqual(await problemOf(preset, `${body}\n`, sign(body)), null);
+    });
+
+    test('a missing, empty, malformed or wrong signature is a problem', async () => {
+      const right = sign(body)[header] ?? '';
+      const wrong = [
+        undefined,
+        '',
+        ' ',
+        'sha256=',
+        right.slice(0, -1),
+        `${right}0`,
+        right.replace(/.$/, 'g'),
+        'ü'.repeat(64),
+      ];
+      for (const value of [...wrong, hmac('another body'), sign(body, 'another secret')[header], `${right},${right}`]) {
+        const headers: Headers = value === undefined ? {} : { [header]: value };
+        assert.equal(typeof (await problemOf(preset, body, headers)), 'string', String(value));
+      }
+    });
+  });
+}
+
+suite('published vectors', () => {
+  // https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries, "Testing the webhook payload validation".
+  test('GitHub', async () => {
+    const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+    const headers = { 'x-hub-signature-256': signature };
+    assert.equal(await problemOf('github', 'Hello, World!', headers, "It's a Secret to Everybody"), null);
+  });
+});
