@@ -76,8 +76,8 @@ export interface Preset {
   read(request: SenderRequest): SenderEvent | IgnoredEvent | null;
   /** What is wrong with the signature of a request; null: it is valid. Absent if the sender does not sign. */
   signatureProblem?(signed: SignedRequest): string | null;
-  /** The sender's own way to say that the event was received. Default: JSON with the id of the notification. */
-  respond?(request: SenderRequest): SenderResponse;
+  /** The sender's own way to say that the event was received; undefined: JSON with the id of the notification. */
+  respond?(request: SenderRequest): SenderResponse | undefined;
 }
 
 export interface SignedRequest {

@@ -6,6 +6,8 @@ import { discord } from './discord.ts';
 import { github } from './github.ts';
 import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
+import { opsgenie } from './opsgenie.ts';
+import { pagerduty } from './pagerduty.ts';
 import { sentry } from './sentry.ts';
 import { slack } from './slack.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
@@ -18,6 +20,8 @@ export const presets: readonly Preset[] = [
   github,
   standardWebhooks,
   sentry,
+  pagerduty,
+  opsgenie,
   healthchecks,
   // Recognized by the shape of the body.
   grafana,
