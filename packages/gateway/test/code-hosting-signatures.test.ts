@@ -36,6 +36,7 @@ function hmac(body: string | Buffer, key = secret): string {
 
 /** Sender → the headers of a signed body. */
 const signedHeaders: Record<string, (body: string | Buffer, key?: string) => Headers> = {
+  gitea: (body, key) => ({ 'x-gitea-signature': hmac(body, key) }),
   github: (body, key) => ({ 'x-hub-signature-256': `sha256=${hmac(body, key)}` }),
 };
 
@@ -81,5 +82,32 @@ suite('published vectors', () => {
     const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
     const headers = { 'x-hub-signature-256': signature };
     assert.equal(await problemOf('github', 'Hello, World!', headers, "It's a Secret to Everybody"), null);
+  });
+});
+
+suite('Gitea and Forgejo', () => {
+  const body = '{"ref":"refs/heads/main","text":"Grüße & mehr"}';
+
+  test('each header with a signature is enough', async () => {
+    assert.equal(await problemOf('gitea', body, { 'x-forgejo-signature': hmac(body) }), null);
+    assert.equal(await problemOf('gitea', body, { 'x-hub-signature-256': `sha256=${hmac(body)}` }), null);
+    const headers = { 'x-gitea-signature': '', 'x-forgejo-signature': hmac(body), 'x-hub-signature-256': 'sha256=' };
+    assert.equal(await problemOf('gitea', body, headers), null);
+  });
+
+  // https://github.com/go-gitea/gitea/blob/main/services/webhook/deliver.go signs the payload, also if a form wraps it.
+  test('in a form the JSON is signed', async () => {
+    const form = new URLSearchParams({ payload: body }).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    assert.equal(await problemOf('gitea', form, { ...type, 'x-gitea-signature': hmac(body) }), null);
+    assert.notEqual(await problemOf('gitea', form, { ...type, 'x-gitea-signature': hmac(form) }), null);
+    const changed = new URLSearchParams({ payload: body.replace('main', 'fork') }).toString();
+    assert.notEqual(await problemOf('gitea', changed, { ...type, 'x-gitea-signature': hmac(body) }), null);
+  });
+
+  test('the empty signatures of a webhook without a secret are none', async () => {
+    const headers = { 'x-gitea-signature': '', 'x-forgejo-signature': '', 'x-hub-signature-256': 'sha256=' };
+    assert.equal(typeof (await problemOf('gitea', body, headers)), 'string');
+    assert.equal(typeof (await problemOf('gitea', body, {})), 'string');
   });
 });

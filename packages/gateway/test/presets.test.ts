@@ -25,6 +25,7 @@ const all: Shares = { title: 1, severity: 1, url: 1, thread: 1, status: 1, chose
 const minimum: Record<string, Shares> = {
   alertmanager: all,
   discord: all,
+  gitea: all,
   github: all,
   grafana: all,
   healthchecks: all,

@@ -14,3 +14,30 @@ export function keyOf(kind: string, id: string | undefined): string | undefined 
 export function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
+
+/** What happened, for senders that name it by the verb. */
+const participles: Readonly<Record<string, string>> = {
+  open: 'opened',
+  close: 'closed',
+  reopen: 'reopened',
+  create: 'created',
+  update: 'updated',
+  delete: 'deleted',
+  remove: 'removed',
+  merge: 'merged',
+  dismiss: 'dismissed',
+  resolve: 'resolved',
+  suspend: 'suspended',
+  unsuspend: 'unsuspended',
+};
+
+/** `in_progress` → `in progress`, `create` → `created`. */
+export function wordsOf(identifier: string): string {
+  if (Object.hasOwn(participles, identifier)) return participles[identifier] ?? identifier;
+  return identifier.replaceAll(/[_-]+/g, ' ').trim();
+}
+
+/** Joins what is there. */
+export function phrase(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== '').join(' ');
+}

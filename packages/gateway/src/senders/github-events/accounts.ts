@@ -1,7 +1,8 @@
 // Organizations, teams, installations of apps, and sponsors. Most of these events have no page of their own.
 import type { JsonObject } from '@tocsin/contract';
 import { itemsOf, membersOf, textAt, urlOf } from '../event.ts';
-import { type FactReader, personOf, phrase, wordsOf } from './event.ts';
+import { phrase, wordsOf } from '../text.ts';
+import { type FactReader, personOf } from './event.ts';
 
 export const accountReaders: Readonly<Record<string, FactReader>> = {
   organization({ where, action, payload }) {

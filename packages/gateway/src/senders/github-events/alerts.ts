@@ -2,7 +2,8 @@
 import type { JsonValue, Severity } from '@tocsin/contract';
 import { excerptOf, firstLineOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
 import { severityOf } from '../severity.ts';
-import { type FactReader, type Facts, phrase, type RepositoryEvent, wordsOf } from './event.ts';
+import { phrase, wordsOf } from '../text.ts';
+import type { FactReader, Facts, RepositoryEvent } from './event.ts';
 
 /** Actions after which the alert needs no attention. */
 const endings = /^(fixed|closed_by_user|closed|dismiss|dismissed|auto_dismissed|resolve|resolved|withdrawn)$/;

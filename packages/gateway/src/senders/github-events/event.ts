@@ -32,7 +32,7 @@ export interface Facts {
 
 export type FactReader = (event: RepositoryEvent) => Facts | null;
 
-export function repositoryEvent(name: string, value: JsonValue): RepositoryEvent {
+function repositoryEvent(name: string, value: JsonValue): RepositoryEvent {
   const payload = membersOf(value);
   const organization = textAt(payload, 'organization', 'login') ?? textAt(payload, 'organization', 'username');
   const fullName = textAt(payload, 'repository', 'full_name') ?? organization ?? '';
@@ -51,27 +51,20 @@ export function personOf(value: JsonValue | undefined): string | undefined {
   return textAt(value, 'login') ?? textAt(value, 'username') ?? textAt(value, 'name');
 }
 
-/** Actions that some events name by a verb. */
-const participles: Readonly<Record<string, string>> = {
-  create: 'created',
-  dismiss: 'dismissed',
-  resolve: 'resolved',
-  suspend: 'suspended',
-  unsuspend: 'unsuspended',
-};
-
-/** `in_progress` → `in progress`. */
-export function wordsOf(identifier: string): string {
-  if (Object.hasOwn(participles, identifier)) return participles[identifier] ?? identifier;
-  return identifier.replaceAll(/[_-]+/g, ' ').trim();
+/** null: no reader knows the event. */
+export function readRepositoryEvent(
+  readers: Readonly<Record<string, FactReader>>,
+  name: string,
+  value: JsonValue,
+  source: string,
+): SenderEvent | null {
+  const event = repositoryEvent(name, value);
+  const facts = Object.hasOwn(readers, name) ? readers[name]?.(event) : undefined;
+  if (facts === undefined || facts === null) return null;
+  return { ...toSenderEvent(facts, event, source), silent: !isSent(event, facts) };
 }
 
-/** Joins what is there. */
-export function phrase(...parts: readonly (string | undefined)[]): string {
-  return parts.filter((part) => part !== undefined && part !== '').join(' ');
-}
-
-export function toSenderEvent(facts: Facts, { fullName, home, actor }: RepositoryEvent, source: string): SenderEvent {
+function toSenderEvent(facts: Facts, { fullName, home, actor }: RepositoryEvent, source: string): SenderEvent {
   const { title, body, url, severity, thread, resolved } = facts;
   const clickUrl = url === null ? undefined : (url ?? home);
   return {
@@ -83,4 +76,15 @@ export function toSenderEvent(facts: Facts, { fullName, home, actor }: Repositor
     threadKey: thread === undefined ? undefined : `${fullName}${thread}`.trim(),
     resolved: resolved === true,
   };
+}
+
+/** Events that are sent; the others are only stored, unless something is wrong. */
+const sentEvents = /^(release|issues|pull_request|check_suite|action_run_recover|\w+_alert)$/;
+/** Actions that happen often and need no attention. */
+const quietActions =
+  /^((un)?(labeled|locked|pinned)|label_(updated|cleared)|unassigned|(de)?milestoned|edited|synchronized?|(re)?requested|review_request_removed)$/;
+
+function isSent({ name, action }: RepositoryEvent, { severity }: Facts): boolean {
+  if (severity !== undefined && severity !== null && severity !== 'info') return true;
+  return sentEvents.test(name) && !quietActions.test(action);
 }

@@ -1,7 +1,8 @@
 // Pushes, branches, releases, and the repository itself.
 import type { JsonObject, JsonValue } from '@tocsin/contract';
 import { excerptOf, firstLineOf, itemsOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
-import { type FactReader, type Facts, personOf, phrase, type RepositoryEvent, wordsOf } from './event.ts';
+import { phrase, wordsOf } from '../text.ts';
+import { type FactReader, type Facts, personOf, type RepositoryEvent } from './event.ts';
 
 const listedCommits = 5;
 
@@ -161,7 +162,12 @@ function readPackage({ action, payload }: RepositoryEvent): Facts {
   const published = membersOf(payload.package ?? payload.registry_package);
   const version = membersOf(published.package_version);
   return {
-    title: phrase('Package', textOf(published.name), textOf(version.version), wordsOf(action)),
+    title: phrase(
+      'Package',
+      textOf(published.name),
+      textOf(version.version) ?? textOf(published.version),
+      wordsOf(action),
+    ),
     body: firstLineOf(version.summary),
     url: urlOf(version.html_url) ?? urlOf(published.html_url),
   };

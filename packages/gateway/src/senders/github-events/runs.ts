@@ -1,7 +1,8 @@
 // Workflow runs, checks, commit statuses and deployments.
 import type { Severity } from '@tocsin/contract';
 import { firstLineOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
-import { type FactReader, phrase, type RepositoryEvent, wordsOf } from './event.ts';
+import { phrase, wordsOf } from '../text.ts';
+import type { FactReader, RepositoryEvent } from './event.ts';
 
 /** How a run ended → what the title says about it, and its severity. */
 const endings: Readonly<Record<string, { happened: string; severity: Severity | null }>> = {

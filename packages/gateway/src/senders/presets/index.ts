@@ -3,6 +3,7 @@ import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } 
 import { readGeneric } from '../generic.ts';
 import { alertmanager } from './alertmanager.ts';
 import { discord } from './discord.ts';
+import { gitea } from './gitea.ts';
 import { github } from './github.ts';
 import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
@@ -17,6 +18,8 @@ import { uptimeKuma } from './uptime-kuma.ts';
 /** Header matches come before matches by the shape of a body. */
 export const presets: readonly Preset[] = [
   // Recognized by a header.
+  // Gitea sends the headers of GitHub too.
+  gitea,
   github,
   standardWebhooks,
   sentry,
