@@ -29,9 +29,13 @@ const minimum: Record<string, Shares> = {
   github: all,
   grafana: all,
   healthchecks: all,
+  opsgenie: all,
+  pagerduty: all,
   sentry: all,
+  servarr: all,
   slack: all,
   'standard-webhooks': all,
+  stripe: all,
   teams: all,
   'uptime-kuma': all,
 };

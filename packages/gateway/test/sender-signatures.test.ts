@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import type { SignedRequest } from '../src/senders/event.ts';
+import { shopifyProblem } from '../src/senders/signatures/shopify.ts';
 import { slackProblem } from '../src/senders/signatures/slack.ts';
 import { standardWebhooksProblem } from '../src/senders/signatures/standard-webhooks.ts';
+import { stripeProblem } from '../src/senders/signatures/stripe.ts';
 
 type Check = (signed: SignedRequest) => string | null;
 type Headers = Record<string, string>;
@@ -82,6 +84,23 @@ const examples: Record<string, Example> = {
       'x-slack-signature': 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503',
     },
     time: 1531420618,
+  },
+  // Stripe and Shopify publish their schemes without values: these are from `openssl dgst -sha256 -hmac SECRET`.
+  Stripe: {
+    check: stripeProblem,
+    secret: 'whsec_0123456789abcdefghijklmnopqrstuv',
+    body: '{"id":"evt_0001","object":"event"}',
+    headers: {
+      'stripe-signature': 't=1492774577,v0=6ffb,v1=0a7d538e1de26831a21efc99432af3011b8905912346f00a807e071733c6d18a',
+    },
+    time: 1492774577,
+  },
+  Shopify: {
+    check: shopifyProblem,
+    secret: 'shpss_0123456789abcdef',
+    body: '{"id":"evt_0001","object":"event"}',
+    headers: { 'x-shopify-hmac-sha256': 'h5I9hsRAswddK1/owN3ATVkJXOWjdse6zWU88zDnNB0=' },
+    time: 1492774577,
   },
 };
 

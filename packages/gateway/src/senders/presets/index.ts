@@ -10,8 +10,10 @@ import { healthchecks } from './healthchecks.ts';
 import { opsgenie } from './opsgenie.ts';
 import { pagerduty } from './pagerduty.ts';
 import { sentry } from './sentry.ts';
+import { servarr } from './servarr.ts';
 import { slack } from './slack.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
+import { stripe } from './stripe.ts';
 import { teams } from './teams.ts';
 import { uptimeKuma } from './uptime-kuma.ts';
 
@@ -25,6 +27,8 @@ export const presets: readonly Preset[] = [
   sentry,
   pagerduty,
   opsgenie,
+  stripe,
+  servarr,
   healthchecks,
   // Recognized by the shape of the body.
   grafana,
