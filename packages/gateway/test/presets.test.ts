@@ -24,13 +24,18 @@ const all: Shares = { title: 1, severity: 1, url: 1, thread: 1, status: 1, chose
 /** Preset → the smallest shares that pass. Every preset has a line. */
 const minimum: Record<string, Shares> = {
   alertmanager: all,
+  datadog: all,
   discord: all,
   gitea: all,
   github: all,
   grafana: all,
   healthchecks: all,
+  'home-assistant': all,
+  netdata: all,
+  'new-relic': all,
   opsgenie: all,
   pagerduty: all,
+  proxmox: all,
   sentry: all,
   servarr: all,
   slack: all,
@@ -38,6 +43,7 @@ const minimum: Record<string, Shares> = {
   stripe: all,
   teams: all,
   'uptime-kuma': all,
+  zabbix: all,
 };
 
 const hookName = 'Hook of the test';

@@ -2,13 +2,18 @@
 import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
 import { readGeneric } from '../generic.ts';
 import { alertmanager } from './alertmanager.ts';
+import { datadog } from './datadog.ts';
 import { discord } from './discord.ts';
 import { gitea } from './gitea.ts';
 import { github } from './github.ts';
 import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
+import { homeAssistant } from './home-assistant.ts';
+import { netdata } from './netdata.ts';
+import { newRelic } from './new-relic.ts';
 import { opsgenie } from './opsgenie.ts';
 import { pagerduty } from './pagerduty.ts';
+import { proxmox } from './proxmox.ts';
 import { sentry } from './sentry.ts';
 import { servarr } from './servarr.ts';
 import { slack } from './slack.ts';
@@ -16,6 +21,7 @@ import { standardWebhooks } from './standard-webhooks.ts';
 import { stripe } from './stripe.ts';
 import { teams } from './teams.ts';
 import { uptimeKuma } from './uptime-kuma.ts';
+import { zabbix } from './zabbix.ts';
 
 /** Header matches come before matches by the shape of a body. */
 export const presets: readonly Preset[] = [
@@ -34,10 +40,17 @@ export const presets: readonly Preset[] = [
   grafana,
   alertmanager,
   uptimeKuma,
+  datadog,
+  newRelic,
+  netdata,
+  zabbix,
+  proxmox,
   teams,
   // Chat messages, which have few names of their own.
   slack,
   discord,
+  // The header says who sends, but not what: Home Assistant can send the shapes above as well.
+  homeAssistant,
 ];
 
 export const autoPreset = 'auto';

@@ -57,7 +57,7 @@ interface ApiPath {
 
 /** `v2/alerts` and `v2/alerts/<alias or id>/<action>`; null for any other path. */
 function apiPathOf({ path }: SenderRequest): ApiPath | null {
-  const match = /(?:^|\/)v2\/alerts(?:\/([^/]+)(?:\/(\w+))?)?\/?$/.exec(path);
+  const match = /^v2\/alerts(?:\/([^/]+)(?:\/(\w+))?)?\/?$/.exec(path);
   if (match === null) return null;
   const [, identifier, action] = match;
   return { identifier: identifier === undefined ? undefined : decoded(identifier), action };

@@ -48,7 +48,7 @@ export const uptimeKuma: Preset = {
 /** Tests of the address, and certificates and domains that expire, have nothing but a message. */
 function readMessage(message: string): SenderEvent {
   return {
-    title: message.replace(/\[https?:[^\]]*\]/, ''),
+    title: message.replace(/\[https?:[^[\]]*\]/, ''),
     severity: / will expire in /.test(message) ? 'warning' : null,
     source: 'uptime-kuma',
   };
