@@ -111,3 +111,23 @@ suite('Gitea and Forgejo', () => {
     assert.equal(typeof (await problemOf('gitea', body, {})), 'string');
   });
 });
+
+suite('GitLab', () => {
+  test('the secret token is compared', async () => {
+    assert.equal(await problemOf('gitlab', '{}', { 'x-gitlab-token': secret }), null);
+    for (const token of ['', ' ', `${secret} `, secret.slice(1), 'ü']) {
+      assert.equal(typeof (await problemOf('gitlab', '{}', { 'x-gitlab-token': token })), 'string', token);
+    }
+    assert.equal(typeof (await problemOf('gitlab', '{}', {})), 'string');
+  });
+
+  test('a signing token is checked by Standard Webhooks, and is not accepted as a secret token', async () => {
+    const key = Buffer.alloc(32, 7);
+    const signingToken = `whsec_${key.toString('base64')}`;
+    const signature = createHmac('sha256', key).update('msg_1.0.{}').digest('base64');
+    const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': '0', 'webhook-signature': `v1,${signature}` };
+    assert.equal(await problemOf('gitlab', '{}', headers, signingToken), null);
+    assert.equal(typeof (await problemOf('gitlab', '{"a":1}', headers, signingToken)), 'string');
+    assert.equal(typeof (await problemOf('gitlab', '{}', { 'x-gitlab-token': signingToken }, signingToken)), 'string');
+  });
+});

@@ -28,6 +28,7 @@ const minimum: Record<string, Shares> = {
   discord: all,
   gitea: all,
   github: all,
+  gitlab: all,
   grafana: all,
   healthchecks: all,
   'home-assistant': all,

@@ -75,7 +75,7 @@ function readSecretAlert(event: RepositoryEvent): Facts {
 function readAdvisory(event: RepositoryEvent, value: JsonValue | undefined): Facts {
   const advisory = membersOf(value);
   return toFacts(event, {
-    kind: 'security advisory',
+    kind: 'Security advisory',
     subject: firstLineOf(advisory.summary),
     body: excerptOf(advisory.description),
     severity: advisory.severity,

@@ -6,6 +6,7 @@ import { datadog } from './datadog.ts';
 import { discord } from './discord.ts';
 import { gitea } from './gitea.ts';
 import { github } from './github.ts';
+import { gitlab } from './gitlab.ts';
 import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
 import { homeAssistant } from './home-assistant.ts';
@@ -29,6 +30,8 @@ export const presets: readonly Preset[] = [
   // Gitea sends the headers of GitHub too.
   gitea,
   github,
+  // GitLab may sign by Standard Webhooks.
+  gitlab,
   standardWebhooks,
   sentry,
   pagerduty,

@@ -1,0 +1,49 @@
+// What the events of GitLab have in common.
+import type { JsonObject, JsonValue, Severity } from '@tocsin/contract';
+import { membersOf, textAt, textOf, urlOf } from '../event.ts';
+
+export interface ProjectEvent {
+  payload: JsonObject;
+  /** `object_attributes`: the thing that the event is about, for most events. */
+  item: JsonObject;
+  /** The name of the project or group. */
+  where: string;
+  /** `group/project`. */
+  path: string;
+  /** The page of the project. */
+  home: string | undefined;
+  /** Who did it. */
+  actor: string | undefined;
+  /** `open`, `close`, … */
+  action: string;
+}
+
+/** What a reader finds in an event. */
+export interface Facts {
+  title: string;
+  body?: string | undefined;
+  /** null: there is no page. Default: the page of the project. */
+  url?: string | null | undefined;
+  severity?: Severity | null | undefined;
+  /** The thing within the project that the event is about. */
+  thread?: string | undefined;
+  resolved?: boolean | undefined;
+}
+
+export type FactReader = (event: ProjectEvent) => Facts;
+
+export function projectEvent(value: JsonValue): ProjectEvent {
+  const payload = membersOf(value);
+  const item = membersOf(payload.object_attributes);
+  const project = membersOf(payload.project);
+  const path = textOf(project.path_with_namespace) ?? textOf(payload.project_name);
+  return {
+    payload,
+    item,
+    where: textOf(project.name) ?? path ?? textAt(payload, 'group', 'group_name') ?? '',
+    path: path ?? '',
+    home: urlOf(project.web_url) ?? urlOf(project.homepage) ?? urlOf(membersOf(payload.repository).homepage),
+    actor: textAt(payload, 'user', 'name') ?? textOf(payload.user_name),
+    action: textOf(item.action) ?? textOf(payload.action) ?? '',
+  };
+}
