@@ -1,5 +1,5 @@
 // A SQLite file under construction: used by one process, and renamed to its final name once it is complete and on disk.
-import { closeSync, lstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describeFileError } from '../../core/file-error.ts';
@@ -10,20 +10,30 @@ import { syncPath } from './sync-path.ts';
 export class Draft {
   readonly file: string;
   readonly db: DatabaseSync;
+  /** Open as long as the database: closing a descriptor of a file releases all locks of the process on it. */
+  readonly #descriptor: number;
 
   private constructor(file: string) {
     this.file = file;
-    closeSync(openSync(file, 'wx', 0o600));
+    this.#descriptor = openSync(file, 'wx', 0o600);
     this.db = new DatabaseSync(file);
     try {
       // No durability, since an interrupted draft is discarded. The lock protects it from other processes.
       this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE');
       this.db.exec('BEGIN EXCLUSIVE; COMMIT');
     } catch (error) {
-      // A full disk, most often.
-      this.discard();
-      throw error;
+      if (!isContention(error)) {
+        // A full disk, most often.
+        this.discard();
+        throw error;
+      }
+      this.#close();
+      throw beingWritten(file);
     }
+    // Before it was locked, another process may have taken it for an abandoned draft, and replaced it.
+    if (isAt(file, this.#descriptor)) return;
+    this.#close();
+    throw beingWritten(file);
   }
 
   /** Replaces a draft of an interrupted process; fails if another process is writing it. */
@@ -38,16 +48,22 @@ export class Draft {
   }
 
   discard(): void {
-    if (this.db.isOpen) this.db.close();
-    rmSync(this.file, { force: true });
+    // While it is open, the path may lead to the draft of another process.
+    if (!this.db.isOpen || isAt(this.file, this.#descriptor)) rmSync(this.file, { force: true });
+    if (this.db.isOpen) this.#close();
   }
 
   /** Checks the file, closes it, and syncs it to disk. */
   finish(): void {
     const problems = quickCheck(this.db);
     if (problems.length > 0) throw new Problem(`${this.file} was not written correctly: ${problems[0]}`);
-    this.db.close();
+    this.#close();
     syncPath(this.file);
+  }
+
+  #close(): void {
+    this.db.close();
+    closeSync(this.#descriptor);
   }
 }
 
@@ -72,17 +88,29 @@ function removeAbandoned(file: string): void {
   if (!found.isFile() || (found.size > 0 && !isDatabase(file))) {
     throw new Problem(`${file} is in the way and was not written by Tocsin. Move it away, or name another file.`);
   }
-  let db: DatabaseSync | undefined;
+  const descriptor = openSync(file, 'r');
+  const db = new DatabaseSync(file, { timeout: 0 });
+  let isTaken = false;
   try {
-    db = new DatabaseSync(file, { timeout: 0 });
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    if (isContention(error)) throw new Problem(`Another process is writing ${file}.`);
     // Any other error comes from the incomplete file of an interrupted process.
-  } finally {
-    db?.close();
+    isTaken = isContention(error);
   }
-  rmSync(file);
+  // Before the lock is released, and only the file that is locked.
+  if (!isTaken && isAt(file, descriptor)) rmSync(file);
+  db.close();
+  closeSync(descriptor);
+  if (isTaken) throw beingWritten(file);
+}
+
+/** Whether the path still leads to the open file. Its inode cannot be used for another file while it is open. */
+function isAt(file: string, descriptor: number): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.ino === fstatSync(descriptor).ino;
+}
+
+function beingWritten(file: string): Problem {
+  return new Problem(`Another process is writing ${file}.`);
 }
 
 /** Judged by its first bytes. */
