@@ -380,6 +380,54 @@ suite('The address of a hook', () => {
     );
   });
 
+  test('responds to senders of alerts as PagerDuty and Opsgenie do, and takes the alias from the path', async () => {
+    const { url } = await newHook();
+    const trigger = {
+      routing_key: 'R0',
+      event_action: 'trigger',
+      dedup_key: 'db1',
+      payload: { summary: 'db1 is down' },
+    };
+    const triggered = await post(`${url}/v2/enqueue`, JSON.stringify(trigger));
+    const expected = { status: 'success', message: 'Event processed', dedup_key: 'db1' };
+    assert.deepEqual([triggered.status, triggered.body], [202, expected]);
+    assert.equal((await post(`${url}/v2/alerts`, '{"message":"nas is full","alias":"nas"}')).status, 202);
+    const closed = await post(`${url}/v2/alerts/nas/close?identifierType=alias`, '{"source":"probe"}');
+    assert.deepEqual([closed.status, closed.headers.get('content-type')], [202, 'application/json']);
+    assert.deepEqual(
+      (await stored()).map(({ content }) => [content.title, content.severity]),
+      [
+        ['db1 is down', 'error'],
+        ['nas is full', 'warning'],
+        ['Closed: nas', 'info'],
+      ],
+    );
+  });
+
+  test('says to Prometheus that only Alertmanager can use the address', async () => {
+    const { url } = await newHook();
+    const alerts = '[{"labels":{"alertname":"InstanceDown"},"startsAt":"2026-03-01T10:00:00Z"}]';
+    for (const version of ['v1', 'v2']) {
+      const response = await post(`${url}/api/${version}/alerts`, alerts);
+      assert.equal(response.status, 404);
+      assert.match(response.text, /webhook receiver of Alertmanager/);
+    }
+    assert.equal((await stored()).length, 0);
+  });
+
+  test('accepts the parameters of a GET request of Uptime Kuma', async () => {
+    const { url } = await newHook({ allowsGet: true });
+    const query = new URLSearchParams({
+      msg: '[Shop] [Down] timeout',
+      heartbeat: '{"monitorID":3,"status":0,"msg":"timeout"}',
+      monitor: '{"id":3,"name":"Shop","url":"https://user:password@shop.example.com"}',
+    });
+    assert.equal((await fetch(`${url}?${query}`)).status, 200);
+    const [notification] = await stored();
+    const { title, body, severity, source } = notification?.content ?? {};
+    assert.deepEqual([title, body, severity, source], ['Shop is down', 'timeout', 'error', 'uptime-kuma']);
+  });
+
   test('accepts only signed requests if it has a secret that its preset can check', async () => {
     const { url } = await newHook({ preset: 'slack', secret: 'a secret' });
     const seconds = String(Math.floor(gateway.clock.now / 1000));

@@ -48,6 +48,7 @@ export function createReceiveEvent(deps: HookRequestDeps): ReceiveEvent {
     const permission = permissionToSend(request, hook);
     if (permission !== null) return permission;
     checkMethod(request, hook);
+    checkSubpath(rest.join('/'));
     checkDeclaredLength(request, hookLimits.requestBytes);
     markAuthenticated(request);
     if (expectsContinue(request)) response.writeContinue();
@@ -116,6 +117,13 @@ function permissionToSend(
 function checkMethod({ method }: IncomingMessage, { hook: { allowsGet } }: HookCredential): void {
   if (method === 'POST' || method === 'PUT' || (method === 'GET' && allowsGet)) return;
   throw new Refusal('method_not_allowed', { headers: { Allow: allowsGet ? 'GET, POST, PUT' : 'POST, PUT' } });
+}
+
+/** Prometheus takes the address of a hook for that of an Alertmanager, and would send every alert every minute. */
+function checkSubpath(subpath: string): void {
+  if (!/^api\/v[12]\/alerts$/.test(subpath)) return;
+  const problem = 'Prometheus cannot send to a hook: make the address a webhook receiver of Alertmanager';
+  throw new Refusal('not_found', { details: [{ field: 'path', problem }] });
 }
 
 function checkSignature({ hook }: HookCredential, request: SenderRequest, rawBody: Buffer, now: number): void {

@@ -28,19 +28,18 @@ export const opsgenie: Preset = {
   name: 'opsgenie',
   label: 'Opsgenie',
 
-  matches: (request) => apiPathOf(request) !== null || isWebhook(membersOf(request.body.value)),
+  matches: (request) => apiRequestOf(request) !== null || isWebhook(membersOf(request.body.value)),
 
   read(request) {
     const members = membersOf(request.body.value);
-    const path = apiPathOf(request);
-    if (path === null) return isWebhook(members) ? readWebhook(members) : null;
-    if (path.identifier === undefined) return readCreated(members);
-    return path.action === undefined ? null : readAction(members, path.identifier, path.action);
+    const sent = apiRequestOf(request);
+    if (sent === null) return isWebhook(members) ? readWebhook(members) : null;
+    return sent.action === null ? readCreated(members) : readAction(members, sent.identifier, sent.action);
   },
 
   /** Clients of the API expect 202, and decode these fields. */
   respond(request) {
-    if (apiPathOf(request) === null) return undefined;
+    if (apiRequestOf(request) === null) return undefined;
     return {
       status: 202,
       contentType: 'application/json',
@@ -49,18 +48,15 @@ export const opsgenie: Preset = {
   },
 };
 
-interface ApiPath {
-  /** The alias or id of an alert; undefined: the request creates one. */
-  identifier?: string | undefined;
-  action?: string | undefined;
-}
+/** A request that creates an alert, or one that changes the alert with an alias or id. */
+type ApiRequest = { action: null } | { action: string; identifier: string };
 
-/** `v2/alerts` and `v2/alerts/<alias or id>/<action>`; null for any other path. */
-function apiPathOf({ path }: SenderRequest): ApiPath | null {
-  const match = /^v2\/alerts(?:\/([^/]+)(?:\/(\w+))?)?\/?$/.exec(path);
-  if (match === null) return null;
-  const [, identifier, action] = match;
-  return { identifier: identifier === undefined ? undefined : decoded(identifier), action };
+/** Reads `v2/alerts` and `v2/alerts/<alias or id>/<action>`; null: the request is not for the Alert API. */
+function apiRequestOf({ path, body }: SenderRequest): ApiRequest | null {
+  const isCreation = /^v2\/alerts\/?$/.test(path) && textOf(membersOf(body.value).message) !== undefined;
+  if (isCreation) return { action: null };
+  const [, identifier, action] = /^v2\/alerts\/([^/]+)\/(\w+)\/?$/.exec(path) ?? [];
+  return identifier === undefined || action === undefined ? null : { action, identifier: decoded(identifier) };
 }
 
 function decoded(text: string): string {
@@ -71,11 +67,9 @@ function decoded(text: string): string {
   }
 }
 
-function readCreated(alert: JsonObject): SenderEvent | null {
-  const title = textOf(alert.message);
-  if (title === undefined) return null;
+function readCreated(alert: JsonObject): SenderEvent {
   return {
-    title,
+    title: textOf(alert.message),
     body: joinLines(textOf(alert.description), textOf(alert.entity)),
     severity: severityOf(alert.priority) ?? defaultSeverity,
     source,
