@@ -24,6 +24,9 @@ const all: Shares = { title: 1, severity: 1, url: 1, thread: 1, status: 1, chose
 /** Preset → the smallest shares that pass. Every preset has a line. */
 const minimum: Record<string, Shares> = {
   alertmanager: all,
+  // A subscription waits for its owner and makes no notification, which its label expects.
+  'aws-sns': { ...all, title: 7 / 8, severity: 7 / 8 },
+  cloudevents: all,
   datadog: all,
   discord: all,
   gitea: all,
@@ -32,6 +35,7 @@ const minimum: Record<string, Shares> = {
   grafana: all,
   healthchecks: all,
   'home-assistant': all,
+  'jellyfin-plex': all,
   netdata: all,
   'new-relic': all,
   opsgenie: all,
@@ -39,6 +43,7 @@ const minimum: Record<string, Shares> = {
   proxmox: all,
   sentry: all,
   servarr: all,
+  shopify: all,
   slack: all,
   'standard-webhooks': all,
   stripe: all,

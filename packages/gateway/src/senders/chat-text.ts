@@ -24,8 +24,8 @@ export function plainMarkdown(text: string): string {
     .slice(0, readCharacters)
     .replace(/\[([^[\]\n]*)\]\([^()\s]*\)/g, '$1')
     .replace(/^#{1,6} /gm, '')
-    .replace(/\*{1,3}([^*\n]+)\*{1,3}/g, '$1')
-    .replace(/(?<!\w)_{1,3}([^_\n]+)_{1,3}(?!\w)/g, '$1')
+    .replace(/\*{1,3}(?=\S)([^*\n]+)(?<=\S)\*{1,3}/g, '$1')
+    .replace(/(?<!\w)_{1,3}(?=\S)([^_\n]+)(?<=\S)_{1,3}(?!\w)/g, '$1')
     .replace(/`{1,3}/g, '');
 }
 

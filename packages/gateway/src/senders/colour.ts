@@ -3,6 +3,7 @@ import type { Severity } from '@tocsin/contract';
 
 /** null: another colour, or none. */
 export function severityOfColour(rgb: number): Severity | null {
+  if (!(rgb >= 0 && rgb <= 0xffffff)) return null;
   const [red, green, blue] = [(rgb >> 16) & 0xff, (rgb >> 8) & 0xff, rgb & 0xff];
   const brightest = Math.max(red, green, blue);
   const range = brightest - Math.min(red, green, blue);

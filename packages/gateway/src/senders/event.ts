@@ -145,3 +145,11 @@ export function excerptOf(value: JsonValue | undefined): string | undefined {
 export function firstLineOf(value: JsonValue | undefined): string | undefined {
   return textOf(excerptOf(value)?.split('\n', 1)[0]);
 }
+
+/** Chats refuse larger messages, and a body with a million members would take long to look at. */
+const maxMessageCharacters = 256 * 1024;
+
+/** Whether a body is small and has no other members than these. */
+export function hasOnlyMembers({ value, text }: EventBody, names: ReadonlySet<string>): boolean {
+  return text.length <= maxMessageCharacters && Object.keys(membersOf(value)).every((name) => names.has(name));
+}

@@ -29,7 +29,7 @@ export function readGeneric({ body: { kind, value, text } }: SenderRequest): Sen
 /** The event itself, and the objects that it may be wrapped in. */
 function levelsOf(value: JsonValue | undefined): JsonObject[] {
   const top = membersOf(value);
-  return [top, ...wrappers.map((name) => membersOf(top[name])).filter((members) => Object.keys(members).length > 0)];
+  return [top, ...wrappers.map((name) => membersOf(top[name]))];
 }
 
 /** The first of these names that has a value, on the outermost level where one has. */

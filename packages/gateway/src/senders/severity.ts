@@ -55,3 +55,8 @@ export function severityOf(value: JsonValue | undefined): Severity | undefined {
 export function worstSeverity(found: readonly (Severity | null)[]): Severity | null {
   return severities.findLast((severity) => found.includes(severity)) ?? null;
 }
+
+/** The severity of an event type such as `backup.failed`; null for types that say nothing about it. */
+export function severityOfType(type: string): Severity | null {
+  return /(^|[._-])(failed|failure|error)$/i.test(type) ? 'error' : null;
+}

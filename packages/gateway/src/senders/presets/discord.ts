@@ -1,7 +1,7 @@
 // Discord's webhooks, which many programs can send to.
 import { lineOfField, plainMarkdown, titleAndBody, uniqueLines } from '../chat-text.ts';
 import { severityOfColour } from '../colour.ts';
-import { membersOf, objectsOf, type Preset, textOf, urlOf } from '../event.ts';
+import { hasOnlyMembers, membersOf, objectsOf, type Preset, textOf, urlOf } from '../event.ts';
 import { worstSeverity } from '../severity.ts';
 
 /** The members of a message. A body with any other one is not Discord's. */
@@ -17,10 +17,10 @@ export const discord: Preset = {
   name: 'discord',
   label: 'Discord',
 
-  matches({ body: { value } }) {
-    const message = membersOf(value);
+  matches({ body }) {
+    const message = membersOf(body.value);
     const hasContent = typeof message.content === 'string' || Array.isArray(message.embeds);
-    return hasContent && Object.keys(message).every((name) => messageMembers.has(name));
+    return hasContent && hasOnlyMembers(body, messageMembers);
   },
 
   read({ body: { value } }) {

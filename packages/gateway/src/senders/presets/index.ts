@@ -2,6 +2,8 @@
 import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
 import { readGeneric } from '../generic.ts';
 import { alertmanager } from './alertmanager.ts';
+import { awsSns } from './aws-sns.ts';
+import { cloudEvents } from './cloudevents.ts';
 import { datadog } from './datadog.ts';
 import { discord } from './discord.ts';
 import { gitea } from './gitea.ts';
@@ -10,6 +12,7 @@ import { gitlab } from './gitlab.ts';
 import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
 import { homeAssistant } from './home-assistant.ts';
+import { jellyfinPlex } from './jellyfin-plex.ts';
 import { netdata } from './netdata.ts';
 import { newRelic } from './new-relic.ts';
 import { opsgenie } from './opsgenie.ts';
@@ -17,6 +20,7 @@ import { pagerduty } from './pagerduty.ts';
 import { proxmox } from './proxmox.ts';
 import { sentry } from './sentry.ts';
 import { servarr } from './servarr.ts';
+import { shopify } from './shopify.ts';
 import { slack } from './slack.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
 import { stripe } from './stripe.ts';
@@ -37,6 +41,9 @@ export const presets: readonly Preset[] = [
   pagerduty,
   opsgenie,
   stripe,
+  shopify,
+  awsSns,
+  cloudEvents,
   servarr,
   healthchecks,
   // Recognized by the shape of the body.
@@ -48,6 +55,7 @@ export const presets: readonly Preset[] = [
   netdata,
   zabbix,
   proxmox,
+  jellyfinPlex,
   teams,
   // Chat messages, which have few names of their own.
   slack,

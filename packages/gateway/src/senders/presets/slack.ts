@@ -2,7 +2,16 @@
 import type { JsonObject, JsonValue, Severity } from '@tocsin/contract';
 import { lineOfField, readCharacters, titleAndBody, uniqueLines } from '../chat-text.ts';
 import { parseHexColour, severityOfColour } from '../colour.ts';
-import { ignore, membersOf, objectsOf, type Preset, type SenderRequest, textOf, urlOf } from '../event.ts';
+import {
+  hasOnlyMembers,
+  ignore,
+  membersOf,
+  objectsOf,
+  type Preset,
+  type SenderRequest,
+  textOf,
+  urlOf,
+} from '../event.ts';
 import { severityOf, worstSeverity } from '../severity.ts';
 import { slackProblem } from '../signatures/slack.ts';
 
@@ -13,17 +22,18 @@ const messageMembers = new Set(
 );
 /** Of more attachments or blocks, nothing would be left in the notification. */
 const maxItems = 20;
+const maxTexts = 100;
 
 export const slack: Preset = {
   name: 'slack',
   label: 'Slack',
 
-  matches({ headers, body: { value } }) {
+  matches({ headers, body }) {
     if (headers['x-slack-signature'] !== undefined) return true;
-    const message = membersOf(value);
+    const message = membersOf(body.value);
     const hasContent =
       typeof message.text === 'string' || Array.isArray(message.attachments) || Array.isArray(message.blocks);
-    return hasContent && Object.keys(message).every((name) => messageMembers.has(name));
+    return hasContent && hasOnlyMembers(body, messageMembers);
   },
 
   read({ body: { value } }) {
@@ -32,7 +42,8 @@ export const slack: Preset = {
     const message = request.type === 'event_callback' ? membersOf(request.event) : request;
     const blocks = objectsOf(message.blocks, maxItems);
     const attachments = objectsOf(message.attachments, maxItems);
-    const texts = [message.text, ...blocks.flatMap(textsOfBlock), ...attachments.flatMap(textsOfAttachment)];
+    const all = [message.text, ...blocks.flatMap(textsOfBlock), ...attachments.flatMap(textsOfAttachment)];
+    const texts = all.slice(0, maxTexts);
     const links = [
       ...attachments.flatMap(linksOfAttachment),
       ...texts.map(linkInText),
@@ -100,7 +111,7 @@ function plainText(value: JsonValue | undefined): string | undefined {
     ?.slice(0, readCharacters)
     .replace(/<([^<>|\n]*)\|([^<>\n]*)>/g, '$2')
     .replace(/<([@#!]?)([^<>\n]*)>/g, (_, mark: string, name: string) => `${mark.replace('!', '@')}${name}`)
-    .replace(/(?<!\w)([*_~])([^*_~\n]+)\1(?!\w)/g, '$2')
+    .replace(/(?<!\w)([*_~])(?=\S)([^*_~\n]+)(?<=\S)\1(?!\w)/g, '$2')
     .replace(/&(amp|lt|gt);/g, (_, name: keyof typeof characters) => characters[name]);
 }
 

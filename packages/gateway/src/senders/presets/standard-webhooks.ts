@@ -1,5 +1,6 @@
 // Standard Webhooks: Svix, OpenAI, Resend, Clerk and others. The specification fixes `type`, `timestamp` and `data`.
 import { membersOf, type Preset, textOf } from '../event.ts';
+import { severityOfType } from '../severity.ts';
 import { standardWebhooksProblem } from '../signatures/standard-webhooks.ts';
 
 /** Members of `data` that say which thing the event is about, and in words what happened. */
@@ -21,7 +22,7 @@ export const standardWebhooks: Preset = {
     return {
       title: type,
       body: [texts(nameMembers), texts(messageMembers)].filter((text) => text !== undefined).join('\n'),
-      severity: /(^|[._-])(failed|failure|error)$/i.test(type) ? 'error' : null,
+      severity: severityOfType(type),
     };
   },
 

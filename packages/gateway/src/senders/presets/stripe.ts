@@ -10,6 +10,7 @@ const shortPrefixes: readonly [RegExp, string][] = [
   [/^charge\.dispute\./, 'dispute.'],
   [/^customer\.subscription\./, 'subscription.'],
 ];
+const maxTypeCharacters = 100;
 const amountMembers = ['amount', 'amount_due', 'amount_total', 'total'];
 const descriptionMembers = ['description', 'number', 'name', 'email'];
 const reasonMembers = ['failure_message', 'reason'];
@@ -29,7 +30,7 @@ export const stripe: Preset = {
   read({ body: { value } }) {
     const event = membersOf(value);
     const type = textOf(event.type);
-    if (type === undefined) return null;
+    if (type === undefined || type.length > maxTypeCharacters) return null;
     const object = membersOf(membersOf(event.data).object);
     const isTest = event.livemode === false;
     const words = shortPrefixes.reduce((text, [prefix, short]) => text.replace(prefix, short), type);
