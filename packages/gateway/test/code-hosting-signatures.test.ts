@@ -36,13 +36,15 @@ function hmac(body: string | Buffer, key = secret): string {
 
 /** Sender → the headers of a signed body. */
 const signedHeaders: Record<string, (body: string | Buffer, key?: string) => Headers> = {
+  bitbucket: (body, key) => ({ 'x-hub-signature': `sha256=${hmac(body, key)}` }),
   gitea: (body, key) => ({ 'x-gitea-signature': hmac(body, key) }),
   github: (body, key) => ({ 'x-hub-signature-256': `sha256=${hmac(body, key)}` }),
+  linear: (body, key) => ({ 'linear-signature': hmac(body, key) }),
 };
 
 for (const [preset, sign] of Object.entries(signedHeaders)) {
   suite(`signatures of ${preset}`, () => {
-    const body = '{"action":"opened","text":"Grüße"}';
+    const body = '{"action":"opened","text":"Grüße","webhookTimestamp":0}';
     const [header = ''] = Object.keys(sign(body));
 
     test('a valid signature is accepted', async () => {
@@ -51,7 +53,7 @@ for (const [preset, sign] of Object.entries(signedHeaders)) {
     });
 
     test('the bytes are signed, not the text that they decode to', async () => {
-      const bytes = Buffer.from('{"text":"Gr\xfc\xdfe"}', 'latin1');
+      const bytes = Buffer.from('{"text":"Gr\xfc\xdfe","webhookTimestamp":0}', 'latin1');
       assert.equal(await problemOf(preset, bytes, sign(bytes)), null);
       assert.notEqual(await problemOf(preset, `${body}\n`, sign(body)), null);
     });
@@ -82,6 +84,13 @@ suite('published vectors', () => {
     const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
     const headers = { 'x-hub-signature-256': signature };
     assert.equal(await problemOf('github', 'Hello, World!', headers, "It's a Secret to Everybody"), null);
+  });
+
+  // The vector that Atlassian publishes for X-Hub-Signature.
+  test('Bitbucket', async () => {
+    const signature = 'sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9';
+    const headers = { 'x-hub-signature': signature };
+    assert.equal(await problemOf('bitbucket', 'Hello World!', headers, "It's a Secret to Everybody"), null);
   });
 });
 
@@ -129,5 +138,25 @@ suite('GitLab', () => {
     assert.equal(await problemOf('gitlab', '{}', headers, signingToken), null);
     assert.equal(typeof (await problemOf('gitlab', '{"a":1}', headers, signingToken)), 'string');
     assert.equal(typeof (await problemOf('gitlab', '{}', { 'x-gitlab-token': signingToken }, signingToken)), 'string');
+  });
+});
+
+suite('Linear', () => {
+  // https://linear.app/developers/webhooks: the timestamp in the body must be within a minute of the time of receipt.
+  test('a signature is valid for a minute', async () => {
+    const problemAt = (timestamp: string) => {
+      const body = `{"webhookTimestamp":${timestamp}}`;
+      return problemOf('linear', body, { 'linear-signature': hmac(body) });
+    };
+    for (const timestamp of ['0', '60000', '-60000']) assert.equal(await problemAt(timestamp), null, timestamp);
+    for (const timestamp of ['60001', '-60001', 'null', '"0"', '1e999']) {
+      assert.equal(typeof (await problemAt(timestamp)), 'string', timestamp);
+    }
+  });
+
+  test('a body without a timestamp is refused', async () => {
+    for (const body of ['{}', '[]', 'text']) {
+      assert.equal(typeof (await problemOf('linear', body, { 'linear-signature': hmac(body) })), 'string', body);
+    }
   });
 });

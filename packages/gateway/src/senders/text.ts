@@ -41,3 +41,8 @@ export function wordsOf(identifier: string): string {
 export function phrase(...parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== '').join(' ');
 }
+
+/** `partiallySucceeded` → `partially succeeded`. */
+export function splitCamelCase(identifier: string): string {
+  return identifier.replaceAll(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
+}

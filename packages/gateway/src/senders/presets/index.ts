@@ -3,9 +3,12 @@ import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } 
 import { readGeneric } from '../generic.ts';
 import { alertmanager } from './alertmanager.ts';
 import { awsSns } from './aws-sns.ts';
+import { azureDevOps } from './azure-devops.ts';
+import { bitbucket } from './bitbucket.ts';
 import { cloudEvents } from './cloudevents.ts';
 import { datadog } from './datadog.ts';
 import { discord } from './discord.ts';
+import { dockerHub } from './docker-hub.ts';
 import { gitea } from './gitea.ts';
 import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
@@ -13,6 +16,8 @@ import { grafana } from './grafana.ts';
 import { healthchecks } from './healthchecks.ts';
 import { homeAssistant } from './home-assistant.ts';
 import { jellyfinPlex } from './jellyfin-plex.ts';
+import { jenkins } from './jenkins.ts';
+import { linear } from './linear.ts';
 import { netdata } from './netdata.ts';
 import { newRelic } from './new-relic.ts';
 import { opsgenie } from './opsgenie.ts';
@@ -36,6 +41,8 @@ export const presets: readonly Preset[] = [
   github,
   // GitLab may sign by Standard Webhooks.
   gitlab,
+  bitbucket,
+  linear,
   standardWebhooks,
   sentry,
   pagerduty,
@@ -50,6 +57,9 @@ export const presets: readonly Preset[] = [
   grafana,
   alertmanager,
   uptimeKuma,
+  azureDevOps,
+  jenkins,
+  dockerHub,
   datadog,
   newRelic,
   netdata,
