@@ -42,6 +42,9 @@ export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
       });
       return opening;
     };
+    const hasOwnProvider = settings.fcm !== null || settings.apns !== null;
+    // A mistake of the operator is reported at the start, and not with the first notification.
+    if (hasOwnProvider) await sender();
     return {
       ...guardPerProvider({ send: async (...args) => (await sender()).send(...args) }, (provider) => ({
         provider: provider === 'webpush' ? 'The push service' : providerNames[provider],
@@ -52,7 +55,7 @@ export const pushChannel: ChannelModule<PushTarget, PushConfig> = {
         onStateChange: (...change) => onBreakerState?.(provider, ...change),
       })),
       // Web Push has no provider of its own to ask.
-      check: async () => (settings.fcm === null && settings.apns === null ? null : (await sender()).check()),
+      check: async () => (hasOwnProvider ? (await sender()).check() : null),
       close: async () => (await opening)?.close(),
     };
   },
