@@ -370,12 +370,15 @@ suite('The address of a hook', () => {
     const waiting = await post(`${url}?wait=true`, '{"content":"Disk is empty"}');
     assert.equal(waiting.status, 200);
     assert.equal(typeof (waiting.body as { id: string }).id, 'string');
+    const teams = await post(url, '{"@type":"MessageCard","title":"Build failed"}');
+    assert.deepEqual([teams.status, teams.text, teams.headers.get('content-type')], [200, '1', 'text/plain']);
     assert.deepEqual(
       (await stored()).map(({ content }) => [content.title, content.source]),
       [
         ['Backup done', 'nas'],
         ['Disk is full', 'Build server'],
         ['Disk is empty', 'Build server'],
+        ['Build failed', 'Build server'],
       ],
     );
   });

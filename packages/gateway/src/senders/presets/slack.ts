@@ -15,10 +15,12 @@ import {
 import { severityOf, worstSeverity } from '../severity.ts';
 import { slackProblem } from '../signatures/slack.ts';
 
-/** The members of a message. A body with any other one is not Slack's. */
+/** The members of a message, with those of Mattermost and Rocket.Chat. A body with any other one is not Slack's. */
 const messageMembers = new Set(
-  `attachments blocks channel icon_emoji icon_url link_names metadata mrkdwn parse reply_broadcast response_type text
-  thread_ts unfurl_links unfurl_media username`.split(/\s+/),
+  `alias as_user attachments avatar blocks channel delete_original emoji icon_emoji icon_url link_names metadata mrkdwn parse
+  props replace_original reply_broadcast response_type text thread_ts ts unfurl_links unfurl_media username`.split(
+    /\s+/,
+  ),
 );
 /** Of more attachments or blocks, nothing would be left in the notification. */
 const maxItems = 20;

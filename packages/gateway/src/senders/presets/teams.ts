@@ -20,6 +20,9 @@ export const teams: Preset = {
     const event = card === undefined ? readMessageCard(membersOf(value)) : readAdaptiveCard(card);
     return event.title === undefined ? null : event;
   },
+
+  /** Connectors respond with `1`. Some senders compare it, because Teams reports failures with the status 200 too. */
+  respond: () => ({ status: 200, contentType: 'text/plain', body: '1' }),
 };
 
 /** Workflows wrap the card in a message; some senders post it as it is. */
