@@ -42,7 +42,11 @@ export const errors = {
     text: 'Device not found for user',
     when: 'deviceId does not belong to the owner of the key.',
   },
-  not_found: { status: 404, text: 'Not found', when: 'Any path but / and the address of a hook.' },
+  not_found: {
+    status: 404,
+    text: 'Not found',
+    when: 'Any path but /, the addresses of hooks, and those of other protocols.',
+  },
   method_not_allowed: { status: 405, text: 'Method not allowed', when: 'Any method but GET, HEAD, POST and OPTIONS.' },
   request_timeout: { status: 408, text: 'Request timeout', when: 'Headers or body did not arrive in time.' },
   device_not_publishable: {

@@ -1,5 +1,6 @@
 export * from './allowed-domain.ts';
 export * from './data-beside-body.ts';
+export * from './dialects.ts';
 export * from './encoded-data.ts';
 export * from './errors.ts';
 export * from './examples.ts';

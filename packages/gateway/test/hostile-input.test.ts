@@ -107,9 +107,16 @@ const extraHeader = fc.tuple(
     'content-encoding',
     'x-forwarded-for',
     'idempotency-key',
+    'title',
+    'priority',
+    'tags',
+    'actions',
+    'attach',
   ),
   headerText,
 );
+/** Refused in the shape of ntfy. */
+const dialectTargets = ['/topic', '/ntfy', '/ntfy/topic', '/topic?title=%ff&priority=x&actions=%5B1'];
 const request = fc.record({
   body,
   contentType,
@@ -117,7 +124,8 @@ const request = fc.record({
   extra: fc.oneof({ weight: 8, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: extraHeader }),
   target: fc.oneof(
     { weight: 20, arbitrary: fc.constant('/') },
-    { weight: 1, arbitrary: fc.constantFrom('/x', '/?format=openapi', '//', '/%00', '/?') },
+    { weight: 1, arbitrary: fc.constantFrom('/x.y', '/?format=openapi', '//', '/%00', '/?') },
+    { weight: 2, arbitrary: fc.constantFrom(...dialectTargets) },
   ),
   method: fc.oneof(
     { weight: 20, arbitrary: fc.constant('POST') },
@@ -159,7 +167,13 @@ suite('Hostile input', () => {
           seen.set(statusCode, (seen.get(statusCode) ?? 0) + 1);
           assert.equal(headers['access-control-allow-origin'], '*');
           if (statusCode === 200 || statusCode === 204 || requests[index]?.method === 'HEAD') continue;
-          const { ok, code, requestId } = JSON.parse(payload) as { ok: boolean; code: string; requestId: string };
+          const refusal = JSON.parse(payload) as Record<string, unknown>;
+          if (dialectTargets.includes(requests[index]?.target ?? '') && 'http' in refusal) {
+            assert.equal(refusal.http, statusCode);
+            assert.ok([400, 401, 405, 413, 415].includes(statusCode), payload);
+            continue;
+          }
+          const { ok, code, requestId } = refusal as { ok: boolean; code: string; requestId: string };
           assert.equal(ok, false);
           assert.equal(listedErrors.get(code), statusCode, payload);
           assert.ok(statusCode < 500, payload);

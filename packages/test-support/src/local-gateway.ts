@@ -15,7 +15,7 @@ import { createUuidV7Source } from '../../gateway/src/core/uuid-v7.ts';
 import { createDispatchLifecycle, type DispatchLifecycle } from '../../gateway/src/delivery/dispatch-lifecycle.ts';
 import { type AppParts, createApp } from '../../gateway/src/http/app.ts';
 import { guardConnections, type ServerMaker } from '../../gateway/src/http/connection-guard.ts';
-import { createReceiveEvent } from '../../gateway/src/http/hook-requests.ts';
+import { createReceiveEvent } from '../../gateway/src/http/event-requests.ts';
 import { createLimits } from '../../gateway/src/http/rate-limits.ts';
 import { createApiServer, type ServerTimeouts } from '../../gateway/src/http/server.ts';
 import { Parser } from '../../gateway/src/parsing/parser.ts';
@@ -146,15 +146,17 @@ function appParts(
     onDeliveryFailed: (error) => failures.push(error),
   });
   const quota = { reserve: async () => () => undefined };
+  const authenticator = { directory, signatures: store.signatures, limits, now };
+  const version = '0.0.0-test';
   return {
     accept: createAccept(acceptDeps),
-    receiveEvent: createReceiveEvent({ directory, receiver, limits, quota, trustedProxies, now }),
+    receiveEvent: createReceiveEvent({ authenticator, receiver, quota, trustedProxies, version }),
     idempotency: createIdempotency({ definitions, isConfigured, store, now }),
-    authenticator: { directory, signatures: store.signatures, limits, now },
+    authenticator,
     parser: new Parser({ allowed: [] }),
     trustedProxies,
     maxBodyBytes: options.maxBodyBytes ?? 262_144,
-    version: '0.0.0-test',
+    version,
     channels: definitions.map(({ name }) => name),
     newRequestId: () => `req_${randomUUID()}`,
     now,

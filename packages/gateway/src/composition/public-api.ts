@@ -7,7 +7,7 @@ import type { Channels } from '../core/channel.ts';
 import { createUuidV7Source } from '../core/uuid-v7.ts';
 import { observeChannels, observeSaves } from '../delivery/observe.ts';
 import { createApp } from '../http/app.ts';
-import { createReceiveEvent } from '../http/hook-requests.ts';
+import { createReceiveEvent } from '../http/event-requests.ts';
 import { OwnerQuota } from '../http/owner-quota.ts';
 import { createLimits } from '../http/rate-limits.ts';
 import { createApiServer } from '../http/server.ts';
@@ -68,21 +68,18 @@ function createApi(runtime: Runtime, channels: Channels, newId: () => string): S
     (each) => each.close(),
     'events',
   );
+  const authenticator = { directory, signatures: store.signatures, limits, now: Date.now };
+  const { version } = packageJson;
   const app = createApp({
     quota,
     accept: createAccept(acceptDeps),
-    receiveEvent: createReceiveEvent({ directory, receiver, limits, quota, trustedProxies, now: Date.now }),
+    receiveEvent: createReceiveEvent({ authenticator, receiver, quota, trustedProxies, version }),
     idempotency: createIdempotency({ definitions, isConfigured, store, now: Date.now }),
-    authenticator: {
-      directory,
-      signatures: store.signatures,
-      limits,
-      now: Date.now,
-    },
+    authenticator,
     parser,
     trustedProxies,
     maxBodyBytes: config.maxBodyBytes,
-    version: packageJson.version,
+    version,
     channels: definitions.map(({ name }) => name),
     transportHeaders: transportHeaders(runtime),
     newRequestId,

@@ -1,6 +1,6 @@
-// The public API: one resource, /. It handles requests and does not listen; `main.ts` opens the listener.
+// The public API: the resource /, hooks, and the addresses of dialects. It handles requests and does not listen; `main.ts` opens the listener.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type ErrorCode, hookPath, type NormalizedRequest, openApiDocument } from '@tocsin/contract';
+import { type ErrorCode, type NormalizedRequest, openApiDocument } from '@tocsin/contract';
 import { type BodyFormat, bodyFormat } from '../core/parse-body.ts';
 import { rateLimitKey } from '../core/rate-limit-key.ts';
 import { Refusal } from '../core/refusal.ts';
@@ -11,8 +11,8 @@ import { clientAddress, type Networks } from './client-address.ts';
 import { markAuthenticated } from './connection-guard.ts';
 import { preflightHeaders, responseHeaders } from './cors.ts';
 import { toRefusal } from './errors.ts';
+import { isEventAddress, type ReceiveEvent } from './event-requests.ts';
 import { expectsContinue } from './expects-continue.ts';
-import type { ReceiveEvent } from './hook-requests.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { endpointMetadata } from './metadata.ts';
 import type { OwnerQuota } from './owner-quota.ts';
@@ -27,7 +27,7 @@ export interface AppParts extends IdempotencyDeps {
   trustedProxies: Networks;
   maxBodyBytes: number;
   version: string;
-  /** Handles requests to the addresses of hooks. */
+  /** Handles requests to the addresses of hooks and dialects. */
   receiveEvent: ReceiveEvent;
   /** Names of all channels. */
   channels: readonly string[];
@@ -72,7 +72,7 @@ export function createApp(parts: AppParts): RequestListener {
   function route(request: IncomingMessage, response: ServerResponse, context: Context): Answer | Promise<Answer> {
     checkHost(request);
     const { path, query } = splitTarget(request.url ?? '/');
-    if (path.startsWith(hookPath))
+    if (path !== '/' && isEventAddress(request.method, path))
       return parts.receiveEvent(request, response, { path, query, requestId: context.requestId });
     if (path !== '/')
       throw new Refusal('not_found', { details: [{ field: 'path', problem: 'the only resource is /' }] });

@@ -1,6 +1,6 @@
 // Finds the key of a request and its owner, and checks whether the key may be used here.
 import type { IncomingHttpHeaders } from 'node:http';
-import { isSignatureValid, maySendNotifications, signatureWindowMs } from '@tocsin/contract';
+import { isSignatureValid, keyPrefix, maySendNotifications, signatureWindowMs } from '@tocsin/contract';
 import { digestOf, hasWrongChecksum } from '../core/key-format.ts';
 import { isOriginAllowed } from '../core/origin-policy.ts';
 import { authenticationUnavailable, Refusal } from '../core/refusal.ts';
@@ -18,6 +18,8 @@ export interface Authenticator {
 
 export interface Credentials {
   headers: IncomingHttpHeaders;
+  /** At the address of a dialect, whose senders may put the key into the query. */
+  query?: URLSearchParams;
   /** Called only if authentication fails or the store has to be queried. */
   rateLimitKey: () => string;
 }
@@ -31,7 +33,7 @@ export interface Identified {
 /** Uses only the headers, so that the body of a request without a valid key need not be buffered. */
 export function identify(parts: Authenticator, credentials: Credentials): Promise<Identified> {
   return countingFailures(parts, credentials, async () => {
-    const value = suppliedKey(credentials.headers);
+    const value = suppliedKey(credentials);
     const digest = digestOf(value);
     const key = parts.directory.recallKey(digest) ?? (await findKey(parts, value, digest, credentials));
     checkKey(key, parts.now());
@@ -66,13 +68,14 @@ async function countingFailures<T>(
 }
 
 /** Node joins repeated headers with a comma, which no key contains. */
-function suppliedKey(headers: IncomingHttpHeaders): string {
+function suppliedKey({ headers, query }: Credentials): string {
   const found = new Set<string>();
-  for (const value of split(headers.authorization)) {
-    const bearer = /^bearer +(\S+)$/i.exec(value)?.[1];
-    if (bearer !== undefined) found.add(bearer);
-  }
+  for (const value of split(headers.authorization)) addAuthorization(found, value);
   for (const name of ['x-api-key', 'x-service-key']) for (const value of split(headers[name])) found.add(value);
+  for (const name of ['x-gotify-key', 'x-gitlab-token']) {
+    for (const value of split(headers[name])) if (isKey(value)) found.add(value);
+  }
+  if (query !== undefined) addQuery(found, query);
   const [key] = found;
   if (key === undefined) {
     const problem = `send one key, as 'Authorization: Bearer <API_KEY>', or in X-API-Key or X-SERVICE-Key`;
@@ -83,6 +86,41 @@ function suppliedKey(headers: IncomingHttpHeaders): string {
     throw new Refusal('authorization_required', { details });
   }
   return key;
+}
+
+/** Other schemes than Bearer may be meant for a proxy, so only what looks like a key is taken from them. */
+function addAuthorization(found: Set<string>, value: string): void {
+  const [, scheme = '', credentials = ''] = /^(\S+) +(\S+)$/.exec(value) ?? [];
+  switch (scheme.toLowerCase()) {
+    case 'bearer':
+      found.add(credentials);
+      return;
+    case 'basic':
+      for (const half of halvesOf(Buffer.from(credentials, 'base64').toString())) if (isKey(half)) found.add(half);
+      return;
+    case 'token':
+    case 'key':
+    case 'geniekey':
+      if (isKey(credentials)) found.add(credentials);
+  }
+}
+
+/** Name and password: some clients can only be given one of them. */
+function halvesOf(text: string): string[] {
+  const colon = text.indexOf(':');
+  return colon < 0 ? [text] : [text.slice(0, colon), text.slice(colon + 1)];
+}
+
+/** `token` is of Gotify. `auth` is of ntfy: the value of an Authorization header in base64. */
+function addQuery(found: Set<string>, query: URLSearchParams): void {
+  for (const value of [...query.getAll('token'), ...query.getAll('auth')]) {
+    if (isKey(value)) found.add(value);
+  }
+  for (const value of query.getAll('auth')) addAuthorization(found, Buffer.from(value, 'base64').toString());
+}
+
+function isKey(value: string): boolean {
+  return value.startsWith(keyPrefix);
 }
 
 function split(header: string | string[] | undefined): string[] {

@@ -1,5 +1,5 @@
 // What a sender posts to a hook, and what a preset makes of it.
-import type { Category, JsonObject, JsonValue, Severity } from '@tocsin/contract';
+import type { Category, ErrorCode, JsonObject, JsonValue, Severity } from '@tocsin/contract';
 
 export interface SenderRequest {
   method: string;
@@ -44,6 +44,8 @@ export interface SenderEvent {
   idempotencyKey?: string | undefined;
   /** Channel → false: the request does not want it. */
   channels?: Readonly<Record<string, boolean>> | undefined;
+  /** The whole event, if parts of it are not in the body of the request. Default: the body. */
+  original?: JsonValue | undefined;
 }
 
 export interface EventAction {
@@ -78,6 +80,46 @@ export interface Preset {
   signatureProblem?(signed: SignedRequest): string | null;
   /** The sender's own way to say that the event was received; undefined: JSON with the id of the notification. */
   respond?(request: SenderRequest): SenderResponse | undefined;
+  /** Whether a request without a body is an event. Default: false. */
+  readonly acceptsEmptyBody?: boolean;
+}
+
+/** The protocol of another notification server, which has addresses and errors of its own. */
+export interface Dialect extends Preset {
+  /** Whether all requests to this address are of this dialect. */
+  isAt(address: DialectAddress): boolean;
+  /** The body of the response to an event that was stored. */
+  confirm(received: ReceivedEvent): string;
+  /** The body of the response to a refused request. */
+  refuse(problem: SenderProblem): string;
+  /** The response to GET that needs no credential; null: there is none at this path. */
+  status?(path: string, version: string): object | null;
+  /** The response to GET about the credential, which has this name; null: there is none at this path. */
+  account?(path: string, name: string): object | null;
+}
+
+export interface DialectAddress {
+  method: string;
+  /** What follows the first slash, or the token of a hook. */
+  path: string;
+  /** False below the address of a hook. */
+  isRoot: boolean;
+}
+
+export interface ReceivedEvent {
+  /** The id of the notification. */
+  id: string;
+  now: number;
+  event: SenderEvent;
+}
+
+export interface SenderProblem {
+  status: number;
+  code: ErrorCode;
+  /** What is wrong, for people. */
+  text: string;
+  /** The field that is wrong. */
+  field: string | undefined;
 }
 
 export interface SignedRequest {

@@ -1,4 +1,4 @@
-// Raw bytes and headers → the body of an event. Any body that is not empty is accepted: what is not JSON or a form is text.
+// Raw bytes and headers → the body of an event. Any body is accepted: what is not JSON or a form is text.
 import { isUtf8 } from 'node:buffer';
 import { MIMEType, promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -27,11 +27,10 @@ export async function readEventBody(raw: Buffer, headers: Headers): Promise<Even
     if (parts !== null) return fromFields(parts.fields, parts.droppedFiles);
   }
   const text = decode(bytes, type?.params.get('charset') ?? null);
-  if (text.trim() === '') throw emptyBody();
   const json = parseJson(text);
   if (json !== undefined) return { kind: 'json', value: json, text, droppedFiles: [] };
   if (type?.essence === 'application/x-www-form-urlencoded' && text.includes('=')) {
-    return fromFields(toObject(new URLSearchParams(text)), []);
+    return fromFields(toObject(new URLSearchParams(text)), [], text);
   }
   return { kind: 'text', value: text, text, droppedFiles: [] };
 }
@@ -84,15 +83,15 @@ async function readMultipart(
   }
 }
 
-function fromFields(fields: JsonObject, droppedFiles: readonly string[]): EventBody {
-  if (Object.keys(fields).length === 0) throw emptyBody();
+function fromFields(fields: JsonObject, droppedFiles: readonly string[], sent?: string): EventBody {
   for (const name of wrappingFields) {
     const text = fields[name];
     if (typeof text !== 'string' || !text.trimStart().startsWith('{')) continue;
     const value = parseJson(text);
     if (value !== undefined) return { kind: 'json', value, text, droppedFiles };
   }
-  return { kind: 'form', value: fields, text: JSON.stringify(fields), droppedFiles };
+  const isEmpty = Object.keys(fields).length === 0;
+  return { kind: 'form', value: fields, text: sent ?? (isEmpty ? '' : JSON.stringify(fields)), droppedFiles };
 }
 
 /** Repeated names: the last one wins. */
@@ -137,8 +136,4 @@ function decoderFor(charset: string): TextDecoder {
   } catch {
     return new TextDecoder('windows-1252');
   }
-}
-
-function emptyBody(): Refusal {
-  return new Refusal('empty_payload', { details: [{ field: 'body', problem: 'is empty' }] });
 }

@@ -3,8 +3,8 @@ import { defaults, limits, type NormalizedRequest, type Original, type Severity 
 import { cut } from '../core/normalize.ts';
 import type { SenderEvent, SenderRequest } from './event.ts';
 
-/** What the hook decides about its events. */
-export interface HookDefaults {
+/** What a hook decides about its events. */
+export interface SenderDefaults {
   name: string;
   severity: Severity | null;
   disabledChannels: readonly string[];
@@ -14,15 +14,15 @@ export interface HookDefaults {
 const keptHeaders =
   /^(x-(github|gitlab|gitea|forgejo|gogs|event|hook)-?(event|event-type|event-uuid|delivery|key|resource)?|sentry-hook-resource|request-id|webhook-id|svix-id|ce-(id|type|source|time|subject)|x-amz-sns-(message-type|message-id|topic-arn)|x-shopify-(topic|event-id)|linear-(event|delivery))$/;
 
-export function toRequest(event: SenderEvent, request: SenderRequest, hook: HookDefaults): NormalizedRequest {
+export function toRequest(event: SenderEvent, request: SenderRequest, sender: SenderDefaults): NormalizedRequest {
   const disabledBySender = Object.entries(event.channels ?? {}).flatMap(([name, isOn]) => (isOn ? [] : [name]));
   return {
     content: {
-      title: cut(event.title ?? hook.name, limits.titleCharacters),
+      title: cut(event.title ?? sender.name, limits.titleCharacters),
       body: cut(event.body ?? defaults.body, limits.bodyCharacters),
-      source: cut(event.source ?? hook.name, limits.sourceCharacters),
+      source: cut(event.source ?? sender.name, limits.sourceCharacters),
       category: event.category ?? defaults.category,
-      severity: event.severity ?? hook.severity,
+      severity: event.severity ?? sender.severity,
       data: {},
     },
     sendPush: true,
@@ -32,14 +32,14 @@ export function toRequest(event: SenderEvent, request: SenderRequest, hook: Hook
     deviceId: null,
     mqttQos: defaults.mqttQos,
     customBroker: null,
-    original: originalOf(request),
-    disabledChannels: [...hook.disabledChannels, ...disabledBySender],
+    original: originalOf(event, request),
+    disabledChannels: [...sender.disabledChannels, ...disabledBySender],
   };
 }
 
-function originalOf({ body, headers }: SenderRequest): Original {
+function originalOf({ original }: SenderEvent, { body, headers }: SenderRequest): Original {
   const kept = Object.entries(headers).filter(
     (header): header is [string, string] => header[1] !== undefined && keptHeaders.test(header[0]),
   );
-  return { event: body.value, headers: Object.fromEntries(kept) };
+  return { event: original ?? body.value, headers: Object.fromEntries(kept) };
 }

@@ -1,4 +1,6 @@
 // The one list of presets. A hook with the preset `auto` uses the first that recognizes the request.
+import { Refusal } from '../../core/refusal.ts';
+import { dialectAt, dialects } from '../dialects/index.ts';
 import type { IgnoredEvent, Preset, SenderEvent, SenderRequest, SignedRequest } from '../event.ts';
 import { readGeneric } from '../generic.ts';
 import { alertmanager } from './alertmanager.ts';
@@ -74,12 +76,15 @@ export const presets: readonly Preset[] = [
   homeAssistant,
 ];
 
+/** Addresses of dialects come before everything else. */
+const readers: readonly Preset[] = [...dialects, ...presets];
+
 export const autoPreset = 'auto';
 export const genericPreset = 'generic';
 
 /** The names that a hook may have as its preset. */
 export function presetNames(): string[] {
-  return [autoPreset, genericPreset, ...presets.map(({ name }) => name)];
+  return [autoPreset, genericPreset, ...readers.map(({ name }) => name)];
 }
 
 /** Whether the sender of a preset signs its requests. */
@@ -101,20 +106,24 @@ export function choosePreset(name: string, request: SenderRequest): Preset | nul
   if (name === genericPreset) return null;
   const found =
     name === autoPreset
-      ? presets.find((preset) => preset.matches(request))
-      : presets.find((preset) => preset.name === name);
+      ? (dialectAt({ ...request, isRoot: false }) ?? readers.find((preset) => preset.matches(request)))
+      : readers.find((preset) => preset.name === name);
   return found ?? null;
 }
 
-/** An event that the preset does not know, or fails on, falls to the generic rule. */
+/** An event that the preset does not know, or fails on, falls to the generic rule. Throws a Refusal. */
 export function readEvent(
   preset: Preset | null,
   request: SenderRequest,
   onFailed: (preset: string, error: unknown) => void,
 ): SenderEvent | IgnoredEvent {
+  if (request.body.text.trim() === '' && preset?.acceptsEmptyBody !== true) {
+    throw new Refusal('empty_payload', { details: [{ field: 'body', problem: 'is empty' }] });
+  }
   try {
     return preset?.read(request) ?? readGeneric(request);
   } catch (error) {
+    if (error instanceof Refusal) throw error;
     onFailed(preset?.name ?? genericPreset, error);
     return { body: request.body.text };
   }
