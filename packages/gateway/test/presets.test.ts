@@ -126,6 +126,12 @@ suite('presets', () => {
     }
   });
 
+  test('no preset takes the events of another sender', () => {
+    for (const { label, request } of corpus.filter(({ sender }) => sender === 'generic')) {
+      assert.equal(choosePreset(autoPreset, request), null, label.body);
+    }
+  });
+
   test('every example that GitHub published has a title of its own', async () => {
     for (const { event, index, request: sent } of readPublishedExamples()) {
       const request = await toSenderRequest(sent);

@@ -148,10 +148,13 @@ export function textOf(value: JsonValue | undefined): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** An http or https URL as it was sent; undefined for anything else. */
+const urlCharacters = 2048;
+
+/** An http or https URL as it was sent; undefined for anything else, and for one that is too long for a link. */
 export function urlOf(value: JsonValue | undefined): string | undefined {
   const text = textOf(value);
-  return text !== undefined && /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text) ? text : undefined;
+  if (text === undefined || text.length > urlCharacters) return undefined;
+  return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text) ? text : undefined;
 }
 
 /** The value below these members; undefined if one of them is missing or not an object. */

@@ -1,4 +1,5 @@
 // Text of events, built from members that may be missing.
+import { limits } from '@tocsin/contract';
 
 /** The given lines; undefined if there is none. */
 export function joinLines(...lines: readonly (string | undefined)[]): string | undefined {
@@ -34,7 +35,7 @@ const participles: Readonly<Record<string, string>> = {
 /** `in_progress` → `in progress`, `create` → `created`. */
 export function wordsOf(identifier: string): string {
   if (Object.hasOwn(participles, identifier)) return participles[identifier] ?? identifier;
-  return identifier.replaceAll(/[_-]+/g, ' ').trim();
+  return shorten(identifier).replaceAll(/[_-]+/g, ' ').trim();
 }
 
 /** Joins what is there. */
@@ -44,5 +45,10 @@ export function phrase(...parts: readonly (string | undefined)[]): string {
 
 /** `partiallySucceeded` → `partially succeeded`. */
 export function splitCamelCase(identifier: string): string {
-  return identifier.replaceAll(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
+  return shorten(identifier).replaceAll(/(?<=[a-z])[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
+}
+
+/** A title has no room for more, and a hostile body of one long word must not cost more time. */
+function shorten(identifier: string): string {
+  return identifier.slice(0, limits.titleCharacters);
 }

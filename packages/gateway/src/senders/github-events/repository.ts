@@ -78,7 +78,7 @@ export const repositoryReaders: Readonly<Record<string, FactReader>> = {
   },
   repository_dispatch: ({ where, action }) => ({ title: phrase(where, 'dispatch', action) }),
   workflow_dispatch({ where, payload }) {
-    const workflow = textOf(payload.workflow)?.split('/').at(-1);
+    const workflow = textOf(payload.workflow)?.replace(/^.*\//, '');
     return { title: phrase(where, 'workflow', workflow, 'started by hand') };
   },
   merge_group({ where, action, payload }) {

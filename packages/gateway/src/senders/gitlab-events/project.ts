@@ -58,7 +58,7 @@ export const projectReaders: Readonly<Record<string, FactReader>> = {
 
 /** Events of groups and of the server, which have a name and no `object_kind`. */
 export function readNamedEvent({ payload }: ProjectEvent): Facts | null {
-  const name = textOf(payload.event_name);
+  const name = firstLineOf(payload.event_name);
   if (name === undefined) return null;
   if (name === 'user_failed_login') {
     return { title: phrase('Failed sign-in of', textOf(payload.username)), severity: 'warning', url: null };

@@ -74,6 +74,5 @@ function pipelineThread(id: string | undefined): string | undefined {
 
 /** The address of a job is not in its event. */
 function pageOf({ home }: ProjectEvent, kind: string, id: JsonValue | undefined): string | undefined {
-  const text = textOf(id);
-  return home === undefined || text === undefined ? undefined : `${home}/-/${kind}/${encodeURIComponent(text)}`;
+  return home !== undefined && Number.isSafeInteger(id) ? `${home}/-/${kind}/${id}` : undefined;
 }

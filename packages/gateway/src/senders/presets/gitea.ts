@@ -1,5 +1,13 @@
 // Gitea and Forgejo send most events as GitHub does, under header names of their own and under those of GitHub and Gogs.
-import { membersOf, type Preset, type SenderRequest, type SignedRequest, textOf, urlOf } from '../event.ts';
+import {
+  firstLineOf,
+  membersOf,
+  type Preset,
+  type SenderRequest,
+  type SignedRequest,
+  textOf,
+  urlOf,
+} from '../event.ts';
 import { type FactReader, type Facts, type RepositoryEvent, readRepositoryEvent } from '../github-events/event.ts';
 import { issueReaders } from '../github-events/issues.ts';
 import { repositoryReaders } from '../github-events/repository.ts';
@@ -57,7 +65,7 @@ function readReview(event: RepositoryEvent, state: string): Facts | null {
 
 /** The address of a wiki page is not in the event. */
 function readWiki({ where, action, payload, home }: RepositoryEvent): Facts {
-  const page = textOf(payload.page);
+  const page = firstLineOf(payload.page);
   const path = page?.split('/').map(encodeURIComponent).join('/');
   const isThere = path !== undefined && home !== undefined && action !== 'deleted';
   return {
