@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonValue } from '@tocsin/contract';
+import type { JsonObject, JsonValue } from '@tocsin/contract';
 import type { SenderRequest } from '../event.ts';
 import { opsgenie } from './opsgenie.ts';
 
@@ -48,4 +48,14 @@ test('changes of the message and description of an alert are stored without a se
     const event = opsgenie.read(requestOf(`v2/alerts/db1/${action}`, body));
     assert.partialDeepStrictEqual(event, { silent: true, threadKey: 'alert db1' });
   }
+});
+
+test('an alert without a priority has the severity of its details', () => {
+  const severityOf = (fields: JsonObject) => {
+    const event = opsgenie.read(requestOf('v2/alerts', { message: 'Disk is full', ...fields }));
+    return event !== null && 'severity' in event ? event.severity : undefined;
+  };
+  assert.equal(severityOf({ details: { severity: 'critical' } }), 'critical');
+  assert.equal(severityOf({ details: { severity: 'critical' }, priority: 'P4' }), 'info');
+  assert.equal(severityOf({}), 'warning');
 });

@@ -71,7 +71,8 @@ function readCreated(alert: JsonObject): SenderEvent {
   return {
     title: textOf(alert.message),
     body: joinLines(textOf(alert.description), textOf(alert.entity)),
-    severity: severityOf(alert.priority) ?? defaultSeverity,
+    // Alertmanager has no priority by default, and sends the labels of the alert as details.
+    severity: severityOf(alert.priority) ?? severityOf(membersOf(alert.details).severity) ?? defaultSeverity,
     source,
     clickUrl: urlOf(alert.source),
     threadKey: keyOf('alert', textOf(alert.alias)),

@@ -36,7 +36,7 @@ function isEvent(members: JsonObject): boolean {
 
 function readProblem(members: JsonObject): SenderEvent {
   const isUpdate = textOf(members.event_update_status) === '1';
-  const isResolved = !isUpdate && textOf(members.event_value) === '0';
+  const isResolved = textOf(members.event_value) === '0';
   const isFiring = !isUpdate && !isResolved;
   const name = textOf(members.event_name) ?? textOf(members.alert_subject) ?? '';
   const host = textOf(members.host_name);
