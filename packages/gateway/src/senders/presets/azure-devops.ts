@@ -43,7 +43,7 @@ export const azureDevOps: Preset = {
       title,
       body: details?.replace(/\.$/, '') === title ? textAt(resource, 'project', 'name') : details,
       severity: facts.severity ?? null,
-      source: 'Azure DevOps',
+      source: 'azure-devops',
       clickUrl: facts.url ?? linkOf(resource),
       threadKey: facts.thread,
       resolved: facts.resolved === true,

@@ -58,7 +58,7 @@ export const bitbucket: Preset = {
   matches: ({ headers }) => headers['x-event-key'] !== undefined,
   read({ headers, body }) {
     const key = textOf(headers['x-event-key']) ?? textOf(membersOf(body.value).eventKey) ?? '';
-    if (key === 'diagnostics:ping') return { title: 'Bitbucket ping', source: 'Bitbucket', silent: true };
+    if (key === 'diagnostics:ping') return { title: 'Bitbucket ping', source: 'bitbucket', silent: true };
     const event = eventOf(key, body.value);
     const facts = readFacts(event);
     if (facts === null) return null;
@@ -67,7 +67,7 @@ export const bitbucket: Preset = {
       title: facts.title,
       body: facts.body ?? (actor === undefined ? undefined : `by ${actor}`),
       severity: facts.severity ?? null,
-      source: 'Bitbucket',
+      source: 'bitbucket',
       clickUrl: facts.url ?? home,
       threadKey: facts.thread === undefined ? undefined : `${fullName} ${facts.thread}`,
       resolved: facts.resolved === true,

@@ -21,7 +21,7 @@ export const dockerHub: Preset = {
       title: phrase(tag === undefined ? name : `${name}:${tag}`, 'pushed'),
       body: pusher === undefined ? undefined : `by ${pusher}`,
       severity: null,
-      source: 'Docker Hub',
+      source: 'docker-hub',
       clickUrl: urlOf(repository.repo_url),
     };
   },

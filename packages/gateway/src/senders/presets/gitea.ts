@@ -33,7 +33,7 @@ export const gitea: Preset = {
   label: 'Gitea, Forgejo',
   matches: (request) => eventOf(request) !== undefined,
   read(request) {
-    const source = request.headers['x-forgejo-event'] === undefined ? 'Gitea' : 'Forgejo';
+    const source = request.headers['x-forgejo-event'] === undefined ? 'gitea' : 'forgejo';
     return readRepositoryEvent(readers, eventOf(request) ?? '', request.body.value, source);
   },
   signatureProblem,

@@ -14,7 +14,7 @@ export const github: Preset = {
   name: 'github',
   label: 'GitHub',
   matches: ({ headers }) => headers['x-github-event'] !== undefined,
-  read: ({ headers, body }) => readRepositoryEvent(readers, headers['x-github-event'] ?? '', body.value, 'GitHub'),
+  read: ({ headers, body }) => readRepositoryEvent(readers, headers['x-github-event'] ?? '', body.value, 'github'),
   signatureProblem: ({ request: { headers }, rawBody, secret }) =>
     prefixedHmacProblem({
       header: 'X-Hub-Signature-256',

@@ -40,7 +40,7 @@ function toSenderEvent(facts: Facts, { path, home, actor }: ProjectEvent): Sende
     title,
     body: body ?? (actor === undefined ? undefined : `by ${actor}`),
     severity: severity ?? null,
-    source: 'GitLab',
+    source: 'gitlab',
     clickUrl: url === null ? undefined : (url ?? home),
     threadKey: thread === undefined ? undefined : `${path}${thread}`.trim(),
     resolved: resolved === true,

@@ -32,7 +32,7 @@ export const jenkins: Preset = {
       title: phrase(job, number === undefined ? undefined : `#${number}`, result?.happened ?? phase),
       body: phrase(textAt(build, 'scm', 'branch'), textAt(build, 'scm', 'commit')?.slice(0, 8)) || undefined,
       severity: result?.severity ?? null,
-      source: 'Jenkins',
+      source: 'jenkins',
       clickUrl: urlOf(build.full_url),
       // The name of a job is not unique among folders, its path is.
       threadKey: keyOf('job', textOf(payload.url) ?? textOf(payload.name)),

@@ -40,7 +40,7 @@ export const linear: Preset = {
     if (type === undefined) return null;
     const data = membersOf(payload.data);
     const event = { type, action: textOf(payload.action) ?? '', payload, data, url: urlOf(payload.url) };
-    return { source: 'Linear', severity: null, ...readByType(event) };
+    return { source: 'linear', severity: null, ...readByType(event) };
   },
   signatureProblem,
 };
