@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { isSigning, signatureProblem } from '../src/senders/presets/index.ts';
-import { readEventBody } from '../src/senders/read-body.ts';
+import { bodyOfQuery, readEventBody } from '../src/senders/read-body.ts';
 
 type Headers = Record<string, string>;
 
@@ -114,6 +114,17 @@ suite('Gitea and Forgejo', () => {
     assert.notEqual(await problemOf('gitea', changed, { ...type, 'x-gitea-signature': hmac(body) }), null);
   });
 
+  test('with GET the JSON in the query is signed', () => {
+    const query = new URLSearchParams({ payload: body });
+    const problem = (signature: string) => {
+      const request = { method: 'GET', path: '', query, headers: { 'x-gitea-signature': signature } };
+      const signed = { request: { ...request, body: bodyOfQuery(query) }, rawBody: Buffer.alloc(0), secret, now: 0 };
+      return signatureProblem('gitea', signed);
+    };
+    assert.equal(problem(hmac(body)), null);
+    assert.equal(typeof problem(hmac('')), 'string');
+  });
+
   test('the empty signatures of a webhook without a secret are none', async () => {
     const headers = { 'x-gitea-signature': '', 'x-forgejo-signature': '', 'x-hub-signature-256': 'sha256=' };
     assert.equal(typeof (await problemOf('gitea', body, headers)), 'string');
@@ -142,7 +153,7 @@ suite('GitLab', () => {
 });
 
 suite('Linear', () => {
-  // https://linear.app/developers/webhooks: the timestamp in the body must be within a minute of the time of receipt.
+  // packages/sdk/src/webhooks/client.ts of https://github.com/linear/linear allows one minute in both directions.
   test('a signature is valid for a minute', async () => {
     const problemAt = (timestamp: string) => {
       const body = `{"webhookTimestamp":${timestamp}}`;

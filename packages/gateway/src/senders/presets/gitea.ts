@@ -47,8 +47,8 @@ function eventOf({ headers }: SenderRequest): string | undefined {
 function signatureProblem({ request, rawBody, secret }: SignedRequest): string | null {
   const { headers, body } = request;
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
-  // In a form the JSON is signed, not the form.
-  const signed = isForm ? body.text : rawBody;
+  // In a form or a query the JSON is signed, not what wraps it.
+  const signed = isForm || request.method === 'GET' ? body.text : rawBody;
   const signature = [headers['x-gitea-signature'], headers['x-forgejo-signature']].find((value) => textOf(value));
   const github = headers['x-hub-signature-256'];
   if (signature === undefined && textOf(github) !== undefined) {
