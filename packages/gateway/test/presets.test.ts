@@ -24,8 +24,7 @@ const all: Shares = { title: 1, severity: 1, url: 1, thread: 1, status: 1, chose
 /** Preset → the smallest shares that pass. Every preset has a line. */
 const minimum: Record<string, Shares> = {
   alertmanager: all,
-  // A subscription waits for its owner and makes no notification, which its label expects.
-  'aws-sns': { ...all, title: 7 / 8, severity: 7 / 8 },
+  'aws-sns': all,
   cloudevents: all,
   'azure-devops': all,
   bitbucket: all,

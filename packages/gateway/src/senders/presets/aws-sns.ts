@@ -1,7 +1,7 @@
 // Amazon SNS, with the alarms of CloudWatch and the events of EventBridge inside it.
 import type { JsonObject, JsonValue, Severity } from '@tocsin/contract';
 import { titleAndBody } from '../chat-text.ts';
-import { ignore, membersOf, type Preset, type SenderEvent, type SenderRequest, textOf } from '../event.ts';
+import { membersOf, type Preset, type SenderEvent, type SenderRequest, textOf } from '../event.ts';
 import { readGeneric } from '../generic.ts';
 import { joinLines } from '../text.ts';
 
@@ -29,12 +29,12 @@ export const awsSns: Preset = {
     if (request.body.text.length > maxBodyCharacters) return null;
     const { Type, TopicArn, Subject, Message, MessageId } = membersOf(request.body.value);
     const topic = textOf(TopicArn)?.split(':').at(-1) ?? 'a topic';
-    // The address that confirms a subscription must be opened by the owner: anyone can send this request.
-    if (Type === 'SubscriptionConfirmation')
-      return ignore(
-        `the subscription to ${topic} has to be confirmed by its owner, and is never confirmed automatically`,
-      );
     const common = { source: 'AWS', idempotencyKey: textOf(MessageId) };
+    if (Type === 'SubscriptionConfirmation') {
+      // Not as a link, and never opened by Tocsin: anyone can send this request.
+      const body = 'Amazon SNS sends nothing before the address "SubscribeURL" of this event has been opened.';
+      return { ...common, title: `Confirm the subscription to ${topic}`, body, severity: 'warning' };
+    }
     if (Type === 'UnsubscribeConfirmation') {
       const body = 'Amazon SNS sends no more notifications of this topic.';
       return { ...common, title: `Unsubscribed from ${topic}`, body, severity: 'warning' };
