@@ -470,7 +470,10 @@ function reportProperties(): Record<string, Json> {
 }
 
 /** Present in some responses only. */
-const conditional = new Set(['storeReason', 'emailSkipReason', 'mqttSkipReason', 'channels']);
+const conditional = new Set([
+  ...['storeReason', 'emailSkipReason', 'mqttSkipReason', 'channels'],
+  ...['time', 'event', 'topic', 'message'],
+]);
 
 function successSchema(): Json {
   const properties = {
@@ -480,6 +483,10 @@ function successSchema(): Json {
     ...reportProperties(),
     requestId: { type: 'string' },
     timestamp: time,
+    time: { type: 'integer', description: 'Only for a message of ntfy: seconds since 1970.' },
+    event: { const: 'message', description: 'Only for a message of ntfy.' },
+    topic: { type: 'string', description: 'Only for a message of ntfy: its topic.' },
+    message: { type: 'string', description: 'Only for a message of ntfy: its text.' },
   };
   return {
     type: 'object',

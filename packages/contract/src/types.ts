@@ -76,6 +76,8 @@ export interface NormalizedRequest {
   disabledChannels?: readonly string[];
   /** Stored beside the content. */
   original?: Original;
+  /** Present if the request is a message of ntfy: repeated in the response, which clients of ntfy decode. */
+  ntfy?: { topic: string; message: string };
 }
 
 /** A broker named by the request: used for this request only and never stored. */

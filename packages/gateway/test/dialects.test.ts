@@ -323,3 +323,161 @@ suite('A key at the address of a dialect', () => {
     }
   });
 });
+
+suite('JSON of ntfy at the resource of the contract', () => {
+  const json = () => ({ ...bearer(), 'Content-Type': 'application/json' });
+
+  test('is a notification, with the members of both in the response', async () => {
+    const message = { topic: 'home', title: 'Door', message: 'is open', priority: 5, tags: ['door'] };
+    const { status, body } = await send(gateway.api, { headers: json(), body: JSON.stringify(message) });
+    assert.equal(status, 200);
+    const { id, title, body: text, severity, source } = await onlyStored();
+    assert.deepEqual([title, text, severity, source], ['Door', 'is open', 'critical', 'home']);
+    const { ok, event, topic, message: sent, time } = body as Record<string, unknown>;
+    assert.deepEqual([ok, body?.id, event, topic, sent], [true, id, 'message', 'home', 'is open']);
+    assert.equal(time, Math.floor(gateway.clock.now / 1000));
+  });
+
+  test('does not override fields of the contract', async () => {
+    const fields = { topic: 'home', message: 'x', priority: 5, severity: 'info', source: 'alarm' };
+    await send(gateway.api, { headers: json(), body: JSON.stringify(fields) });
+    const { severity, source } = await onlyStored();
+    assert.deepEqual([severity, source], ['info', 'alarm']);
+  });
+
+  test('needs a topic, and a message or title', async () => {
+    for (const fields of [{ topic: 'home', body: 'x' }, { topic: 'a b', title: 'x' }, { message: 'x' }]) {
+      const { body } = await send(gateway.api, { headers: json(), body: JSON.stringify(fields) });
+      assert.deepEqual([body?.ok, body?.event], [true, undefined]);
+    }
+  });
+
+  test('is refused if it is for later', async () => {
+    const body = JSON.stringify({ topic: 'home', message: 'x', delay: '30m' });
+    const refused = await send(gateway.api, { headers: json(), body });
+    assert.deepEqual([refused.status, refused.body?.code], [400, 'invalid_body']);
+  });
+});
+
+const gotifyPlaces: Record<string, () => Promise<{ base: string; headers: Headers }>> = {
+  'below a hook': async () => ({ base: await newHook(), headers: { 'X-Gotify-Key': 'AbCdEfGhIjKlMnO' } }),
+  'below a hook, with a slash too many': async () => ({ base: `${await newHook()}/`, headers: {} }),
+  'at the root with a key': async () => ({
+    base: gateway.api.slice(0, -1),
+    headers: { 'X-Gotify-Key': gateway.key },
+  }),
+};
+
+for (const [place, open] of Object.entries(gotifyPlaces)) {
+  suite(`Gotify ${place}`, () => {
+    const fields = { title: 'Disk full', message: '/var is at 98 %', priority: '5' };
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.set(name, value);
+    const query = new URLSearchParams(fields).toString();
+    const formType = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const ways: Record<string, { query?: string; headers?: Headers; body?: string | FormData }> = {
+      JSON: { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ ...fields, priority: 5 }) },
+      'a form': { headers: formType, body: query },
+      multipart: { body: form },
+      'the query': { query },
+    };
+    for (const [name, way] of Object.entries(ways)) {
+      test(`takes a message as ${name}`, async () => {
+        const { base, headers } = await open();
+        const { query = '', ...sent } = way;
+        const { status, body } = await send(`${base}/message?${query}`, {
+          ...sent,
+          headers: { ...headers, ...sent.headers },
+        });
+        assert.equal(status, 200);
+        const { title, body: text, severity } = await onlyStored();
+        assert.deepEqual([title, text, severity], ['Disk full', '/var is at 98 %', 'warning']);
+        const { id, date, ...rest } = body as Record<string, unknown>;
+        assert.ok(Number.isInteger(id) && (id as number) < 2 ** 31);
+        assert.equal(date, new Date(gateway.clock.now).toISOString());
+        assert.deepEqual(rest, { appid: 1, message: '/var is at 98 %', title: 'Disk full', priority: 5 });
+      });
+    }
+
+    test('refuses a message without text in the shape of Gotify', async () => {
+      const { base, headers } = await open();
+      for (const body of ['{"title":"x"}', '', 'text']) {
+        const refused = await send(`${base}/message`, { headers, body });
+        assert.equal(refused.status, 400);
+        assert.deepEqual([refused.body?.error, refused.body?.errorCode], ['Bad Request', 400]);
+      }
+      assert.equal((await send(`${base}/message`, { method: 'DELETE', headers })).body?.errorCode, 405);
+    });
+
+    test('says its version and health', async () => {
+      const { base } = await open();
+      assert.equal((await send(`${base}/version`, { method: 'GET' })).body?.version, '0.0.0-test');
+      assert.equal((await send(`${base}/health`, { method: 'GET' })).body?.health, 'green');
+    });
+  });
+}
+
+suite('Gotify', () => {
+  test('maps the priority, and never to critical', async () => {
+    const seen = [];
+    for (const priority of [0, 3, 4, 7, 8, 10, undefined]) {
+      const body = JSON.stringify({ message: `priority ${priority}`, priority });
+      await send(`${gateway.api}message?token=${gateway.key}`, { body });
+    }
+    for (const { content } of await stored()) seen.push(content.severity);
+    assert.deepEqual(seen, ['info', 'info', 'warning', 'warning', 'error', 'error', null]);
+  });
+
+  test('removes the fences around the text of Proxmox', async () => {
+    const message = '```\nBackup failed\non pve1\n```';
+    await send(`${gateway.api}message?token=${gateway.key}`, { body: JSON.stringify({ message }) });
+    assert.equal((await onlyStored()).body, 'Backup failed\non pve1');
+  });
+
+  test('refuses a wrong key in its own shape', async () => {
+    const { status, body } = await send(`${gateway.api}message?token=AbCdEfGhIjKlMnO`, { body: '{"message":"x"}' });
+    assert.equal(status, 401);
+    assert.deepEqual([body?.error, body?.errorCode], ['Unauthorized', 401]);
+    assert.equal(typeof body?.errorDescription, 'string');
+  });
+});
+
+suite('The Apprise API', () => {
+  const notification = { title: 'Disk full', body: '/var is at 98 %', type: 'failure', tag: 'nas' };
+
+  test('takes a notification with the token of a hook as the key', async () => {
+    const hook = await newHook();
+    const token = hook.slice(`${gateway.api}in/`.length);
+    for (const url of [`${gateway.api}notify/${token}`, `${gateway.api}notify/${token}/`]) {
+      assert.equal((await send(url, { body: JSON.stringify(notification) })).status, 200);
+    }
+    const inHeader = { headers: { 'X-Apprise-Config-ID': token }, body: JSON.stringify(notification) };
+    assert.equal((await send(`${gateway.api}notify`, inHeader)).status, 200);
+    const { title, body, severity, source } = await onlyStored();
+    assert.deepEqual([title, body, severity, source], ['Disk full', '/var is at 98 %', 'error', 'Build server']);
+    assert.equal((await send(`${gateway.api}notify/hook_x`, { body: '{"body":"x"}' })).status, 404);
+  });
+
+  test('takes a form below a hook, and any key with an API key in a header', async () => {
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const form = new URLSearchParams({ body: '<p>one</p><b>two</b> &amp; three', type: 'success', format: 'html' });
+    const { status } = await send(`${await newHook()}/notify`, { headers, body: form.toString() });
+    assert.equal(status, 200);
+    const { body, severity } = await onlyStored();
+    assert.deepEqual([body, severity], ['one\ntwo & three', 'info']);
+    const withKey = { headers: basic('apprise', gateway.key), body: JSON.stringify(notification) };
+    assert.equal((await send(`${gateway.api}notify/config`, withKey)).status, 200);
+  });
+
+  test('refuses other addresses, a missing body and a missing key, in its own shape', async () => {
+    const url = `${gateway.api}notify`;
+    for (const fields of [{ urls: 'json://x', body: 'x' }, { title: 'x' }]) {
+      const { status, body } = await send(url, { headers: bearer(), body: JSON.stringify(fields) });
+      assert.equal(status, 400);
+      assert.equal(typeof body?.error, 'string');
+    }
+    const { status, body } = await send(url, { body: JSON.stringify(notification) });
+    assert.deepEqual([status, body?.code], [401, undefined]);
+    assert.equal((await stored()).length, 0);
+  });
+});

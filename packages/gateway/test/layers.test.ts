@@ -53,7 +53,7 @@ const allowed: Record<string, string[]> = {
     'store/copy',
     'store/upkeep',
   ],
-  parsing: ['core'],
+  parsing: ['core', 'senders'],
   egress: ['core'],
   channels: ['core', 'usecases/ports', 'delivery', 'egress'],
   config: ['core', 'channels'],

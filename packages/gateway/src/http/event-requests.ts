@@ -2,7 +2,7 @@
 // A sender must not lose an event, and most repeat a request only after a 5xx: below a hook, whatever may succeed later is
 // a 503 with Retry-After.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { defaults, type ErrorCode, errors, hookLimits, hookPath } from '@tocsin/contract';
+import { defaults, type ErrorCode, errors, hookLimits, hookPath, hookPrefix } from '@tocsin/contract';
 import { isHookToken } from '../core/hook-token.ts';
 import { digestOf } from '../core/key-format.ts';
 import { rateLimitKey } from '../core/rate-limit-key.ts';
@@ -154,7 +154,7 @@ export function createReceiveEvent(deps: EventRequestDeps): ReceiveEvent {
   }
 
   return async (request, response, target) => {
-    const place = placeOf(target.path);
+    const place = placeOf(target.path, request.headers);
     const dialect = dialectOf(request.method ?? '', place);
     const route = { dialect, preset: dialect };
     try {
@@ -169,10 +169,15 @@ export function createReceiveEvent(deps: EventRequestDeps): ReceiveEvent {
   };
 }
 
-function placeOf(path: string): Place {
+function placeOf(path: string, headers: IncomingHttpHeaders = {}): Place {
+  // Clients of the Apprise API have no other place for the token: the path, or since version 2 of the API a header.
+  const [isNotify, inPath] = /^\/notify(?:\/([^/]*))?\/?$/.exec(path) ?? [];
+  const config = isNotify === undefined ? '' : inPath || String(headers['x-apprise-config-id']);
+  if (config.startsWith(hookPrefix)) return { token: config, path: 'notify' };
   if (!path.startsWith(hookPath)) return { token: null, path: path.slice(1) };
   const [token = '', ...rest] = path.slice(hookPath.length).split('/');
-  return { token, path: rest.join('/') };
+  // Some clients add a slash to an address that ends with one.
+  return { token, path: rest.join('/').replace(/^\/+/, '') };
 }
 
 function dialectOf(method: string, { token, path }: Place): Dialect | null {

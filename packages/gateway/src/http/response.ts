@@ -29,5 +29,6 @@ export function acceptedAnswer({ request, requestId }: AcceptRequest, accepted: 
     return refusalAnswer(new Refusal('mqtt_publish_failed', { report: accepted }), requestId, now);
   }
   const timestamp = new Date(now).toISOString();
-  return { status: 200, body: toText({ ok: true, kind, ...accepted, requestId, timestamp }) };
+  const ntfy = request.ntfy && { time: Math.floor(now / 1000), event: 'message', ...request.ntfy };
+  return { status: 200, body: toText({ ok: true, kind, ...accepted, requestId, timestamp, ...ntfy }) };
 }

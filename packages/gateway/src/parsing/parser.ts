@@ -3,10 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { type AcceptedContent, EncodedData, type JsonObject, type NormalizedRequest } from '@tocsin/contract';
 import type { AddressPolicy } from '../core/address-policy.ts';
 import { isCostlyToParse } from '../core/costly-text.ts';
-import { normalize } from '../core/normalize.ts';
-import { type BodyFormat, parseBody } from '../core/parse-body.ts';
+import type { BodyFormat } from '../core/parse-body.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { ParseJob, ParseResults, PlainContent, ThreadOptions } from './protocol.ts';
+import { readRequest } from './read-request.ts';
 
 /** Shorter data is parsed again on the main thread, so that other code rarely meets encoded data. */
 const encodedCharacters = 16_384;
@@ -28,7 +28,7 @@ export class Parser {
 
   /** Throws or rejects with a Refusal. */
   request(format: BodyFormat, body: Buffer): NormalizedRequest | Promise<NormalizedRequest> {
-    const parse = (): NormalizedRequest => normalize(parseBody(format, body), this.#policy);
+    const parse = (): NormalizedRequest => readRequest(format, body, this.#policy);
     return isCostlyToParse(body) ? this.#parseRequest(format, body, parse) : parse();
   }
 

@@ -3,10 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { AcceptedContent, JsonObject, NotificationContent } from '@tocsin/contract';
 import { type AddressPolicy, parseNetwork } from '../core/address-policy.ts';
 import { excerptOf } from '../core/data-excerpt.ts';
-import { normalize } from '../core/normalize.ts';
-import { type BodyFormat, parseBody } from '../core/parse-body.ts';
+import type { BodyFormat } from '../core/parse-body.ts';
 import { Refusal } from '../core/refusal.ts';
 import type { ParseJob, ParseResults, PlainContent, ThreadOptions } from './protocol.ts';
+import { readRequest } from './read-request.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('The parsing thread was started outside of a worker.');
@@ -22,7 +22,7 @@ port.on('message', ({ job, bytes }: { job: ParseJob; bytes: Uint8Array<ArrayBuff
 
 function parseRequest(format: BodyFormat, body: Buffer): ParseResults['request'] {
   try {
-    const { content, ...request } = normalize(parseBody(format, body), policy);
+    const { content, ...request } = readRequest(format, body, policy);
     return { request, content: encode(content) };
   } catch (error) {
     if (error instanceof Refusal) return { code: error.code, details: error.details };

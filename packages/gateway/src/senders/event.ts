@@ -135,6 +135,11 @@ export interface SenderResponse {
   body?: string;
 }
 
+/** JSON with a line break, because responses are often read in a terminal. */
+export function toLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
 /** The members of a JSON object; empty for any other value. */
 export function membersOf(value: JsonValue | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

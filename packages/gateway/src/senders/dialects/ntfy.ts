@@ -1,5 +1,13 @@
 // The protocol of ntfy for publishing: https://docs.ntfy.sh/publish/
-import { type ErrorCode, type JsonObject, type JsonValue, reservedSegments, type Severity } from '@tocsin/contract';
+import {
+  defaults,
+  type ErrorCode,
+  type JsonObject,
+  type JsonValue,
+  type NormalizedRequest,
+  reservedSegments,
+  type Severity,
+} from '@tocsin/contract';
 import { Refusal } from '../../core/refusal.ts';
 import { emojiOf } from '../emoji.ts';
 import {
@@ -10,6 +18,7 @@ import {
   type SenderProblem,
   type SenderRequest,
   textOf,
+  toLine,
   urlOf,
 } from '../event.ts';
 import { headerText } from '../header-text.ts';
@@ -107,10 +116,31 @@ export const ntfy: Dialect = {
 };
 
 /** Whether the body of a request to the address of the server itself is a message of ntfy. */
-export function isNtfyJson(value: JsonValue): boolean {
+function isNtfyJson(value: JsonValue): boolean {
   const { topic, message, title } = membersOf(value);
   const hasText = typeof message === 'string' || typeof title === 'string';
   return typeof topic === 'string' && topicShape.test(topic) && hasText;
+}
+
+/**
+ * `POST /` takes JSON of ntfy too. Fields of the contract keep their meaning; only what they leave at its default comes
+ * from the message.
+ */
+export function withNtfy(request: NormalizedRequest, fields: JsonObject): NormalizedRequest {
+  if (!isNtfyJson(fields)) return request;
+  const { topic, message, priority, tags = [], delay } = readJson(fields);
+  refuseDelay(delay);
+  const { content } = request;
+  return {
+    ...request,
+    content: {
+      ...content,
+      title: content.title === defaults.title ? topic : content.title,
+      source: content.source === defaults.source ? topic : content.source,
+      severity: content.severity ?? severityOfMessage(priority, tags),
+    },
+    ntfy: { topic, message },
+  };
 }
 
 /** The path below the topic is null for a publish by POST or PUT; the topic is null for any other path. */
@@ -134,7 +164,7 @@ function readMessage(request: SenderRequest): Message {
 }
 
 /** JSON is sent to the address of the server, and names its topic. */
-export function readJson(value: JsonValue): Message {
+function readJson(value: JsonValue): Message {
   const fields = membersOf(value);
   const topic = textOf(fields.topic);
   if (topic === undefined) throw invalid('body', 'must be valid JSON with a topic');
@@ -233,7 +263,7 @@ function toEvent(message: Message): SenderEvent {
   };
 }
 
-export function severityOfMessage(priority: number | undefined, tags: readonly string[]): Severity | null {
+function severityOfMessage(priority: number | undefined, tags: readonly string[]): Severity | null {
   if (tags.some((tag) => goodTags.has(tag))) return 'info';
   if (priority === 5) return 'critical';
   if (tags.some((tag) => badTags.has(tag))) return 'error';
@@ -290,7 +320,7 @@ function compact(message: Message): Message {
 }
 
 /** A message that is to be sent later must not be sent now. */
-export function refuseDelay(delay: string | undefined): void {
+function refuseDelay(delay: string | undefined): void {
   if (delay !== undefined) throw invalid('delay', 'scheduled messages are not supported');
 }
 
@@ -332,8 +362,4 @@ function accountOf(username: string): object {
     attachment_total_size_remaining: 0,
   };
   return { username, role: 'user', limits, stats };
-}
-
-function toLine(value: object): string {
-  return `${JSON.stringify(value)}\n`;
 }
