@@ -235,6 +235,7 @@ suite('ntfy', () => {
     const { id, title, severity } = await onlyStored();
     assert.deepEqual([title, severity], ['🟢 Up', 'info']);
     assert.deepEqual(body, { id, time: Math.floor(gateway.clock.now / 1000), event: 'message', ...message });
+    assert.deepEqual(await originalOf(), message);
     for (const damaged of ['{"topic":"a b","message":"x"}', '{"message":"x"}', 'x']) {
       const refused = await send(`${url}/ntfy`, { body: damaged });
       assert.equal(refused.status, 400, damaged);

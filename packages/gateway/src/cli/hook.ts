@@ -265,7 +265,8 @@ function preview(hook: Hook, request: SenderRequest) {
     return { json: { preset: presetName, ignored: event.ignored }, text };
   }
   const { data: _, ...content } = toRequest(event, request, hook).content;
-  const shownFields = { ...event, ...content };
+  const { original: __, ...fields } = event;
+  const shownFields = { ...fields, ...content };
   return {
     json: { preset: presetName, ...shownFields },
     text: [`preset    ${presetName}`, ...Object.entries(shownFields).map(describeField)].filter(Boolean).join('\n'),

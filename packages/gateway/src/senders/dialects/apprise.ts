@@ -10,6 +10,9 @@ const severities: Readonly<Record<string, Severity>> = {
   failure: 'error',
 };
 
+/** The body of a notification is much shorter. */
+const maxHtmlCharacters = 64 * 1024;
+
 export const apprise: Dialect = {
   name: 'apprise',
   label: 'Apprise API',
@@ -43,6 +46,7 @@ export const apprise: Dialect = {
 /** Removes tags and decodes the entities that every HTML text has. */
 function textOfHtml(html: string): string {
   return html
+    .slice(0, maxHtmlCharacters)
     .replace(/<(?:br|\/p|\/div|\/li)\b[^<>]*>/gi, '\n')
     .replace(/<[^<>]*>/g, '')
     .replaceAll('&lt;', '<')

@@ -27,6 +27,9 @@ const topicShape = /^[-_A-Za-z0-9]{1,64}$/;
 const getActions: ReadonlySet<string> = new Set(['publish', 'send', 'trigger']);
 /** What ntfy shows for a message without text. */
 const emptyMessage = 'triggered';
+/** More are not shown anywhere, and a hostile message may have a million. */
+const maxTags = 50;
+const maxActions = 10;
 
 /** Names of parameters, as headers and in the query; the first that is present wins. */
 const names = {
@@ -97,11 +100,12 @@ export const ntfy: Dialect = {
   read(request) {
     const message = readMessage(request);
     refuseDelay(message.delay);
-    return toEvent(message);
+    const isJson = withoutPrefix(request.path) === '';
+    return { ...toEvent(message), original: isJson ? request.body.value : (message as unknown as JsonObject) };
   },
 
   confirm({ id, now, event }) {
-    const { delay: _, firebase: __, markdown: ___, ...message } = event.original as unknown as Message;
+    const { firebase: _, markdown: __, ...message } = readJson(event.original ?? null);
     return toLine({ id, time: Math.floor(now / 1000), event: 'message', ...message });
   },
 
@@ -169,7 +173,9 @@ function readJson(value: JsonValue): Message {
   const topic = textOf(fields.topic);
   if (topic === undefined) throw invalid('body', 'must be valid JSON with a topic');
   if (!topicShape.test(topic)) throw invalid('topic', 'is not a valid topic');
-  const tags = Array.isArray(fields.tags) ? fields.tags.flatMap((tag) => textOf(tag) ?? []) : undefined;
+  const tags = Array.isArray(fields.tags)
+    ? fields.tags.slice(0, maxTags).flatMap((tag) => textOf(tag) ?? [])
+    : undefined;
   return compact({
     topic,
     title: textOf(fields.title),
@@ -181,7 +187,7 @@ function readJson(value: JsonValue): Message {
     attach: textOf(fields.attach),
     filename: textOf(fields.filename),
     delay: textOf(fields.delay),
-    actions: Array.isArray(fields.actions) ? fields.actions : undefined,
+    actions: Array.isArray(fields.actions) ? fields.actions.slice(0, maxActions) : undefined,
     markdown: fields.markdown === true || undefined,
     firebase: textOf(fields.firebase),
     sequence_id: textOf(fields.sequence_id),
@@ -259,7 +265,6 @@ function toEvent(message: Message): SenderEvent {
     format: message.markdown ? 'markdown' : undefined,
     threadKey: message.sequence_id,
     channels: message.firebase !== undefined && !isYes(message.firebase) ? { push: false } : undefined,
-    original: message as unknown as JsonObject,
   };
 }
 
