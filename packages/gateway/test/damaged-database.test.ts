@@ -178,22 +178,23 @@ suite('A write-ahead log', () => {
     (await installation.json<unknown[]>('inbox', 'list', '--limit', '100')).length;
 
   test('that was damaged is reported with what SQLite discarded of it', async (t) => {
-    const installation = await install(t);
-    const wal = await storeAndKill(installation);
-    damage(wal, Math.floor(statSync(wal).size / 2), 64);
-    const gateway = await installation.serve();
-    // The log and the ready line come through different pipes.
-    const line = await eventually(
-      'the damage is logged',
-      startMs,
-      () => gateway.log.split('\n').find((each) => each.includes(walLine)) ?? '',
-      (found) => found !== '',
-    );
-    const { level, lostCommits } = JSON.parse(line) as { level: number; lostCommits: number };
-    assert.equal(level, 50);
-    const left = await count(installation);
-    assert.ok(left > 0 && left < 60, `${left} of 60`);
-    assert.ok(lostCommits >= 60 - left, `${lostCommits} commits, ${60 - left} notifications`);
+    // A checkpoint during the load leaves old frames in the second half of the log, where damage loses nothing.
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const installation = await install(t);
+      const wal = await storeAndKill(installation);
+      damage(wal, Math.floor(statSync(wal).size / 2), 64);
+      const gateway = await installation.serve();
+      const left = await count(installation);
+      if (left === 60) continue;
+      assert.ok(left > 0 && left < 60, `${left} of 60`);
+      const line = gateway.log.split('\n').find((each) => each.includes(walLine));
+      assert.ok(line, gateway.log);
+      const { level, lostCommits } = JSON.parse(line) as { level: number; lostCommits: number };
+      assert.equal(level, 50);
+      assert.ok(lostCommits >= 60 - left, `${lostCommits} commits, ${60 - left} notifications`);
+      return;
+    }
+    assert.fail('the damage never hit a frame in use');
   });
 
   test('that remains after a crash is complete, and is checkpointed into the database at the next start', async (t) => {

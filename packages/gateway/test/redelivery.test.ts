@@ -67,6 +67,15 @@ suite('Redelivery', () => {
     assert.deepEqual(gateway.failures, []);
   });
 
+  /** Starts again with another quota of an owner. */
+  async function allowWaiting(maxWaitingPerOwner: number): Promise<void> {
+    await gateway.stop();
+    await redelivery.close();
+    gateway = await startLocalGateway({ channels: { mqtt, email, push }, maxWaitingPerOwner });
+    deviceId = (await addDevice()).id;
+    startOver();
+  }
+
   function startOver(): void {
     const { store, clock, lifecycle } = gateway;
     const now = (): number => clock.now;
@@ -377,6 +386,7 @@ suite('Redelivery', () => {
   });
 
   test('callers that arrive while a queue ends keep their order, whether queued or sent directly', async () => {
+    await allowWaiting(10_000);
     mqtt.outcome = () => unreachable;
     await post('first');
     mqtt.outcome = () => sent;
@@ -417,11 +427,7 @@ suite('Redelivery', () => {
   test('attempts each of many deferred deliveries once per run, and continues through a slow queue', async () => {
     mqtt.outcome = () => unreachable;
     const titles = Array.from({ length: 60 }, (_, count) => `${count}`);
-    await gateway.stop();
-    await redelivery.close();
-    gateway = await startLocalGateway({ channels: { mqtt, email, push }, maxWaitingPerOwner: 100 });
-    deviceId = (await addDevice()).id;
-    startOver();
+    await allowWaiting(100);
     for (const title of titles) await post(title);
     const before = mqtt.attempts;
     // Every send takes time: without renewal the lease would expire before the end.
