@@ -93,7 +93,7 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
   };
 }
 
-export function notStored(): Refusal {
+function notStored(): Refusal {
   return new Refusal('service_unavailable', { headers: { 'Retry-After': '5' } });
 }
 

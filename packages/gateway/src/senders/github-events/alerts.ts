@@ -1,9 +1,10 @@
 // Security alerts of a repository. The secret that was found is never part of a notification.
 import type { JsonValue, Severity } from '@tocsin/contract';
 import { excerptOf, firstLineOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 import { severityOf } from '../severity.ts';
 import { phrase, wordsOf } from '../text.ts';
-import type { FactReader, Facts, RepositoryEvent } from './event.ts';
+import type { FactReader, RepositoryEvent } from './event.ts';
 
 /** Actions after which the alert needs no attention. */
 const endings = /^(fixed|closed_by_user|closed|dismiss|dismissed|auto_dismissed|resolve|resolved|withdrawn)$/;

@@ -1,6 +1,7 @@
 // What the events of GitHub and of servers with the same events (Gitea, Forgejo) have in common.
-import type { JsonObject, JsonValue, Severity } from '@tocsin/contract';
+import type { JsonObject, JsonValue } from '@tocsin/contract';
 import { membersOf, type SenderEvent, textAt, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 
 export interface RepositoryEvent {
   /** `issues`, `pull_request`, … */
@@ -16,18 +17,6 @@ export interface RepositoryEvent {
   home: string | undefined;
   /** Who did it. */
   actor: string | undefined;
-}
-
-/** What a reader finds in an event. */
-export interface Facts {
-  title: string;
-  body?: string | undefined;
-  /** null: there is no page. Default: the page of the repository. */
-  url?: string | null | undefined;
-  severity?: Severity | null | undefined;
-  /** The thing within the repository that the event is about. */
-  thread?: string | undefined;
-  resolved?: boolean | undefined;
 }
 
 export type FactReader = (event: RepositoryEvent) => Facts | null;

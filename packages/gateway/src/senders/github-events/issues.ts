@@ -1,8 +1,9 @@
 // Issues, pull requests and discussions, with their comments and reviews. They share one sequence of numbers.
 import type { JsonValue } from '@tocsin/contract';
 import { excerptOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 import { phrase, wordsOf } from '../text.ts';
-import { type FactReader, type Facts, personOf, type RepositoryEvent } from './event.ts';
+import { type FactReader, personOf, type RepositoryEvent } from './event.ts';
 
 const actions: Readonly<Record<string, string>> = {
   synchronize: 'updated',

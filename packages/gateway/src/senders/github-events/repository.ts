@@ -1,8 +1,9 @@
 // Pushes, branches, releases, and the repository itself.
 import type { JsonObject, JsonValue } from '@tocsin/contract';
 import { excerptOf, firstLineOf, itemsOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 import { phrase, wordsOf } from '../text.ts';
-import { type FactReader, type Facts, personOf, type RepositoryEvent } from './event.ts';
+import { type FactReader, personOf, type RepositoryEvent } from './event.ts';
 
 const listedCommits = 5;
 

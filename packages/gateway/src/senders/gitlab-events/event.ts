@@ -1,6 +1,7 @@
 // What the events of GitLab have in common.
-import type { JsonObject, JsonValue, Severity } from '@tocsin/contract';
+import type { JsonObject, JsonValue } from '@tocsin/contract';
 import { membersOf, textAt, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 
 export interface ProjectEvent {
   payload: JsonObject;
@@ -16,18 +17,6 @@ export interface ProjectEvent {
   actor: string | undefined;
   /** `open`, `close`, … */
   action: string;
-}
-
-/** What a reader finds in an event. */
-export interface Facts {
-  title: string;
-  body?: string | undefined;
-  /** null: there is no page. Default: the page of the project. */
-  url?: string | null | undefined;
-  severity?: Severity | null | undefined;
-  /** The thing within the project that the event is about. */
-  thread?: string | undefined;
-  resolved?: boolean | undefined;
 }
 
 export type FactReader = (event: ProjectEvent) => Facts;

@@ -1,9 +1,10 @@
 // Issues, incidents and merge requests, with their comments. Issues and merge requests have numbers of their own.
 import type { JsonObject, Severity } from '@tocsin/contract';
 import { excerptOf, membersOf, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 import { severityOf } from '../severity.ts';
 import { phrase, wordsOf } from '../text.ts';
-import type { FactReader, Facts, ProjectEvent } from './event.ts';
+import type { FactReader, ProjectEvent } from './event.ts';
 
 const withText = new Set(['open', 'reopen', 'update']);
 

@@ -1,8 +1,9 @@
 // Pushes, releases, security, and what happens to projects, groups and users.
 import { excerptOf, firstLineOf, itemsOf, membersOf, textAt, textOf, urlOf } from '../event.ts';
+import type { Facts } from '../facts.ts';
 import { severityOf } from '../severity.ts';
 import { phrase, wordsOf } from '../text.ts';
-import type { FactReader, Facts, ProjectEvent } from './event.ts';
+import type { FactReader, ProjectEvent } from './event.ts';
 
 const listedCommits = 5;
 

@@ -8,7 +8,8 @@ import {
   textOf,
   urlOf,
 } from '../event.ts';
-import { type FactReader, type Facts, type RepositoryEvent, readRepositoryEvent } from '../github-events/event.ts';
+import type { Facts } from '../facts.ts';
+import { type FactReader, type RepositoryEvent, readRepositoryEvent } from '../github-events/event.ts';
 import { issueReaders } from '../github-events/issues.ts';
 import { repositoryReaders } from '../github-events/repository.ts';
 import { runReaders } from '../github-events/runs.ts';

@@ -1,6 +1,7 @@
 // GitLab: projects, groups and the whole server send events.
 import { type Preset, type SenderEvent, type SignedRequest, textOf } from '../event.ts';
-import { type Facts, type ProjectEvent, projectEvent } from '../gitlab-events/event.ts';
+import type { Facts } from '../facts.ts';
+import { type ProjectEvent, projectEvent } from '../gitlab-events/event.ts';
 import { issueReaders } from '../gitlab-events/issues.ts';
 import { projectReaders, readNamedEvent } from '../gitlab-events/project.ts';
 import { runReaders } from '../gitlab-events/runs.ts';
